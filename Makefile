@@ -1,0 +1,44 @@
+# One short name for each habit; .ci/run calls the same names.
+.PHONY: setup demo test test-fast lint format golden lock bench-engine
+
+PYTHON := .venv/bin/python
+DEV := .venv/dev.sum
+
+setup: $(DEV)
+	@./fairground --version
+
+demo:
+	./fairground demo
+
+test: setup                      ## everything, servers and browser included
+	cd engine && cargo test --release --quiet --locked
+	$(PYTHON) -m pytest
+
+test-fast: setup                 ## only what starts no server
+	$(PYTHON) -m pytest -m 'not live'
+
+lint: setup
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+	$(PYTHON) -m mypy
+	cd engine && cargo fmt --check && cargo clippy --quiet --release --locked --all-targets -- -D warnings
+
+format: setup
+	$(PYTHON) -m ruff check --fix --quiet
+	$(PYTHON) -m ruff format
+	cd engine && cargo fmt
+
+golden: setup                    ## rewrite the expected texts of the tests
+	FAIRGROUND_GOLDEN=write $(PYTHON) -m pytest -q -m 'not live'
+
+bench-engine: setup              ## what the load engine costs, beside other generators: measures, asserts nothing
+	$(PYTHON) bench/engine.py
+
+lock: setup                      ## resolve the requirements anew
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements.in -o requirements.lock
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements-dev.in -o requirements-dev.lock
+
+$(DEV): requirements.lock requirements-dev.lock
+	@./fairground --version >/dev/null
+	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $(DEV)

@@ -1,0 +1,301 @@
+//! HTTP/1.1 answers, as bytes. Pure: no clock, no socket, and it may be fed split anywhere.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+pub const MAX_HEAD_BYTES: usize = 32 * 1024;
+pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+const MAX_HEADERS: usize = 128;
+const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
+
+/// What is known after some more bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    More,
+    Done,
+    Bad(&'static str),
+}
+
+/// One whole answer, in the bytes that it arrived in.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answer<'a> {
+    pub status: u16,
+    pub content_type: Option<&'a [u8]>,
+    pub body: &'a [u8],
+    /// The server will not answer again on this connection.
+    pub close: bool,
+    /// Bytes that follow the answer although nothing more was asked.
+    pub extra_bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    Length(usize),
+    Chunked,
+    UntilClose,
+}
+
+#[derive(Debug)]
+struct Head {
+    status: u16,
+    content_type: Option<Range<usize>>,
+    framing: Framing,
+    close: bool,
+    body_start: usize,
+}
+
+/// How far one answer has been read. Feed `step` all bytes since the request each time; it remembers where it was.
+#[derive(Debug, Default)]
+pub struct Progress {
+    head: Option<Head>,
+    head_start: usize,
+    chunk_start: usize,
+    in_trailers: bool,
+    decoded: Vec<u8>,
+    end: usize,
+}
+
+impl Progress {
+    /// Ready for the next answer; keeps its memory.
+    pub fn reset(&mut self) {
+        self.head = None;
+        self.head_start = 0;
+        self.in_trailers = false;
+        self.decoded.clear();
+    }
+
+    /// `bytes`: everything received since the request; `to_head`: the request was HEAD; `ended`: no more will come.
+    pub fn step(&mut self, bytes: &[u8], to_head: bool, ended: bool) -> Step {
+        while self.head.is_none() {
+            match parse_head(&bytes[self.head_start..], to_head) {
+                Ok(Some(mut head)) => {
+                    shift(&mut head, self.head_start);
+                    if head.status == 101 {
+                        return Step::Bad("status 101 to a request that asked for no upgrade");
+                    }
+                    if head.status < 200 {
+                        self.head_start = head.body_start;
+                        continue;
+                    }
+                    self.chunk_start = head.body_start;
+                    self.head = Some(head);
+                }
+                Ok(None) if bytes.len() - self.head_start > MAX_HEAD_BYTES => {
+                    return Step::Bad("the header is longer than 32 KiB");
+                }
+                Ok(None) => return Step::More,
+                Err(reason) => return Step::Bad(reason),
+            }
+        }
+        let Some(head) = &self.head else {
+            return Step::More;
+        };
+        let body_start = head.body_start;
+        match head.framing {
+            Framing::Length(length) if bytes.len() - body_start >= length => {
+                self.end = body_start + length;
+                Step::Done
+            }
+            Framing::Length(_) => Step::More,
+            Framing::Chunked => self.step_chunks(bytes),
+            Framing::UntilClose if bytes.len() - body_start > MAX_BODY_BYTES => {
+                Step::Bad("the body is longer than 16 MiB")
+            }
+            Framing::UntilClose if ended => {
+                self.end = bytes.len();
+                Step::Done
+            }
+            Framing::UntilClose => Step::More,
+        }
+    }
+
+    fn step_chunks(&mut self, bytes: &[u8]) -> Step {
+        while !self.in_trailers {
+            let rest = &bytes[self.chunk_start..];
+            let (line, size) = match httparse::parse_chunk_size(rest) {
+                Ok(httparse::Status::Complete((line, size))) => (line, size as usize),
+                Ok(httparse::Status::Partial) if rest.len() > MAX_CHUNK_LINE_BYTES => {
+                    return Step::Bad("a chunk's size line is too long");
+                }
+                Ok(httparse::Status::Partial) => return Step::More,
+                Err(_) => return Step::Bad("a chunk's size is not a hexadecimal number"),
+            };
+            if size > MAX_BODY_BYTES || self.decoded.len() + size > MAX_BODY_BYTES {
+                return Step::Bad("the body is longer than 16 MiB");
+            }
+            if size == 0 {
+                self.chunk_start += line;
+                self.in_trailers = true;
+                break;
+            }
+            if rest.len() < line + size + 2 {
+                return Step::More;
+            }
+            if &rest[line + size..line + size + 2] != b"\r\n" {
+                return Step::Bad("a chunk is longer than its size says");
+            }
+            self.decoded.extend_from_slice(&rest[line..line + size]);
+            self.chunk_start += line + size + 2;
+        }
+        self.step_trailers(bytes)
+    }
+
+    fn step_trailers(&mut self, bytes: &[u8]) -> Step {
+        loop {
+            let rest = &bytes[self.chunk_start..];
+            match rest.windows(2).position(|pair| pair == b"\r\n") {
+                Some(0) => {
+                    self.end = self.chunk_start + 2;
+                    return Step::Done;
+                }
+                Some(length) if length <= MAX_CHUNK_LINE_BYTES => self.chunk_start += length + 2,
+                None if rest.len() <= MAX_CHUNK_LINE_BYTES => return Step::More,
+                _ => return Step::Bad("a trailer line is too long"),
+            }
+        }
+    }
+
+    /// The answer, after `step` said `Done` for the same `bytes`.
+    pub fn answer<'a>(&'a self, bytes: &'a [u8]) -> Answer<'a> {
+        let head = self.head.as_ref().expect("`answer` is called after `Done`");
+        let body = match head.framing {
+            Framing::Chunked => &self.decoded[..],
+            Framing::Length(_) | Framing::UntilClose => &bytes[head.body_start..self.end],
+        };
+        Answer {
+            status: head.status,
+            content_type: head.content_type.clone().map(|range| &bytes[range]),
+            body,
+            close: head.close || head.framing == Framing::UntilClose,
+            extra_bytes: bytes.len() - self.end,
+        }
+    }
+
+    /// The status, once a whole header has been read.
+    pub fn status(&self) -> Option<u16> {
+        self.head.as_ref().map(|head| head.status)
+    }
+}
+
+fn shift(head: &mut Head, by: usize) {
+    head.body_start += by;
+    head.content_type = head
+        .content_type
+        .take()
+        .map(|range| range.start + by..range.end + by);
+}
+
+fn parse_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, &'static str> {
+    let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+        &mut response,
+        bytes,
+        &mut headers,
+    );
+    let body_start = match parsed {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(error) => return Err(reason(error)),
+    };
+    let status = response.code.ok_or("the status line has no status")?;
+    let mut fields = Fields {
+        keep_alive: response.version == Some(1),
+        ..Fields::default()
+    };
+    for header in response.headers.iter() {
+        fields.read(header, bytes)?;
+    }
+    let framing = fields.framing(status, to_head)?;
+    Ok(Some(Head {
+        status,
+        content_type: fields.content_type,
+        framing,
+        close: !fields.keep_alive,
+        body_start,
+    }))
+}
+
+#[derive(Default)]
+struct Fields {
+    length: Option<usize>,
+    chunked: bool,
+    keep_alive: bool,
+    content_type: Option<Range<usize>>,
+}
+
+impl Fields {
+    /// Names are told apart by length first: most headers are none of ours.
+    fn read(&mut self, header: &httparse::Header, bytes: &[u8]) -> Result<(), &'static str> {
+        let (name, value) = (header.name, header.value);
+        match name.len() {
+            10 if name.eq_ignore_ascii_case("connection") => {
+                for token in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+                    if token.eq_ignore_ascii_case(b"close") {
+                        self.keep_alive = false;
+                    } else if token.eq_ignore_ascii_case(b"keep-alive") {
+                        self.keep_alive = true;
+                    }
+                }
+            }
+            12 if name.eq_ignore_ascii_case("content-type") => {
+                let start = value.as_ptr() as usize - bytes.as_ptr() as usize;
+                self.content_type = Some(start..start + value.len());
+            }
+            14 if name.eq_ignore_ascii_case("content-length") => {
+                let length = parse_length(value).ok_or("`content-length` is not a number")?;
+                if self.length.is_some_and(|other| other != length) {
+                    return Err("two different `content-length`");
+                }
+                self.length = Some(length);
+            }
+            17 if name.eq_ignore_ascii_case("transfer-encoding") => {
+                if !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                    return Err("`transfer-encoding` is not `chunked`");
+                }
+                self.chunked = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn framing(&self, status: u16, to_head: bool) -> Result<Framing, &'static str> {
+        if to_head || status < 200 || status == 204 || status == 304 {
+            return Ok(Framing::Length(0));
+        }
+        match (self.chunked, self.length) {
+            (true, Some(_)) => Err("both `content-length` and `transfer-encoding`"),
+            (true, None) => Ok(Framing::Chunked),
+            (false, Some(length)) if length > MAX_BODY_BYTES => {
+                Err("the body is longer than 16 MiB")
+            }
+            (false, Some(length)) => Ok(Framing::Length(length)),
+            (false, None) => Ok(Framing::UntilClose),
+        }
+    }
+}
+
+fn parse_length(value: &[u8]) -> Option<usize> {
+    let digits = value.trim_ascii();
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    digits.iter().try_fold(0usize, |sum, byte| {
+        byte.is_ascii_digit()
+            .then(|| sum * 10 + usize::from(byte - b'0'))
+    })
+}
+
+fn reason(error: httparse::Error) -> &'static str {
+    match error {
+        httparse::Error::TooManyHeaders => "more than 128 headers",
+        httparse::Error::Version => "the answer does not start with `HTTP/1.1` or `HTTP/1.0`",
+        httparse::Error::Status => "the status line is not HTTP",
+        _ => "a header is not HTTP",
+    }
+}
+
+#[cfg(test)]
+#[path = "http1_tests.rs"]
+mod tests;

@@ -1,0 +1,36 @@
+//! fairload: an HTTP load engine that accounts for every request.
+//!
+//! `http1`, `template`, `schedule`, `record`, `ledger`, `expect`, `script` and `tally` are pure: they touch neither clock nor socket.
+//! `worker` and `exchange` are one thread's loop, `run` moves all threads through the phases of a measurement.
+//! `null` and `faulty` are servers, for ceilings and for tests.
+
+pub mod analytic;
+pub mod cli;
+pub mod config;
+mod conn;
+mod control;
+mod exchange;
+pub mod expect;
+pub mod faulty;
+pub mod http1;
+pub mod ledger;
+pub mod null;
+pub mod outcome;
+pub mod output;
+pub mod plan;
+pub mod qualify;
+mod random;
+pub mod record;
+pub mod request;
+pub mod run;
+pub mod schedule;
+pub mod script;
+mod scripted;
+pub mod serve;
+pub mod summary;
+pub mod sys;
+pub mod tally;
+pub mod template;
+mod worker;
+
+pub use control::Input;

@@ -1,0 +1,124 @@
+//! The plan as it is received: the first half of `docs/engine-protocol.md`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    pub protocol: u32,
+    pub seed: u64,
+    pub target: Target,
+    pub load: Load,
+    pub requests: Vec<Request>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    pub host: String,
+    pub port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    Closed,
+    Open,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    Poisson,
+    Constant,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Load {
+    pub model: Model,
+    pub connections: usize,
+    #[serde(default = "one_thread")]
+    pub threads: usize,
+    #[serde(default = "yes")]
+    pub keep_alive: bool,
+    /// `None`: until the command `measure`.
+    pub warmup_s: Option<f64>,
+    pub window_s: f64,
+    #[serde(default = "ten_seconds")]
+    pub timeout_ms: u64,
+    pub rate_per_s: Option<f64>,
+    pub arrivals: Option<Arrivals>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    pub kind: String,
+    #[serde(default = "weight_one")]
+    pub weight: u32,
+    pub method: String,
+    pub path: String,
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    pub body: Option<String>,
+    pub expect: Expect,
+    #[serde(default)]
+    pub ledger: Vec<LedgerEntry>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub length: Option<usize>,
+    pub body: Option<Body>,
+    #[serde(default = "every_answer")]
+    pub check_one_in: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Body {
+    Exact(String),
+    Json(BTreeMap<String, Rule>),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    Equals(serde_json::Value),
+    Slot(String),
+    UnixNowWithinS(f64),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LedgerEntry {
+    pub name: String,
+    pub account: String,
+    pub add: String,
+}
+
+fn one_thread() -> usize {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn ten_seconds() -> u64 {
+    10_000
+}
+
+fn weight_one() -> u32 {
+    1
+}
+
+fn every_answer() -> u64 {
+    1
+}

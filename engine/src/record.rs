@@ -1,0 +1,339 @@
+//! What one thread counts. Pure: no clock, no socket; every moment comes in as a number.
+
+use hdrhistogram::Histogram;
+
+use crate::ledger::Ledger;
+use crate::outcome::{Outcome, Outcomes};
+
+/// Two timeouts of 60 s: an open-loop request may wait one for a connection and one for its answer.
+const HIGHEST_US: u64 = 120_000_000;
+
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST_US, 3)
+        .expect("1 µs to 120 s with 3 digits is a valid range")
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Warmup,
+    Window,
+    Drain,
+    /// The drain has lasted long enough: what is unanswered stays so.
+    Abandon,
+}
+
+/// The requests of one kind that were sent inside the window.
+#[derive(Debug, Clone)]
+pub struct KindRecord {
+    pub outcomes: Outcomes,
+    pub latency_ok: Histogram<u64>,
+}
+
+/// The answers that arrived inside one second.
+#[derive(Debug, Clone)]
+pub struct Second {
+    pub ok: u64,
+    pub not_ok: u64,
+    pub in_flight: u64,
+    pub latency_ok: Histogram<u64>,
+}
+
+impl Second {
+    pub fn new() -> Second {
+        Second {
+            ok: 0,
+            not_ok: 0,
+            in_flight: 0,
+            latency_ok: histogram(),
+        }
+    }
+
+    pub fn merge(&mut self, other: &Second) {
+        self.ok += other.ok;
+        self.not_ok += other.not_ok;
+        self.in_flight += other.in_flight;
+        add(&mut self.latency_ok, &other.latency_ok);
+    }
+}
+
+impl Default for Second {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One of the first answers of a bad outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    pub outcome: Outcome,
+    pub kind: usize,
+    pub status: Option<u16>,
+    pub reason: String,
+    pub request: String,
+    pub body: Option<Vec<u8>>,
+}
+
+pub const SAMPLES_PER_OUTCOME: usize = 3;
+
+/// A request that has ended, as the record needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Ended {
+    pub kind: usize,
+    pub outcome: Outcome,
+    /// It was sent inside the window.
+    pub in_window: bool,
+    /// From the moment it could be sent (closed loop) or was due (open loop).
+    pub latency_us: u64,
+    /// From the moment it was sent.
+    pub service_us: u64,
+    pub body_checked: bool,
+}
+
+#[derive(Debug)]
+pub struct Record {
+    phase: Phase,
+    pub life_sent: u64,
+    pub life: Outcomes,
+    pub window_sent: u64,
+    pub kinds: Vec<KindRecord>,
+    pub latency_not_ok: Histogram<u64>,
+    pub service: Option<Histogram<u64>>,
+    pub send_lag: Option<Histogram<u64>>,
+    pub connect: Histogram<u64>,
+    pub completed: u64,
+    pub completed_ok: u64,
+    in_flight: u64,
+    pub in_flight_start: u64,
+    pub in_flight_end: u64,
+    pub bytes_sent: u64,
+    pub bytes_received: u64,
+    pub bodies_checked: u64,
+    pub connections_opened: u64,
+    pub second: Second,
+    pub samples: Vec<Sample>,
+    pub ledger: Ledger,
+}
+
+impl Record {
+    /// `open_loop`: service times and send lags are kept too.
+    pub fn new(kinds: usize, ledger: Ledger, open_loop: bool) -> Record {
+        let kind = KindRecord {
+            outcomes: Outcomes::default(),
+            latency_ok: histogram(),
+        };
+        Record {
+            phase: Phase::Warmup,
+            life_sent: 0,
+            life: Outcomes::default(),
+            window_sent: 0,
+            kinds: vec![kind; kinds],
+            latency_not_ok: histogram(),
+            service: open_loop.then(histogram),
+            send_lag: open_loop.then(histogram),
+            connect: histogram(),
+            completed: 0,
+            completed_ok: 0,
+            in_flight: 0,
+            in_flight_start: 0,
+            in_flight_end: 0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            bodies_checked: 0,
+            connections_opened: 0,
+            second: Second::new(),
+            samples: Vec::new(),
+            ledger,
+        }
+    }
+
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// The next phase begins: in-flight requests are counted at both ends of the window, and a new second starts.
+    pub fn enter(&mut self, phase: Phase) {
+        assert!(phase > self.phase, "phases follow each other");
+        match phase {
+            Phase::Window => self.in_flight_start = self.in_flight,
+            Phase::Drain if self.phase == Phase::Window => self.in_flight_end = self.in_flight,
+            _ => {}
+        }
+        self.phase = phase;
+        self.second = Second::new();
+    }
+
+    /// A request is sent; the answer is what `Ended::in_window` must be.
+    pub fn sent(&mut self, lag_us: u64) -> bool {
+        self.life_sent += 1;
+        self.in_flight += 1;
+        let in_window = self.phase == Phase::Window;
+        if in_window {
+            self.window_sent += 1;
+            if let Some(send_lag) = &mut self.send_lag {
+                record(send_lag, lag_us);
+            }
+        }
+        in_window
+    }
+
+    /// A request that was due could not be sent.
+    pub fn unsent(&mut self, kind: usize) {
+        self.life.unsent += 1;
+        if self.phase == Phase::Window {
+            self.kinds[kind].outcomes.unsent += 1;
+        }
+    }
+
+    pub fn ended(&mut self, ended: Ended) {
+        let ok = ended.outcome == Outcome::Ok;
+        self.in_flight -= 1;
+        self.life.add(ended.outcome);
+        if self.phase == Phase::Window {
+            self.completed += 1;
+            self.completed_ok += u64::from(ok);
+        }
+        if ok {
+            self.second.ok += 1;
+            record(&mut self.second.latency_ok, ended.latency_us);
+        } else {
+            self.second.not_ok += 1;
+        }
+        if ended.in_window {
+            self.ended_in_window(ended, ok);
+        }
+    }
+
+    fn ended_in_window(&mut self, ended: Ended, ok: bool) {
+        let kind = &mut self.kinds[ended.kind];
+        kind.outcomes.add(ended.outcome);
+        self.bodies_checked += u64::from(ended.body_checked);
+        if ended.outcome == Outcome::InFlight {
+            return;
+        }
+        record(
+            if ok {
+                &mut kind.latency_ok
+            } else {
+                &mut self.latency_not_ok
+            },
+            ended.latency_us,
+        );
+        if let (true, Some(service)) = (ok, &mut self.service) {
+            record(service, ended.service_us);
+        }
+    }
+
+    pub fn connected(&mut self, connect_us: u64) {
+        if self.phase == Phase::Window {
+            self.connections_opened += 1;
+            record(&mut self.connect, connect_us);
+        }
+    }
+
+    pub fn bytes(&mut self, sent: usize, received: usize) {
+        if self.phase == Phase::Window {
+            self.bytes_sent += sent as u64;
+            self.bytes_received += received as u64;
+        }
+    }
+
+    /// True while a sample of this outcome is still wanted.
+    pub fn wants_sample(&self, outcome: Outcome) -> bool {
+        outcome != Outcome::Ok
+            && self
+                .samples
+                .iter()
+                .filter(|sample| sample.outcome == outcome)
+                .count()
+                < SAMPLES_PER_OUTCOME
+    }
+
+    /// All outcomes of requests sent inside the window.
+    pub fn window_outcomes(&self) -> Outcomes {
+        let mut all = Outcomes::default();
+        self.kinds.iter().for_each(|kind| all.merge(&kind.outcomes));
+        all
+    }
+
+    /// Adds another thread's record. Both must be finished.
+    pub fn merge(&mut self, other: &Record) {
+        self.life_sent += other.life_sent;
+        self.life.merge(&other.life);
+        self.window_sent += other.window_sent;
+        for (mine, others) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.outcomes.merge(&others.outcomes);
+            add(&mut mine.latency_ok, &others.latency_ok);
+        }
+        add(&mut self.latency_not_ok, &other.latency_not_ok);
+        add(&mut self.connect, &other.connect);
+        for (mine, others) in [
+            (&mut self.service, &other.service),
+            (&mut self.send_lag, &other.send_lag),
+        ] {
+            if let (Some(mine), Some(others)) = (mine, others) {
+                add(mine, others);
+            }
+        }
+        self.completed += other.completed;
+        self.completed_ok += other.completed_ok;
+        self.in_flight_start += other.in_flight_start;
+        self.in_flight_end += other.in_flight_end;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.bodies_checked += other.bodies_checked;
+        self.connections_opened += other.connections_opened;
+        for sample in &other.samples {
+            if self.wants_sample(sample.outcome) {
+                self.samples.push(sample.clone());
+            }
+        }
+        self.ledger.merge(&other.ledger);
+    }
+
+    /// Every request must have exactly one outcome; a sum that is off is a fault of the engine.
+    pub fn check_identities(&self) -> Result<(), String> {
+        let window = self.window_outcomes();
+        let rows = [
+            (
+                "life: outcomes = sent + unsent",
+                self.life.total(),
+                self.life_sent + self.life.unsent,
+            ),
+            (
+                "window: outcomes = sent + unsent",
+                window.total(),
+                self.window_sent + window.unsent,
+            ),
+            (
+                "window: sent + in flight at its start = completed + in flight at its end",
+                self.window_sent + self.in_flight_start,
+                self.completed + self.in_flight_end,
+            ),
+            ("nothing is in flight after the end", self.in_flight, 0),
+        ];
+        match rows.iter().find(|(_, left, right)| left != right) {
+            Some((identity, left, right)) => {
+                Err(format!("{identity} does not hold: {left} against {right}"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn record(histogram: &mut Histogram<u64>, value_us: u64) {
+    // Timeouts keep values inside the bounds; only an engine that was itself stopped for a minute reaches the upper one.
+    histogram.saturating_record(value_us.max(1));
+}
+
+fn add(mine: &mut Histogram<u64>, others: &Histogram<u64>) {
+    mine.add(others)
+        .expect("all histograms have the same bounds");
+}
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -1,0 +1,382 @@
+//! One thread's loop: wait, handle each answer by sending the next request, keep time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use crate::config::Config;
+use crate::conn::{self, Conn, State};
+use crate::control::{Control, Input, Mark, Report};
+use crate::ledger::Ledger;
+use crate::outcome::Outcome;
+use crate::record::{Phase, Record};
+use crate::schedule::Schedule;
+use crate::sys::{self, Epoll, Event};
+
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+const EVENTS_PER_BATCH: usize = 128;
+/// An answer larger than this is put together in its connection's own memory.
+const SCRATCH_BYTES: usize = 64 * 1024;
+const WAKE: u64 = u64::MAX;
+/// Closed-loop connections are opened one after the other, so that no listen queue overflows.
+const OPENING_GAP_NS: u64 = 20_000;
+/// From this rate on, sends are gathered on ticks: a wake-up for each costs more than the send.
+const TICK_FROM_RATE_PER_S: f64 = 20_000.0;
+const TICK_NS: u64 = 200_000;
+
+pub struct Worker {
+    thread: usize,
+    pub(crate) config: Arc<Config>,
+    control: Arc<Control>,
+    inputs: Sender<Input>,
+    pub(crate) epoll: Epoll,
+    pub(crate) conns: Vec<Conn>,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) record: Record,
+    /// Answers so far, by kind: decides whose body is compared.
+    pub(crate) answers: Vec<u64>,
+    pub(crate) now_ns: u64,
+    /// When which connection may be used again.
+    retry: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Open loop only.
+    schedule: Option<Schedule>,
+    schedule_start_ns: u64,
+    idle: Vec<usize>,
+    next_number: u64,
+    timeout_ns: u64,
+    next_scan_ns: u64,
+    next_second_ns: u64,
+    second_index: u64,
+    last_second: u64,
+    connected_before: bool,
+    window_start: Option<Mark>,
+    window_end: Option<Mark>,
+}
+
+impl Worker {
+    pub fn new(
+        thread: usize,
+        config: Arc<Config>,
+        control: Arc<Control>,
+        inputs: Sender<Input>,
+    ) -> std::io::Result<Worker> {
+        let epoll = Epoll::new()?;
+        epoll.add(control.waker(thread).fd(), sys::READ_EDGES, WAKE)?;
+        let start_ns = control.phase_start_ns();
+        let schedule = config.arrivals.map(|arrivals| {
+            let mut schedule = Schedule::new(
+                config.seed,
+                arrivals,
+                config.load.rate_per_s.unwrap_or_default(),
+            );
+            schedule.advance(thread as u64);
+            schedule
+        });
+        let record = Record::new(
+            config.requests.len(),
+            Ledger::new(&config.requests),
+            schedule.is_some(),
+        );
+        Ok(Worker {
+            thread,
+            conns: (0..config.connections_of(thread))
+                .map(|_| Conn::new())
+                .collect(),
+            epoll,
+            scratch: vec![0; SCRATCH_BYTES],
+            body: Vec::new(),
+            record,
+            answers: vec![0; config.requests.len()],
+            now_ns: start_ns,
+            retry: BinaryHeap::new(),
+            schedule,
+            schedule_start_ns: start_ns,
+            idle: Vec::new(),
+            next_number: thread as u64,
+            timeout_ns: config.load.timeout_ms * 1_000_000,
+            next_scan_ns: start_ns,
+            next_second_ns: start_ns + SECOND_NS,
+            second_index: 0,
+            last_second: u64::MAX,
+            connected_before: false,
+            window_start: None,
+            window_end: None,
+            config,
+            control,
+            inputs,
+        })
+    }
+
+    pub fn run(mut self) {
+        self.start();
+        let mut events = vec![Event { events: 0, u64: 0 }; EVENTS_PER_BATCH];
+        while !self.is_over() {
+            let ready = self.epoll.wait(&mut events, self.until_next_ns());
+            self.now_ns = sys::now_ns();
+            for event in &events[..ready] {
+                let Event { events, u64: token } = *event;
+                if token != WAKE {
+                    self.on_event(events, token);
+                }
+            }
+            self.follow_control();
+            self.keep_time();
+        }
+        let report = Report {
+            record: self.record,
+            window_start: self.window_start,
+            window_end: self.window_end,
+        };
+        // The controller outlives its workers; if it is gone, nobody is left to tell.
+        let _ = self.inputs.send(Input::Finished(Box::new(report)));
+    }
+
+    fn start(&mut self) {
+        if self.schedule.is_some() {
+            sys::precise_timers();
+            self.idle = (0..self.conns.len()).rev().collect();
+        } else {
+            let start_ns = self.now_ns;
+            self.retry = (0..self.conns.len())
+                .map(|index| Reverse((start_ns + index as u64 * OPENING_GAP_NS, index)))
+                .collect();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        match self.record.phase() {
+            Phase::Warmup | Phase::Window => false,
+            Phase::Drain => self.record.in_flight() == 0,
+            Phase::Abandon => true,
+        }
+    }
+
+    fn on_event(&mut self, flags: u32, token: u64) {
+        let (index, generation) = conn::from_token(token);
+        let conn = &mut self.conns[index];
+        if conn.generation != generation {
+            return;
+        }
+        match conn.state {
+            State::Closed => return,
+            // Nothing was asked, so whatever this is, it ends the connection.
+            State::Idle if flags & (sys::READABLE | sys::GONE) != 0 => return conn.close(),
+            State::Idle => return,
+            State::Connecting if flags & sys::BROKEN != 0 => {
+                let error = conn.connect_error();
+                self.now_ns = sys::now_ns();
+                return self.connect_failed(index, error);
+            }
+            State::Connecting if flags & sys::WRITABLE == 0 => return,
+            State::Connecting => {
+                self.now_ns = sys::now_ns();
+                self.established(index);
+            }
+            State::Busy if flags & sys::WRITABLE != 0 && !conn.is_all_sent() => self.send(index),
+            State::Busy => {}
+        }
+        if flags & (sys::READABLE | sys::GONE) != 0 && self.conns[index].state == State::Busy {
+            self.receive(index, flags & sys::GONE != 0);
+        }
+    }
+
+    /// The next request for a connection that is free.
+    pub(crate) fn again(&mut self, index: usize) {
+        if self.record.phase() >= Phase::Drain {
+            return;
+        }
+        if self.schedule.is_some() {
+            self.idle.push(index);
+            return self.dispatch();
+        }
+        let number = self.next_number;
+        self.next_number += self.config.load.threads as u64;
+        self.issue(index, number, self.now_ns);
+    }
+
+    pub(crate) fn again_after(&mut self, index: usize, wait_ns: u64) {
+        self.retry.push(Reverse((self.now_ns + wait_ns, index)));
+    }
+
+    /// Sends what is due, as far as connections are free. What waited for a whole timeout is given up and counted.
+    fn dispatch(&mut self) {
+        let threads = self.config.load.threads as u64;
+        while let Some(schedule) = &mut self.schedule {
+            let (number, offset_ns) = schedule.next();
+            let due_ns = self.schedule_start_ns + offset_ns;
+            if due_ns > self.now_ns {
+                return;
+            }
+            if self.now_ns - due_ns > self.timeout_ns {
+                schedule.advance(threads);
+                self.record.unsent(self.config.kind_of(number));
+                continue;
+            }
+            let Some(index) = self.idle.pop() else { return };
+            schedule.advance(threads);
+            self.issue(index, number, due_ns);
+            self.now_ns = sys::now_ns();
+        }
+    }
+
+    /// What was due inside the window and never sent.
+    fn give_up_backlog(&mut self) {
+        let threads = self.config.load.threads as u64;
+        while let Some(schedule) = &mut self.schedule {
+            let (number, offset_ns) = schedule.next();
+            if self.schedule_start_ns + offset_ns > self.now_ns {
+                return;
+            }
+            schedule.advance(threads);
+            self.record.unsent(self.config.kind_of(number));
+        }
+    }
+
+    fn until_next_ns(&self) -> u64 {
+        let mut next_ns = self.next_scan_ns;
+        if self.record.phase() < Phase::Drain {
+            next_ns = next_ns.min(self.next_second_ns);
+            if let Some(Reverse((due_ns, _))) = self.retry.peek() {
+                next_ns = next_ns.min(*due_ns);
+            }
+            if let Some(schedule) = &self.schedule
+                && !self.idle.is_empty()
+            {
+                let due_ns = self.schedule_start_ns + schedule.next().1;
+                let gathers = self
+                    .config
+                    .load
+                    .rate_per_s
+                    .is_some_and(|rate| rate >= TICK_FROM_RATE_PER_S);
+                next_ns = next_ns.min(if gathers {
+                    due_ns.max(self.now_ns + TICK_NS)
+                } else {
+                    due_ns
+                });
+            }
+        }
+        next_ns.saturating_sub(sys::now_ns())
+    }
+
+    fn keep_time(&mut self) {
+        if self.record.phase() < Phase::Drain {
+            while self.now_ns >= self.next_second_ns && self.second_index < self.last_second {
+                self.end_second();
+            }
+            while let Some(Reverse((due_ns, index))) = self.retry.peek().copied()
+                && due_ns <= self.now_ns
+            {
+                self.retry.pop();
+                self.again(index);
+            }
+            self.dispatch();
+        }
+        if self.now_ns >= self.next_scan_ns {
+            self.end_late_requests();
+            self.next_scan_ns = self.now_ns + (self.timeout_ns / 100).clamp(1_000_000, 100_000_000);
+        }
+    }
+
+    /// A scan now and then is cheaper than a timer for each request.
+    fn end_late_requests(&mut self) {
+        for index in 0..self.conns.len() {
+            let conn = &self.conns[index];
+            let waits = matches!(conn.state, State::Busy | State::Connecting);
+            if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timeout_ns {
+                continue;
+            }
+            if conn.state == State::Connecting {
+                self.connect_failed(index, None);
+            } else {
+                let timeout_ms = self.config.load.timeout_ms;
+                self.end(
+                    index,
+                    Outcome::Timeout,
+                    &format!("no whole answer within {timeout_ms} ms"),
+                );
+                self.conns[index].close();
+                self.again(index);
+            }
+        }
+    }
+
+    fn end_second(&mut self) {
+        let phase = self.record.phase();
+        self.record.second.in_flight = self.record.in_flight();
+        let second = Box::new(std::mem::take(&mut self.record.second));
+        let _ = self.inputs.send(Input::Second {
+            phase,
+            index: self.second_index,
+            second,
+        });
+        self.second_index += 1;
+        self.next_second_ns += SECOND_NS;
+    }
+
+    /// Goes through the phases up to the controller's, leaving none out.
+    fn follow_control(&mut self) {
+        let target = self.control.phase();
+        while self.record.phase() < target {
+            let next = match self.record.phase() {
+                Phase::Warmup if self.control.window_begun() => Phase::Window,
+                Phase::Warmup | Phase::Window => Phase::Drain,
+                Phase::Drain | Phase::Abandon => Phase::Abandon,
+            };
+            self.enter(next);
+        }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        if phase == Phase::Drain {
+            // What is due and has a free connection still belongs into the window; the rest is counted as unsent.
+            self.now_ns = sys::now_ns();
+            self.dispatch();
+            self.give_up_backlog();
+            if self.record.phase() == Phase::Window {
+                self.end_second();
+            }
+        }
+        let mark = Mark {
+            at_ns: sys::now_ns(),
+            cpu_us: sys::thread_cpu_us(),
+            run_queue_us: sys::thread_run_queue_us(),
+        };
+        match phase {
+            Phase::Window => self.window_start = Some(mark),
+            Phase::Drain if self.window_start.is_some() => self.window_end = Some(mark),
+            _ => {}
+        }
+        self.record.enter(phase);
+        self.second_index = 0;
+        self.last_second = self.config.load.window_s.ceil() as u64 - 1;
+        self.next_second_ns = self.control.phase_start_ns() + SECOND_NS;
+        if phase == Phase::Abandon {
+            self.abandon();
+        }
+        let _ = self.inputs.send(Input::Entered(phase));
+    }
+
+    fn abandon(&mut self) {
+        for index in 0..self.conns.len() {
+            if matches!(self.conns[index].state, State::Busy | State::Connecting) {
+                self.end(index, Outcome::InFlight, "unanswered when the drain ended");
+                self.conns[index].close();
+            }
+        }
+    }
+
+    /// Tells the controller, once, that the server can be reached.
+    pub(crate) fn note_connection(&mut self) {
+        if !self.connected_before {
+            self.connected_before = true;
+            let _ = self.inputs.send(Input::Connected);
+        }
+    }
+
+    pub(crate) fn dial(&self, index: usize) -> sys::Dial {
+        let number = index * self.config.load.threads + self.thread;
+        conn::dial(self.config.address, number, self.config.load.keep_alive)
+    }
+}

@@ -1,0 +1,215 @@
+//! The files in `tests/golden/` are the wire format: both sides read them, so that they cannot drift apart.
+//!
+//! `UPDATE_GOLDEN=1 cargo test golden` writes them anew.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fairload::config::Config;
+use fairload::outcome::Outcome;
+use fairload::output::{Document, Event};
+use fairload::record::{Phase, Record, Sample, Second};
+use fairload::run::{Measurement, Window};
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn compare(name: &str, text: &str) {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path(name), text).unwrap();
+    }
+    assert_eq!(
+        text,
+        read(name),
+        "{name} differs; if that is meant, run with UPDATE_GOLDEN=1 and change both sides"
+    );
+}
+
+fn config(name: &str) -> Config {
+    Config::parse(&read(name)).unwrap()
+}
+
+/// Records values from `first` on, so that every histogram of the result has other numbers.
+fn fill(histogram: &mut hdrhistogram::Histogram<u64>, first: u64, count: u64) {
+    (0..count).for_each(|step| histogram.record(first + step * 10).unwrap());
+}
+
+fn second(first: u64) -> Second {
+    let mut second = Second::new();
+    (second.ok, second.not_ok, second.in_flight) = (first, first + 1, first + 2);
+    fill(&mut second.latency_ok, first * 10, first);
+    second
+}
+
+/// A record in which no two numbers are equal: a crossed wire cannot hide.
+fn record(config: &Config) -> Record {
+    let mut record = Record::new(3, fairload::ledger::Ledger::new(&config.requests), true);
+    record.life_sent = 1001;
+    let life = &mut record.life;
+    (
+        life.ok,
+        life.shed,
+        life.wrong_body,
+        life.timeout,
+        life.connect,
+    ) = (101, 102, 103, 104, 105);
+    (life.reset, life.malformed, life.unsent, life.in_flight) = (106, 107, 108, 109);
+    life.status.extend([(404, 110), (500, 111)]);
+    record.window_sent = 2001;
+    for (kind, base) in [(0, 200), (1, 300)] {
+        let outcomes = &mut record.kinds[kind].outcomes;
+        (outcomes.ok, outcomes.shed, outcomes.wrong_body) = (base + 1, base + 2, base + 3);
+        (outcomes.timeout, outcomes.connect, outcomes.reset) = (base + 4, base + 5, base + 6);
+        (outcomes.malformed, outcomes.unsent, outcomes.in_flight) = (base + 7, base + 8, base + 9);
+        outcomes.status.insert(500, base + 10);
+        fill(&mut record.kinds[kind].latency_ok, base * 7, base);
+    }
+    fill(&mut record.latency_not_ok, 5000, 17);
+    fill(record.service.as_mut().unwrap(), 600, 18);
+    fill(record.send_lag.as_mut().unwrap(), 40, 19);
+    fill(&mut record.connect, 80, 20);
+    (record.completed, record.completed_ok) = (2002, 2003);
+    (record.in_flight_start, record.in_flight_end) = (2004, 2005);
+    (record.bytes_sent, record.bytes_received) = (2006, 2007);
+    (record.bodies_checked, record.connections_opened) = (2008, 2009);
+    let request = &config.requests[0];
+    record.ledger.book(0, request, &[11, 12, 5], Outcome::Ok);
+    record
+        .ledger
+        .book(0, request, &[12, 11, 3], Outcome::Timeout);
+    record.samples.push(Sample {
+        outcome: Outcome::Status(500),
+        kind: 1,
+        status: Some(500),
+        reason: "status 500 instead of 200".to_string(),
+        request: "GET /time".to_string(),
+        body: Some(b"a \xff \"b\"\n".to_vec()),
+    });
+    record.samples.push(Sample {
+        outcome: Outcome::Timeout,
+        kind: 0,
+        status: None,
+        reason: "no whole answer within 9000 ms".to_string(),
+        request: "POST /transfer?from=12&to=11&amount=3".to_string(),
+        body: None,
+    });
+    record
+}
+
+/// The result document, with every field filled, is the golden one.
+#[test]
+fn golden_result() {
+    let config = config("plan.json");
+    let measurement = Measurement {
+        record: record(&config),
+        config: Arc::new(config),
+        seconds: vec![second(31), second(41)],
+        window: Some(Window {
+            start_unix_us: 1_789_000_003_000_000,
+            duration_us: 2_000_123,
+            cpu_user_us: 3001,
+            cpu_system_us: 3002,
+            busiest_cpu_us: 820_050,
+            busiest_waited_us: Some(140_009),
+        }),
+        connected: true,
+        interrupted: false,
+    };
+    compare(
+        "result.json",
+        &(serde_json::to_string_pretty(&Document::new(&measurement)).unwrap() + "\n"),
+    );
+}
+
+/// The result of a run that ended before its window: what was not measured is null.
+#[test]
+fn golden_result_without_window() {
+    let config = config("plan-minimal.json");
+    let record = Record::new(1, fairload::ledger::Ledger::new(&config.requests), false);
+    let measurement = Measurement {
+        record,
+        config: Arc::new(config),
+        seconds: Vec::new(),
+        window: None,
+        connected: true,
+        interrupted: true,
+    };
+    compare(
+        "result-minimal.json",
+        &(serde_json::to_string_pretty(&Document::new(&measurement)).unwrap() + "\n"),
+    );
+}
+
+/// Every kind of event, one a line.
+#[test]
+fn golden_events() {
+    let events = [
+        Event::Start {
+            unix_us: 1_789_000_000_000_001,
+        },
+        Event::second(Phase::Warmup, 0, &second(51)),
+        Event::Window {
+            unix_us: 1_789_000_003_000_002,
+        },
+        Event::second(Phase::Window, 1, &second(61)),
+        Event::second(Phase::Window, 2, &Second::new()),
+        Event::Drain {
+            unix_us: 1_789_000_013_000_003,
+        },
+        Event::End {
+            unix_us: 1_789_000_013_040_004,
+        },
+        Event::Listening { port: 41234 },
+        Event::Warning {
+            message: "a warning".to_string(),
+        },
+        Event::Error {
+            message: "an error".to_string(),
+        },
+    ];
+    let lines: String = events
+        .iter()
+        .map(|event| serde_json::to_string(event).unwrap() + "\n")
+        .collect();
+    compare("events.json", &lines);
+}
+
+/// Every golden plan is understood, with each field where it belongs.
+#[test]
+fn golden_plans() {
+    let full = config("plan.json");
+    let load = &full.load;
+    assert_eq!(
+        (full.seed, full.address.to_string().as_str()),
+        (7, "127.0.0.1:8080")
+    );
+    assert_eq!(
+        (load.connections, load.threads, load.timeout_ms),
+        (100, 2, 9000)
+    );
+    assert_eq!(
+        (load.warmup_s, load.window_s, load.keep_alive),
+        (Some(3.0), 10.5, false)
+    );
+    let kinds: Vec<_> = full
+        .requests
+        .iter()
+        .map(|request| (request.kind.as_str(), request.weight))
+        .collect();
+    assert_eq!(kinds, [("transfer", 4), ("time", 1), ("lookup", 2)]);
+    assert_eq!(full.requests[0].ledger.len(), 2);
+    assert_eq!(full.requests[1].expect.check_one_in, 20);
+    let open = config("plan-open.json");
+    assert_eq!(
+        (open.load.rate_per_s, open.arrivals),
+        (Some(5000.0), Some(fairload::plan::Arrivals::Constant))
+    );
+    assert_eq!(config("plan-minimal.json").load.warmup_s, None);
+}

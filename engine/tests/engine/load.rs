@@ -1,0 +1,202 @@
+//! What is sent: streams, ledgers, keep-alive, threads, the open loop.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Deed, Server, answer, good, plan, run, serve};
+
+fn value(line: &str, key: &str) -> i64 {
+    let start = line.find(&format!("{key}=")).unwrap() + key.len() + 1;
+    line[start..].split('&').next().unwrap().parse().unwrap()
+}
+
+const TRANSFER: &str = "/t?from={int:1..9}&to={int:1..9!=from}&amount={int:1..10}&seq={seq}";
+
+fn transfers(server: &Server, threads: usize) -> Value {
+    let mut plan = plan(server.address);
+    plan["load"]["threads"] = json!(threads);
+    plan["requests"][0]["method"] = json!("POST");
+    plan["requests"][0]["path"] = json!(TRANSFER);
+    plan["requests"][0]["ledger"] = json!([
+        {"name": "credits", "account": "from", "add": "-amount"},
+        {"name": "credits", "account": "to", "add": "amount"}
+    ]);
+    plan
+}
+
+/// The ledger is what the server saw, account by account: acknowledged, unknown, and refused in neither.
+#[test]
+fn ledger_is_what_the_server_saw() {
+    let server = serve(|number, _| match number % 5 {
+        0 => Deed::Answer(answer("503 Busy", "")),
+        1 => Deed::AnswerAndClose(String::new()),
+        _ => Deed::Answer(good()),
+    });
+    let finished = run(&transfers(&server, 2));
+    let mut expected: BTreeMap<(&str, i64), (u64, i64)> = BTreeMap::new();
+    for (number, line) in server.lines.lock().unwrap().iter().enumerate() {
+        let side = match number % 5 {
+            0 => continue,
+            1 => "unknown",
+            _ => "acknowledged",
+        };
+        let amount = value(line, "amount");
+        for (account, sum) in [(value(line, "from"), -amount), (value(line, "to"), amount)] {
+            let row = expected.entry((side, account)).or_default();
+            *row = (row.0 + 1, row.1 + sum);
+        }
+    }
+    for ((side, account), (count, sum)) in &expected {
+        let row = &finished.result["ledger"]["credits"][side][account.to_string()];
+        assert_eq!(
+            row,
+            &json!({"count": count, "sum": sum}),
+            "{side} {account}"
+        );
+    }
+    let rows = ["acknowledged", "unknown"].map(|side| {
+        finished.result["ledger"]["credits"][side]
+            .as_object()
+            .unwrap()
+            .len()
+    });
+    assert_eq!(rows[0] + rows[1], expected.len());
+}
+
+/// The stream of requests is the same with one thread and with two: only their order differs.
+#[test]
+fn stream_depends_on_the_seed_alone() {
+    let streams = [1, 2].map(|threads| {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let finished = run(&transfers(&server, threads));
+        let lines = server.lines.lock().unwrap();
+        assert_eq!(finished.number("/life/outcomes/ok"), lines.len() as u64);
+        let stream: BTreeMap<i64, String> = lines
+            .iter()
+            .map(|line| (value(line, "seq"), line.clone()))
+            .collect();
+        assert_eq!(stream.len(), lines.len(), "no number is sent twice");
+        stream
+    });
+    let common = streams[0]
+        .iter()
+        .filter(|(number, _)| streams[1].contains_key(number));
+    let equal = common
+        .clone()
+        .filter(|(number, line)| streams[1][number] == **line)
+        .count();
+    assert!(equal > 20 && equal == common.count());
+}
+
+/// Without keep-alive each request has a connection of its own, and their making is timed.
+#[test]
+fn connections_that_are_not_kept() {
+    let server = serve(|_, _| Deed::AnswerAndClose(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["keep_alive"] = json!(false);
+    let finished = run(&plan);
+    let sent = finished.number("/life/sent");
+    assert_eq!(finished.number("/life/outcomes/ok"), sent);
+    assert_eq!(server.connections.load(Ordering::SeqCst), sent);
+    assert_eq!(
+        finished.number("/window/connections_opened"),
+        finished.number("/window/connect/count")
+    );
+}
+
+/// Kept connections are opened once.
+#[test]
+fn connections_that_are_kept() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let finished = run(&plan(server.address));
+    assert_eq!(server.connections.load(Ordering::SeqCst), 4);
+    assert!(finished.number("/life/outcomes/ok") > 100);
+    assert!(
+        finished.number("/window/bytes_received")
+            >= finished.number("/window/completed") * good().len() as u64
+    );
+}
+
+/// HEAD has no body, bodies with slots carry their length, and a mix is reported by kind.
+#[test]
+fn kinds_of_requests() {
+    let server = serve(|_, line| match line.split(' ').next() {
+        Some("HEAD") => Deed::Answer("HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n".to_string()),
+        Some("POST") => Deed::Answer(answer("200 OK", &line[line.find('{').unwrap()..])),
+        _ => Deed::Answer("HTTP/1.1 204 No Content\r\n\r\n".to_string()),
+    });
+    let mut plan = plan(server.address);
+    plan["requests"] = json!([
+        {"kind": "head", "weight": 1, "method": "HEAD", "path": "/h", "expect": {"status": 200}},
+        {"kind": "post", "weight": 2, "method": "POST", "path": "/p",
+         "headers": [["content-type", "application/json"]], "body": "{{\"id\":{int:1..1000},\"w\":\"{choice:a|bb}\"}",
+         "expect": {"status": 200, "check_one_in": 2, "body": {"json": {"id": {"slot": "id"}, "w": {"slot": "w"}}}}},
+        {"kind": "none", "weight": 1, "method": "GET", "path": "/n", "expect": {"status": 204}}
+    ]);
+    let finished = run(&plan);
+    assert_eq!(
+        finished.number("/life/outcomes/ok"),
+        server.requests(),
+        "{}",
+        finished.result["samples"]
+    );
+    let ok = [0, 1, 2].map(|kind| finished.number(&format!("/window/kinds/{kind}/outcomes/ok")));
+    assert!(
+        ok.iter().all(|count| *count > 10) && ok[1] > ok[0] && ok[1] > ok[2],
+        "{ok:?}"
+    );
+    let checked = finished.number("/window/bodies_checked");
+    assert!(checked.abs_diff(ok[1] / 2) <= 1, "{checked} of {}", ok[1]);
+}
+
+fn open(server: &Server, rate_per_s: f64, arrivals: &str) -> Value {
+    let mut plan = plan(server.address);
+    plan["load"]["model"] = json!("open");
+    plan["load"]["rate_per_s"] = json!(rate_per_s);
+    plan["load"]["arrivals"] = json!(arrivals);
+    plan
+}
+
+/// In the open loop as many requests are sent as the schedule says, however fast the server is.
+#[test]
+fn open_loop_follows_its_schedule() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let finished = run(&open(&server, 400.0, "constant"));
+    let due = finished.number("/life/sent") + finished.number("/life/outcomes/unsent");
+    let window_us = finished.number("/window/duration_us");
+    assert!(
+        due.abs_diff(window_us * 400 / 1_000_000) <= 2,
+        "{due} due in {window_us} µs"
+    );
+    assert_eq!(
+        finished.number("/window/send_lag/count"),
+        finished.number("/window/sent")
+    );
+    assert_eq!(
+        finished.number("/window/service/count"),
+        finished.number("/window/outcomes/ok")
+    );
+}
+
+/// A server that is too slow makes later requests late: that is in the latency, and what was never sent is counted.
+#[test]
+fn open_loop_hides_no_queue() {
+    let server = serve(|_, _| Deed::Late(Duration::from_millis(20), good()));
+    let mut plan = open(&server, 200.0, "poisson");
+    plan["load"]["connections"] = json!(1);
+    let finished = run(&plan);
+    assert!(finished.number("/window/outcomes/unsent") > 10);
+    assert_eq!(finished.number("/life/outcomes/ok"), server.requests());
+    let (latency, service) = (
+        finished.number("/window/latency/ok/max_us"),
+        finished.number("/window/service/p50_us"),
+    );
+    assert!(
+        latency > 3 * service && service >= 20_000,
+        "latency {latency}, service {service}"
+    );
+    assert!(finished.number("/window/send_lag/max_us") > 40_000);
+}

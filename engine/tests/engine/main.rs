@@ -1,0 +1,9 @@
+//! The engine from outside: the real binary against scripted servers, and the wire format's golden files.
+
+mod accounts;
+mod faults;
+mod golden;
+mod load;
+mod protocol;
+mod qualify;
+mod support;

@@ -1,0 +1,232 @@
+//! Plans, commands, events, signals and exit codes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Deed, good, plan, run, serve, start};
+
+/// An open-ended warm-up lasts until `measure`, the window until `stop`; the rest of the account is one piece.
+#[test]
+fn commands() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["warmup_s"] = Value::Null;
+    plan["load"]["window_s"] = json!(60);
+    let mut running = start(&plan);
+    running.wait_for("start");
+    std::thread::sleep(Duration::from_millis(150));
+    writeln!(running.input, r#"{{"command":"measure"}}"#).unwrap();
+    running.wait_for("window");
+    std::thread::sleep(Duration::from_millis(150));
+    writeln!(running.input, r#"{{"command":"dance"}}"#).unwrap();
+    writeln!(running.input, r#"{{"command":"stop"}}"#).unwrap();
+    let finished = running.finish();
+    assert_eq!(finished.code, 0);
+    assert_eq!(
+        finished.names(),
+        ["start", "window", "warning", "drain", "end"]
+    );
+    let window_us = finished.number("/window/duration_us");
+    assert!((100_000..30_000_000).contains(&window_us), "{window_us}");
+    assert!(finished.number("/life/sent") > finished.number("/window/sent"));
+    assert_eq!(finished.number("/life/sent"), server.requests());
+}
+
+/// Seconds are told in warm-up and window, and those of the window add up to its completions.
+#[test]
+fn seconds() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["warmup_s"] = json!(1.2);
+    plan["load"]["window_s"] = json!(1.5);
+    plan["load"]["threads"] = json!(2);
+    let finished = run(&plan);
+    let seconds: Vec<&Value> = finished
+        .events
+        .iter()
+        .filter(|event| event["event"] == "second")
+        .collect();
+    let told: Vec<(&str, u64)> = seconds
+        .iter()
+        .map(|second| {
+            (
+                second["phase"].as_str().unwrap(),
+                second["second"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(told, [("warmup", 0), ("window", 0), ("window", 1)]);
+    let of_window = finished.result["seconds"].as_array().unwrap();
+    let sum = |key: &str| {
+        of_window
+            .iter()
+            .map(|second| second[key].as_u64().unwrap())
+            .sum::<u64>()
+    };
+    assert_eq!(sum("ok"), finished.number("/window/completed_ok"));
+    assert_eq!(
+        sum("ok") + sum("not_ok"),
+        finished.number("/window/completed")
+    );
+    assert_eq!(
+        of_window.last().unwrap()["in_flight"],
+        finished.result["window"]["in_flight_end"]
+    );
+}
+
+/// SIGINT ends the window at once; the result is whole, and the exit code says why.
+#[test]
+fn interrupt() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["window_s"] = json!(60);
+    let mut running = start(&plan);
+    running.wait_for("window");
+    std::thread::sleep(Duration::from_millis(200));
+    // SAFETY: takes plain numbers; the child is ours and has not been waited for.
+    unsafe { libc::kill(running.child.id() as libc::pid_t, libc::SIGINT) };
+    let finished = running.finish();
+    assert_eq!(finished.code, 130);
+    assert_eq!(finished.names(), ["start", "window", "drain", "end"]);
+    assert_eq!(finished.number("/life/outcomes/ok"), server.requests());
+}
+
+/// What is unanswered when an interrupted drain ends is in flight, and its fate unknown.
+#[test]
+fn interrupt_while_the_server_is_silent() {
+    let server = serve(|_, _| Deed::Silence);
+    let mut plan = plan(server.address);
+    plan["load"]["window_s"] = json!(60);
+    plan["requests"][0]["path"] = json!("/x?id={int:1..1}");
+    plan["requests"][0]["ledger"] = json!([{"name": "l", "account": "id", "add": "1"}]);
+    let mut running = start(&plan);
+    running.wait_for("window");
+    std::thread::sleep(Duration::from_millis(200));
+    // SAFETY: as above.
+    unsafe { libc::kill(running.child.id() as libc::pid_t, libc::SIGTERM) };
+    let finished = running.finish();
+    assert_eq!(finished.code, 130);
+    assert_eq!(
+        (
+            finished.number("/life/sent"),
+            finished.number("/life/outcomes/in_flight")
+        ),
+        (4, 4)
+    );
+    assert_eq!(
+        finished.result["ledger"]["l"]["unknown"]["1"],
+        json!({"count": 4, "sum": 4})
+    );
+}
+
+/// A plan that is wrong costs one sentence and exit code 2.
+#[test]
+fn wrong_plan() {
+    let mut plan = plan("127.0.0.1:9".parse().unwrap());
+    plan["load"]["connections"] = json!(0);
+    let finished = run(&plan);
+    assert_eq!((finished.code, &finished.result), (2, &Value::Null));
+    let message = "`load.connections` is 0; write 1 to 100000";
+    assert_eq!(
+        finished.events,
+        [json!({"event": "error", "message": message})]
+    );
+}
+
+/// A server that never accepts a connection is exit code 3; every attempt is in the account.
+#[test]
+fn nobody_there() {
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let finished = run(&plan(address));
+    assert_eq!(finished.code, 3);
+    assert_eq!(
+        finished.number("/life/outcomes/connect"),
+        finished.number("/life/sent")
+    );
+    let message = finished.events.last().unwrap()["message"].as_str().unwrap();
+    assert_eq!(
+        message,
+        format!("{address} never accepted a connection; is the server running there?")
+    );
+}
+
+/// The null responder serves the engine, kept connections and others, and ends with its input.
+#[test]
+fn null_responder() {
+    let mut null = Command::new(env!("CARGO_BIN_EXE_fairload"))
+        .args([
+            "null",
+            "--threads",
+            "2",
+            "--body",
+            "good",
+            "--content-type",
+            "text/plain",
+        ])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(null.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let port = serde_json::from_str::<Value>(&line).unwrap()["port"]
+        .as_u64()
+        .unwrap();
+    for keep_alive in [true, false] {
+        let mut plan = plan(format!("127.0.0.1:{port}").parse().unwrap());
+        plan["load"]["keep_alive"] = json!(keep_alive);
+        plan["requests"][0]["method"] = json!("POST");
+        plan["requests"][0]["body"] = json!("n={int:1..1000000}");
+        let finished = run(&plan);
+        let sent = finished.number("/life/sent");
+        assert!(sent > 100);
+        assert_eq!(
+            finished.number("/life/outcomes/ok"),
+            sent,
+            "{}",
+            finished.result["samples"]
+        );
+    }
+    drop(null.stdin.take());
+    assert_eq!(null.wait().unwrap().code(), Some(0));
+}
+
+/// The direct form prints a summary for a person, or the same result as a plan does.
+#[test]
+fn direct_form() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let url = format!("http://{}/x?n={{int:1..5}}", server.address);
+    let direct = |more: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairload"));
+        command
+            .args(["run", "--url", &url, "-c", "2", "-d", "0.2"])
+            .args(more);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let text = direct(&["--expect-body", "bad"]);
+    assert!(
+        text.contains(" wrong body") && text.contains("4 bytes instead of 3"),
+        "{text}"
+    );
+    let result: Value = serde_json::from_str(&direct(&["--json"])).unwrap();
+    assert_eq!(result["life"]["sent"], result["life"]["outcomes"]["ok"]);
+    assert!(
+        server
+            .lines
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|line| line.starts_with("GET /x?n="))
+    );
+}

@@ -1,0 +1,126 @@
+// The database as the routes see it: a pool of this worker's share, and the statements of the contract.
+import pg from 'pg'
+
+const CONNECT_TIMEOUT_MS = 3000
+
+// No connection for this request: the caller answers 503.
+export class Unavailable extends Error {}
+
+export class Store {
+  #pool
+  #slots
+  #named
+
+  // `poolWaitMs`: longest wait for a connection; null waits without a limit, 0 does not wait.
+  constructor ({ databaseUrl, poolSize, poolWaitMs, prepared }) {
+    this.#pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max: poolSize,
+      idleTimeoutMillis: 0,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS
+    })
+    // A connection that breaks emits 'error' on the pool when idle and on itself when taken; unheard, either ends the process.
+    this.#pool.on('error', () => {})
+    this.#pool.on('connect', client => client.on('error', () => {}))
+    this.#slots = new Slots(poolSize, poolWaitMs)
+    this.#named = prepared
+  }
+
+  // Rows of one statement, as objects or (`rowMode` 'array') as arrays.
+  async query (name, text, values, rowMode) {
+    const result = await this.#withClient(client => client.query(this.#statement(name, text, values, rowMode)))
+    return result.rows
+  }
+
+  async ready () {
+    await this.query('ready', 'SELECT 1')
+  }
+
+  // The text of a statement that returns one text.
+  async text (name, sql) {
+    return (await this.query(name, sql, undefined, 'array'))[0][0]
+  }
+
+  // False when one of the two accounts does not exist; nothing is changed then.
+  transfer (from, to, amount) {
+    return this.#withClient(async client => {
+      await client.query('BEGIN')
+      try {
+        const done = await this.#move(client, from, to, amount)
+        await client.query(done ? 'COMMIT' : 'ROLLBACK')
+        return done
+      } catch (error) {
+        await client.query('ROLLBACK').catch(() => {})
+        throw error
+      }
+    })
+  }
+
+  async #move (client, from, to, amount) {
+    const debit = await client.query(
+      this.#statement('debit', 'UPDATE web_users SET credits = credits - $1 WHERE id = $2', [amount, from]))
+    if (debit.rowCount === 0) return false
+    const credit = await client.query(
+      this.#statement('credit', 'UPDATE web_users SET credits = credits + $1 WHERE id = $2', [amount, to]))
+    return credit.rowCount !== 0
+  }
+
+  // Not `pool.query`: that one drops the connection when a statement fails, and opens the next before the old is gone.
+  async #withClient (use) {
+    await this.#slots.take()
+    let client
+    try {
+      client = await this.#pool.connect()
+      return await use(client)
+    } catch (error) {
+      throw isAway(error) ? new Unavailable('the database is away', { cause: error }) : error
+    } finally {
+      // A connection left inside a transaction is dropped; one that broke the pool drops by itself.
+      client?.release(client.getTransactionStatus() !== 'I')
+      this.#slots.release()
+    }
+  }
+
+  #statement (name, text, values, rowMode) {
+    return { name: this.#named ? name : undefined, text, values, rowMode }
+  }
+}
+
+// Who may ask the pool for a connection. pg's own `connectionTimeoutMillis` cannot say this: its 0 means without a limit, and
+// a short one also cuts off the making of a connection, so that a pool could not recover from a restart of the database.
+class Slots {
+  #waiting = new Set()
+
+  constructor (free, waitMs) {
+    this.free = free
+    this.waitMs = waitMs
+  }
+
+  take () {
+    if (this.free > 0) return void this.free--
+    if (this.waitMs === 0) throw new Unavailable('no free connection')
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve }
+      const refuse = () => {
+        this.#waiting.delete(waiter)
+        reject(new Unavailable('no connection in time'))
+      }
+      if (this.waitMs !== null) waiter.timer = setTimeout(refuse, this.waitMs)
+      this.#waiting.add(waiter)
+    })
+  }
+
+  // Hands the slot to who waits longest.
+  release () {
+    const [waiter] = this.#waiting
+    if (waiter === undefined) return void this.free++
+    this.#waiting.delete(waiter)
+    clearTimeout(waiter.timer)
+    waiter.resolve()
+  }
+}
+
+// Refused, lost or shutting down (SQLSTATE classes 08 and 57P), as opposed to a statement that failed.
+function isAway (error) {
+  return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(error.code ?? '') || (error.code === undefined && /connect/i.test(error.message))
+}

@@ -1,0 +1,5 @@
+"""`python -m fairground` is `./fairground`."""
+
+from fairground.cli import main
+
+main()

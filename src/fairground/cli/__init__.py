@@ -1,0 +1,64 @@
+"""The command line: the only part of the lab that prints, reads arguments or the environment, or exits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import traceback
+
+from fairground.model import LabError
+
+INTERRUPTED, OUR_FAULT = 130, 70
+
+
+def main() -> None:
+    """Run one verb and exit with its code: see `EXIT_CODES` in `cli.verbs`."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+    try:
+        from fairground.cli.verbs import app
+
+        sys.exit(app(sys.argv[1:] or ["--help"], prog_name="fairground", standalone_mode=False) or 0)
+    except LabError as error:
+        _complain(error.message, error.hint)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        _foreign(error)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _complain(message: str, hint: str | None) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    if hint:
+        print(f"\nhint: {hint}", file=sys.stderr)
+
+
+def _foreign(error: Exception) -> None:
+    """A usage error of the argument parser (exit code 2), or a fault of our own, whose traceback is saved."""
+    code = getattr(error, "exit_code", None)
+    if isinstance(code, int):
+        if hasattr(error, "format_message"):
+            usage = "./fairground --help" if getattr(error, "ctx", None) is None else f"./{error.ctx.command_path} --help"  # type: ignore[attr-defined]
+            _complain(_lower(error.format_message()), usage)
+            sys.exit(2)
+        sys.exit(code)
+    with tempfile.NamedTemporaryFile("w", prefix="fairground-", suffix=".log", delete=False) as log:
+        traceback.print_exc(file=log)
+    _complain(
+        f"a fault of the lab itself: {type(error).__name__}: {error}", f"the traceback is in {log.name}; finished trials are kept"
+    )
+    sys.exit(OUR_FAULT)
+
+
+def _lower(sentence: str) -> str:
+    return (sentence[:1].lower() + sentence[1:]).rstrip(".")

@@ -1,0 +1,74 @@
+"""What `list` lists, as rows: dictionaries whose keys are the same on a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fairground import build, manifest, store
+from fairground.cli import lab
+from fairground.model import LabError, Server
+
+Row = dict[str, Any]
+
+WIDTHS: Mapping[str, Sequence[tuple[str, int]]] = {
+    "stacks": (("id", 28), ("language", 10), ("title", 22), ("state", 10), ("why", 0)),
+    "workloads": (("id", 18), ("title", 28), ("request", 0)),
+    "suites": (("path", 24), ("blocks", 2), ("title", 0)),
+    "runs": (("id", 40), ("trials", 5), ("bytes", 12), ("command", 0)),
+}
+"""The columns of each list on a terminal, and how wide each is at least."""
+
+
+def rows(what: str, places: lab.Places) -> list[Row]:
+    """The rows of one list; LabError when there is no such list."""
+    if what not in _KINDS:
+        raise LabError(f"there is no list of `{what}`", f"lists: {', '.join(_KINDS)}")
+    return _KINDS[what](places)
+
+
+def _stacks(places: lab.Places) -> list[Row]:
+    rows = []
+    with lab.keeping() as keeper:
+        for server in places.load_servers():
+            lacking = build.missing(keeper, server)
+            state = "not here" if lacking else "ready" if build.is_built(server, places.cache) else "not built"
+            why = f"{lacking.reason}{f' → {lacking.hint}' if lacking.hint else ''}" if lacking else ""
+            rows += [_stack_row(server, stack.id, stack.variant.about, state, why) for stack in server.stacks]
+    return rows
+
+
+def _stack_row(server: Server, id: str, about: str, state: str, why: str) -> Row:
+    return {
+        "id": id, "title": server.title, "language": server.language, "about": about or server.about,
+        "homepage": server.homepage, "skip": dict(server.skip), "state": state, "why": why,
+    }  # fmt: skip
+
+
+def _workloads(places: lab.Places) -> list[Row]:
+    return [
+        {"id": one.id, "title": one.title, "why": " ".join(one.why.split()), "request": f"{one.method} {one.path}"}
+        for one in places.workloads()
+    ]
+
+
+def _suites(places: lab.Places) -> list[Row]:
+    suites = [(path, manifest.load_suite(path)) for path in sorted(places.suites.glob("*.toml"))]
+    return [
+        {"path": f"suites/{path.name}", "title": one.title, "about": one.about.strip(), "blocks": one.blocks}
+        for path, one in suites
+    ]
+
+
+def _runs(places: lab.Places) -> list[Row]:
+    found = [store.load(path.parent) for path in sorted(places.results.glob("*/plan.json"))]
+    return [{"id": one.id, "trials": len(one.trials), "finished": one.finished, "bytes": f"{store.size(one.folder) / 1e6:.1f} MB",
+             "command": one.plan.command} for one in found]  # fmt: skip
+
+
+_KINDS: Mapping[str, Callable[[lab.Places], list[Row]]] = {
+    "stacks": _stacks,
+    "workloads": _workloads,
+    "suites": _suites,
+    "runs": _runs,
+}

@@ -1,0 +1,223 @@
+"""`run` and `demo`: from a plan to a run folder with a report."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from fairground import contract, machine, manifest, plan, runner, store
+from fairground.build import Built, Unavailable
+from fairground.cli import lab
+from fairground.cli.screen import Screen, duration
+from fairground.model import (
+    Durability,
+    LabError,
+    Plan,
+    Run,
+    Server,
+    Stack,
+    Suite,
+    Topology,
+    Trial,
+    Verdict,
+    Workload,
+)
+from fairground.postgres import Database
+from fairground.process import Keeper
+from fairground.report import charts, page, render
+from fairground.trial import Bench
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is to be carried out, apart from what it measures."""
+
+    places: lab.Places
+    database_url: str | None = None
+    quiet: bool = False
+    talk: Console = Console(stderr=True)
+    on_trial: Callable[[Trial], None] = lambda _: None
+
+
+def dry_run(suite: Suite, command: str, options: Options) -> Plan:
+    """The plan of a suite as it would be if everything could be built."""
+    return plan.of_suite(suite, options.places.load_servers(), options.places.workloads(), (Topology(),), command)
+
+
+def fresh(suite: Suite, command: str, options: Options) -> Path:
+    """Build what the suite needs, freeze its plan, measure it. The run's folder."""
+    places = options.places
+    with ExitStack() as held:
+        keeper = held.enter_context(lab.keeping())
+        servers, workloads = places.load_servers(), places.workloads()
+        wanted = {slot.cell.stack for slot in plan.of_suite(suite, servers, workloads, (Topology(),), command).slots}
+        builds = build(keeper, [server for server in servers if any(stack.id in wanted for stack in server.stacks)], options)
+        lacking = {stack.id: _reason(builds[stack.server.id]) for stack in _stacks(servers)
+                   if stack.id in wanted and isinstance(builds[stack.server.id], Unavailable)}  # fmt: skip
+        frozen = plan.of_suite(suite, servers, workloads, (Topology(),), command, lacking)
+        database = held.enter_context(lab.database(keeper, places, options.database_url, _durability(frozen)))
+        options.talk.print("making the data …", highlight=False)
+        database.prepare(_scale(frozen))
+        chosen = [stack for stack in _stacks(servers) if stack.id in wanted]
+        folder = store.create(
+            places.results,
+            frozen,
+            started_unix_s=time.time(),
+            machine=machine.fingerprint(),
+            versions=lab.versions(places, database),
+            database_settings=database.settings(),
+            stacks=lab.stack_infos(chosen, builds),
+            workloads=_workload_texts(workloads, frozen),
+        )
+        _carry_out(keeper, database, frozen, folder, chosen, workloads, options)
+    return folder
+
+
+def resume(folder: Path, options: Options) -> Path:
+    """Go on with an interrupted run: its own plan, its own folder; finished trials stay as they are."""
+    run, places = store.load(folder), options.places
+    left = [slot for slot in run.plan.slots if slot.number not in store.done_slots(run)]
+    if not left:
+        return folder
+    with ExitStack() as held:
+        keeper = held.enter_context(lab.keeping())
+        servers, wanted = places.load_servers(), {slot.cell.stack for slot in left}
+        builds = build(keeper, [server for server in servers if any(stack.id in wanted for stack in server.stacks)], options)
+        chosen = [stack for stack in _stacks(servers) if stack.id in wanted]
+        _same_as_before(run, chosen, builds)
+        database = held.enter_context(lab.database(keeper, places, options.database_url, _durability(run.plan)))
+        _carry_out(keeper, database, run.plan, folder, chosen, places.workloads(), options)
+    return folder
+
+
+def build(keeper: Keeper, servers: Sequence[Server], options: Options) -> dict[str, Built | Unavailable]:
+    """Build servers and say so; what cannot be had is said with the sentence that mends it, and the rest goes on."""
+    talk, began = options.talk, time.monotonic()
+
+    def say(server: Server, command: str) -> None:
+        talk.print(f"building {server.id}: {command}", highlight=False, soft_wrap=True)
+
+    builds = lab.build_all(keeper, servers, options.places.cache, say)
+    for made in builds.values():
+        if isinstance(made, Unavailable):
+            talk.print(
+                f"not here: {made.server.id}, {made.reason}" + (f" → {made.hint}" if made.hint else ""),
+                highlight=False,
+                soft_wrap=True,
+            )
+    if time.monotonic() - began > 5:
+        talk.print(f"built in {duration(time.monotonic() - began)}", highlight=False)
+    return builds
+
+
+def report(folder: Path) -> tuple[Path, Run]:
+    """Write summary.csv and report.html of a run, finished or not, and return the page's path."""
+    run = store.load(folder)
+    store.write_summary(folder, page.summary_csv(run))
+    path = folder / "report.html"
+    path.write_text(page.html(run, render.svg(charts.specs(run))), encoding="utf-8")
+    return path, run
+
+
+def _carry_out(
+    keeper: Keeper,
+    database: Database,
+    frozen: Plan,
+    folder: Path,
+    stacks: Sequence[Stack],
+    workloads: Sequence[Workload],
+    options: Options,
+) -> None:
+    """Measure what is left of a plan under a screen."""
+    known, talk = store.load(folder), options.talk
+    left = plan.remaining_s(frozen, store.done_slots(known), None)
+    stacks_planned = len({slot.cell.stack for slot in frozen.slots})
+    talk.print(
+        f"plan  {stacks_planned} stacks, {frozen.blocks} block{'s' if frozen.blocks > 1 else ''}, {len(frozen.slots)} trials, "
+        f"about {duration(left)}, seed {frozen.seed} → {_near(folder)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    live = talk.is_terminal and "CI" not in os.environ
+    with Screen(frozen, known.trials, talk, live, options.quiet) as screen:
+        bench = Bench(
+            keeper,
+            database,
+            options.places.engine,
+            contract.load(options.places.contract / "cases"),
+            machine.cores(),
+            screen.progress,
+        )
+        rendered = {workload.id: manifest.render(workload, _scale(frozen)) for workload in workloads}
+        for trial in runner.run(frozen, folder, {stack.id: stack for stack in stacks}, rendered, bench):
+            screen.finished(trial)
+            options.on_trial(trial)
+
+
+def _same_as_before(run: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
+    """A run is of one version of every server: refuse to go on with others."""
+    for stack in stacks:
+        made, before = builds[stack.server.id], run.stacks[stack.id].content_hash
+        if isinstance(made, Unavailable):
+            raise LabError(f"`{stack.id}` cannot be had any more: {made.reason}", made.hint, exit_code=3)
+        if made.content_hash != before:
+            raise LabError(
+                f"`{stack.server.id}` has changed since the run began, and a run holds one version of each server",
+                "begin a new run, or bring the server's folder back to what it was",
+            )
+
+
+def _durability(frozen: Plan) -> Durability:
+    return Durability(str(runner.one_value(frozen, "durability")))
+
+
+def _scale(frozen: Plan) -> int:
+    return int(str(runner.one_value(frozen, "scale")))
+
+
+def _stacks(servers: Sequence[Server]) -> list[Stack]:
+    return [stack for server in servers for stack in server.stacks]
+
+
+def _reason(made: Built | Unavailable) -> str:
+    return f"{made.reason}{f' → {made.hint}' if made.hint else ''}" if isinstance(made, Unavailable) else ""
+
+
+def _workload_texts(workloads: Sequence[Workload], frozen: Plan) -> dict[str, dict[str, str]]:
+    used = {slot.cell.workload for slot in frozen.slots}
+    rendered = [manifest.render(workload, _scale(frozen)) for workload in workloads if workload.id in used]
+    return {
+        workload.id: {
+            "title": workload.title,
+            "why": " ".join(workload.why.split()),
+            "request": f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else ""),
+            "limit_sql": workload.limit_sql or "",
+        }
+        for workload in rendered
+    }
+
+
+def _near(path: Path) -> Path:
+    """Relative to where the person stands, when it is below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def rejected(run: Run) -> int:
+    """How many slots ended rejected."""
+    return sum(trial.verdict is Verdict.REJECTED for trial in run.trials)
+
+
+def measured(run: Run) -> int:
+    """How many trials have a verdict other than void."""
+    return sum(trial.verdict is not Verdict.VOID for trial in run.trials)
+
+
+def with_overrides(suite: Suite, blocks: int | None, seed: int | None) -> Suite:
+    """The suite with another number of blocks or another seed."""
+    return replace(suite, blocks=blocks or suite.blocks, seed=suite.seed if seed is None else seed)

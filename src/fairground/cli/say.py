@@ -1,0 +1,84 @@
+"""What the verbs print: results on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from fairground import plan
+from fairground.cli.screen import duration, printable, table
+from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity
+
+talk = Console(stderr=True, force_interactive=None if "CI" not in os.environ else False)
+out = Console(width=None if sys.stdout.isatty() else 150)
+
+
+def the_summary(found: Run, path: Path, as_json: bool) -> None:
+    """The end of a run: its table, the count of verdicts, where the page is."""
+    counts = {
+        verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
+    }
+    if as_json:
+        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", "run": found.id, "report": str(path), "trials": counts}))
+        return
+    out.print(table(found.trials))
+    out.print(
+        ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished", highlight=False
+    )
+    if counts["void"] > sum(counts.values()) / 2:
+        out.print(
+            "this machine was too busy to measure: end what else runs on it (./fairground doctor), then begin anew",
+            highlight=False,
+        )
+    out.print(f"report  {path}", highlight=False, soft_wrap=True)
+
+
+def the_plan(planned: Plan, as_json: bool) -> None:
+    """A plan that is not carried out: its slots, what it leaves out, and how long it would take."""
+    seconds = plan.estimate_s(planned)
+    if as_json:
+        document({"estimate_s": seconds, "plan": plain(planned)})
+        return
+    for slot in planned.slots:
+        out.print(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}", highlight=False, soft_wrap=True)
+    for what, why in planned.skipped.items():
+        out.print(f"skipped  {what}: {why}", highlight=False, soft_wrap=True)
+    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds", highlight=False)
+
+
+def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:
+    """What `check` found of one stack: the cases that failed, or all of them, and the sum."""
+    failed = [finding for finding in findings if finding.severity is Severity.REJECT]
+    untried = [finding for finding in findings if finding.severity is Severity.WARN]
+    skipped = [finding for finding in findings if "skipped" in finding.evidence]
+    for finding in findings:
+        mark = {Severity.REJECT: "✗", Severity.WARN: "!"}.get(finding.severity, "–" if finding in skipped else "✓")
+        if mark in "✗!" or verbose:
+            out.print(f"  {mark} {finding.id}  {printable(finding.sentence)}", highlight=False, soft_wrap=True, markup=False)
+    passed = len(findings) - len(failed) - len(untried) - len(skipped)
+    words = [
+        f"{passed} cases passed",
+        *(f"{len(some)} {word}" for some, word in ((failed, "failed"), (untried, "not tried"), (skipped, "skipped")) if some),
+    ]
+    out.print(
+        f"{'✗' if failed else '✓'} {stack}: {', '.join(words)}" + (f"; its output: {log}" if failed else ""),
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def plain(value: Any) -> dict[str, Any]:
+    """A frozen value as what JSON knows."""
+    return dict(asdict(value))
+
+
+def document(fields: dict[str, Any]) -> None:
+    """One JSON document on stdout, with the schema that all of ours have."""
+    print(json.dumps({"schema": SCHEMA_VERSION, **fields}, indent=2, default=str))

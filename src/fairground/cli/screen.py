@@ -1,0 +1,186 @@
+"""What a person sees while a run goes on, and the table at its end. Progress goes to stderr; stdout is for results.
+
+Inside a window the live lines are redrawn once a second at most: the screen must not disturb what is measured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from fairground import plan as plans
+from fairground import store
+from fairground.model import Plan, Progress, Severity, Trial, Verdict
+from fairground.stats import significant
+
+REDRAW_S = 1.0
+STILL_RUNNING_S = 60.0
+MARK = {Verdict.VALID: "✓", Verdict.WARNED: "!", Verdict.VOID: "○", Verdict.REJECTED: "✗"}
+STYLE = {Verdict.VALID: "blue", Verdict.WARNED: "yellow", Verdict.VOID: "dim", Verdict.REJECTED: "red"}
+BAR_CELLS = 24
+
+
+class Screen:
+    """Follows one run. On a terminal: finished trials scroll, two lines at the bottom live. Else: plain lines."""
+
+    def __init__(self, plan: Plan, done: Sequence[Trial], console: Console, live: bool, quiet: bool = False) -> None:
+        self._plan, self._console, self._quiet = plan, console, quiet
+        self._done = {trial.number for trial in done if trial.verdict is not Verdict.VOID}
+        self._counts = {verdict: sum(trial.verdict is verdict for trial in done) for verdict in Verdict}
+        self._spent: list[float] = []
+        self._drawn = self._spoken = time.monotonic()
+        self._live = Live(console=console, auto_refresh=False, transient=True) if live and not quiet else None
+
+    def __enter__(self) -> Screen:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _where: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def progress(self, now: Progress) -> None:
+        """A trial moved on. Redraw when the last drawing is old enough; in a log say once a minute that all is well."""
+        moment = time.monotonic()
+        if self._live and moment - self._drawn >= REDRAW_S:
+            self._drawn = moment
+            self._live.update(self._lines(now), refresh=True)
+        elif not self._live and not self._quiet and moment - self._spoken >= STILL_RUNNING_S:
+            self._spoken = moment
+            cell = now.slot.cell
+            self._console.print(
+                f"{_clock()} running trial {now.slot.number}/{len(self._plan.slots)} {cell.stack} {cell.workload},"
+                f" {now.phase} {now.elapsed_s:.0f} s, {self._left()} left",
+                highlight=False,
+            )
+
+    def finished(self, trial: Trial) -> None:
+        """A trial ended: one line that stays."""
+        self._counts[trial.verdict] += 1
+        self._spent.append(trial.duration_s)
+        if trial.verdict is not Verdict.VOID or trial.attempt >= store.ATTEMPTS:
+            self._done.add(trial.number)
+        if not self._quiet:
+            self._spoken = time.monotonic()
+            line = _trial_text(trial, len(self._plan.slots)) if self._live else Text(_trial_line(trial, len(self._plan.slots)))
+            self._console.print(line, highlight=False, soft_wrap=True)
+
+    def _lines(self, now: Progress) -> Group:
+        cell, slots = now.slot.cell, len(self._plan.slots)
+        share = len(self._done) / slots
+        filled = round(share * BAR_CELLS)
+        where = f"{now.phase} {now.elapsed_s:.0f}" + (f" of {now.total_s:.0f} s" if now.total_s else " s")
+        seen = "" if now.ok is None else f"   {now.ok:,}/s" + ("" if now.p99_us is None else f"  p99 {milliseconds(now.p99_us)}")
+        errors = "" if not now.not_ok else f"  {now.not_ok:,} not ok"
+        bar = Text.assemble(
+            (f"block {now.slot.block} of {self._plan.blocks} ", "bold"),
+            ("━" * filled, "blue"),
+            ("━" * (BAR_CELLS - filled), "dim"),
+            f" {share:4.0%}   trial {now.slot.number}/{slots}  {cell.stack}  {cell.workload}   {where}{seen}",
+            (errors, "red"),
+        )
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in self._counts.items() if count)
+        foot = Text(f"{self._left()} left · {counts or 'nothing finished yet'} · Ctrl-C keeps everything", style="dim")
+        return Group(bar, foot)
+
+    def _left(self) -> str:
+        mean = sum(self._spent) / len(self._spent) if self._spent else None
+        return duration(plans.remaining_s(self._plan, self._done, mean))
+
+
+def table(trials: Sequence[Trial]) -> Table:
+    """The end of a run: for each workload its stacks by goodput, with a bar, percentiles, CPU per role and verdict."""
+    shown = Table(box=None, pad_edge=False, header_style="dim", collapse_padding=True)
+    for name, right in (("", False), ("stack", False), ("", False), ("goodput/s", True), ("p50", True), ("p99", True),
+                        ("server", True), ("database", True), ("answers", False), ("limited by", False)):  # fmt: skip
+        shown.add_column(name, justify="right" if right else "left", no_wrap=name != "answers")
+    for workload in dict.fromkeys(trial.cell.workload for trial in trials):
+        rows = _last_attempts([trial for trial in trials if trial.cell.workload == workload])
+        best = max((trial.goodput_per_s or 0.0 for trial in rows), default=0.0)
+        shown.add_row("", Text(workload, style="bold"))
+        for trial in sorted(rows, key=lambda trial: -(trial.goodput_per_s or 0.0)):
+            shown.add_row(*_row(trial, best))
+    return shown
+
+
+def _row(trial: Trial, best: float) -> tuple[Text | str, ...]:
+    mark = Text(MARK[trial.verdict], style=STYLE[trial.verdict])
+    if trial.goodput_per_s is None or trial.result is None:
+        return mark, trial.cell.stack, "", "—", "", "", "", "", Text(f"{trial.verdict}: {reason(trial)}"), ""
+    latency = trial.result.latency_ok
+    cpu = [trial.cpu_us_per_answer(role) for role in ("server", "database")]
+    errors = trial.result.window.not_ok
+    return (
+        mark,
+        trial.cell.stack,
+        Text("█" * max(1, round(trial.goodput_per_s / best * 16)), style="blue"),
+        significant(trial.goodput_per_s),
+        milliseconds(latency.p50_us if latency else None),
+        milliseconds(latency.p99_us if latency else None),
+        *("–" if use is None else f"{significant(use)} µs" for use in cpu),
+        "all good" if not errors else f"{errors / trial.result.window.total:.2%} not ok",
+        trial.diagnosis or "",
+    )
+
+
+def reason(trial: Trial) -> str:
+    """The gravest finding's sentence, on one line."""
+    order = (Severity.REJECT, Severity.VOID, Severity.WARN)
+    worst = next((finding for severity in order for finding in trial.findings if finding.severity is severity), None)
+    return "" if worst is None else printable(" ".join(worst.sentence.split()))
+
+
+def printable(text: str) -> str:
+    """Text from outside without control characters, so that it cannot steer a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def milliseconds(microseconds: float | None) -> str:
+    """Such as `9.10 ms`; `–` where nothing was measured."""
+    return "–" if microseconds is None else f"{significant(microseconds / 1000)} ms"
+
+
+def duration(seconds: float) -> str:
+    """Such as `1 h 44 min`, `4 min`, `35 s`."""
+    minutes = round(seconds / 60)
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _trial_text(trial: Trial, slots: int) -> Text:
+    return Text.assemble("  ", (MARK[trial.verdict], STYLE[trial.verdict]), " ", _trial_line(trial, slots, pretty=True))
+
+
+def _trial_line(trial: Trial, slots: int, pretty: bool = False) -> str:
+    """One finished trial: aligned for a terminal, `key=value` for a log."""
+    cell, rate = trial.cell, trial.goodput_per_s
+    head = f"{_clock()} trial {trial.number}/{slots} block {trial.block} {cell.stack} {cell.workload}"
+    if pretty:
+        head = f"{_clock()}  {trial.number:>3}/{slots}  {cell.stack:<26} {cell.workload:<17}"
+    if rate is None or trial.result is None:
+        repeat = ", may be repeated" if trial.verdict is Verdict.VOID else ""
+        return f"{head} {trial.verdict}{repeat}: {reason(trial)}"
+    latency = trial.result.latency_ok
+    p99 = milliseconds(latency.p99_us if latency else None)
+    if pretty:
+        notes = reason(trial) if trial.verdict is Verdict.WARNED else ""
+        return f"{head} {significant(rate):>9}/s   p99 {p99:>9}   {notes}"
+    return f"{head} goodput={significant(rate)}/s p99={p99} {trial.verdict}"
+
+
+def _last_attempts(trials: Sequence[Trial]) -> list[Trial]:
+    """The last attempt of each slot."""
+    return list({trial.number: trial for trial in trials}.values())
+
+
+def _clock() -> str:
+    return datetime.now().strftime("%H:%M:%S")

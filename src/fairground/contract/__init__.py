@@ -1,0 +1,24 @@
+"""The contract's cases as data, and their trial against a server: `load`, `select`, `facts_from`, `run`."""
+
+from fairground.contract.case import Case, Settings, load, select
+from fairground.contract.facts import Facts, Probe, caesar, expected_users, facts_from
+from fairground.contract.report import Report, run
+from fairground.contract.stage import Exit, Hold, NotStaged, Stage
+
+__all__ = [
+    "Case",
+    "Exit",
+    "Facts",
+    "Hold",
+    "NotStaged",
+    "Probe",
+    "Report",
+    "Settings",
+    "Stage",
+    "caesar",
+    "expected_users",
+    "facts_from",
+    "load",
+    "run",
+    "select",
+]

@@ -1,0 +1,229 @@
+"""Carries out the cases that need nothing but a URL. Every function returns what it found wrong, or None, and what it saw."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from fairground.contract.case import Case, Expect, Kind, Request, Step
+from fairground.contract.facts import Facts
+from fairground.contract.judge import problem, shown
+from fairground.contract.wire import Answer, Trouble, Wire
+
+PAUSE_BETWEEN_PARTS_S = 0.002
+"""Long enough for the server to have read the first part alone, short enough for hundreds of parts."""
+CLOSED_WITHIN_S = 2.0
+CLOSED_AT_ONCE_S = 0.2
+NOT_KEPT_OPEN = "the server closed a connection that should have been kept open"
+CUTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Where a client hangs up: shares of the request's bytes."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the server listens, the right answers, and until when (of `time.monotonic`) the case may last."""
+
+    host: str
+    port: int
+    facts: Facts
+    deadline_s: float
+
+    def wire(self) -> Wire:
+        return Wire(self.host, self.port, self.deadline_s)
+
+    def encode(self, request: Request) -> bytes:
+        return request.encode(self.host, self.port)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a case came to: the first thing wrong (None: all right), the last good body, and numbers for the evidence."""
+
+    wrong: str | None
+    body: str | None = None
+    evidence: dict[str, int | float | str | None] = field(default_factory=dict)
+
+
+def perform(case: Case, target: Target) -> Seen:
+    """Carry out one case that is not a procedure. Never raises for what a server does."""
+    carry_out = {Kind.EXCHANGE: exchange, Kind.SPLIT: split, Kind.PIPELINE: pipeline, Kind.HANG_UP: hang_up}[case.kind]
+    return carry_out(case.steps, target)
+
+
+def exchange(steps: tuple[Step, ...], target: Target) -> Seen:
+    """The steps in order on one connection; a server may close it between steps, unless a step expects it `open`."""
+    line = Line(target)
+    body, requests = None, 0
+    try:
+        for step in (each for each in steps for _ in range(each.repeat)):
+            requests += 1
+            answer, wrong = line.ask(step)
+            if wrong is not None:
+                return Seen(f"{_named(step.request)}: {wrong}", evidence={"request_number": requests})
+            if answer is not None and answer.status < 400:
+                text = answer.body.decode("utf-8", "replace")
+                if step.expect.same_bytes and body not in (None, text):
+                    return Seen(
+                        f"{_named(step.request)}: two answers differ in their bytes", evidence={"request_number": requests}
+                    )
+                body = text
+        if steps[-1].expect.connection == "open" and line.dropped():
+            return Seen(NOT_KEPT_OPEN, evidence={"requests": requests})
+        return Seen(None, body, {"requests": requests})
+    finally:
+        line.close()
+
+
+class Line:
+    """A client's connection that is opened anew when the server has closed it, as HTTP lets it between requests."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._wire: Wire | None = None
+
+    def ask(self, step: Step) -> tuple[Answer | None, str | None]:
+        """The answer and what is wrong with it. Neither: the server rightly closed the connection without an answer."""
+        reused = self._wire is not None
+        self._wire = self._wire or self._target.wire()
+        try:
+            answer, wrong = _ask(self._wire, step, self._target)
+        except Trouble as trouble:
+            self.close()
+            if trouble.kind not in ("closed", "reset"):
+                return None, trouble.sentence
+            if reused:
+                return (None, NOT_KEPT_OPEN) if step.expect.connection == "open" else self.ask(step)
+            return None, None if step.expect.may_close else trouble.sentence
+        if wrong is None and _gone(self._wire, answer, step):
+            self.close()
+        return answer, wrong
+
+    def dropped(self) -> bool:
+        """Whether the server has closed the connection by now."""
+        return self._wire is None or self._wire.closed(CLOSED_AT_ONCE_S)
+
+    def close(self) -> None:
+        if self._wire is not None:
+            self._wire.__exit__()
+        self._wire = None
+
+
+def split(steps: tuple[Step, ...], target: Target) -> Seen:
+    """One request in two parts, cut at every offset, and once byte by byte; each time on a fresh connection."""
+    (step,) = steps
+    data = target.encode(step.request)
+    partings = [(data[:offset], data[offset:]) for offset in range(1, len(data))]
+    partings.append(tuple(data[place : place + 1] for place in range(len(data))))  # type: ignore[arg-type]  # parts of any number
+    for offset, parts in enumerate(partings, 1):
+        where = f"cut after byte {offset}" if offset < len(data) else "sent byte by byte"
+        wrong = _send_parts(parts, step, target)
+        if wrong is not None:
+            return Seen(f"{_named(step.request)} {where}: {wrong}", evidence={"offset": offset, "request_bytes": len(data)})
+    return Seen(None, None, {"requests": len(partings), "request_bytes": len(data)})
+
+
+def pipeline(steps: tuple[Step, ...], target: Target) -> Seen:
+    """All requests in one write: answers in order, all of them, or a closed connection after at least one."""
+    requests = [step for step in steps for _ in range(step.repeat)]
+    answered = 0
+    try:
+        with target.wire() as wire:
+            wire.send(b"".join(target.encode(step.request) for step in requests))
+            for step in requests:
+                answer = wire.answer(step.request.method)
+                wrong = problem(answer, step.request, step.expect, target.facts)
+                if wrong is not None:
+                    sentence = f"answer {answered + 1} of {len(requests)} pipelined requests, for {_named(step.request)}: {wrong}"
+                    return Seen(sentence, evidence={"answered": answered, "requests": len(requests)})
+                answered += 1
+                if answer.says("close"):
+                    break
+    except Trouble as trouble:
+        if not (answered and trouble.kind in ("closed", "reset")):
+            return Seen(
+                f"{len(requests)} pipelined requests, {answered} answered: {trouble.sentence}", evidence={"answered": answered}
+            )
+    return Seen(None, None, {"answered": answered, "requests": len(requests)})
+
+
+def hang_up(steps: tuple[Step, ...], target: Target) -> Seen:
+    """A client hangs up at several places of the request, with and without a reset; then the whole request is answered."""
+    (step,) = steps
+    data = target.encode(step.request)
+    try:
+        for cut in CUTS:
+            for reset in (True, False):
+                with target.wire() as wire:
+                    wire.send(data[: int(len(data) * cut)])
+                    time.sleep(PAUSE_BETWEEN_PARTS_S)
+                    if reset:
+                        wire.abort()
+    except Trouble as trouble:
+        return Seen(f"{_named(step.request)}, the client hanging up midway: {trouble.sentence}")
+    seen = exchange(steps, target)
+    if seen.wrong is not None:
+        return Seen(f"after {2 * len(CUTS)} clients had hung up midway, {seen.wrong}", evidence=seen.evidence)
+    return Seen(None, None, {"hang_ups": 2 * len(CUTS)})
+
+
+def ask(request: Request, expect: Expect, target: Target) -> tuple[Answer | None, str | None]:
+    """One request on a connection of its own: the answer and what is wrong with it."""
+    try:
+        with target.wire() as wire:
+            return _ask(wire, Step(request, expect), target)
+    except Trouble as trouble:
+        return None, trouble.sentence
+
+
+def _ask(wire: Wire, step: Step, target: Target) -> tuple[Answer, str | None]:
+    wire.send(target.encode(step.request))
+    if step.request.finish:
+        wire.finish()
+    answer = wire.answer(step.request.method)
+    return answer, problem(answer, step.request, step.expect, target.facts) or _connection_problem(wire, answer, step.expect)
+
+
+def _connection_problem(wire: Wire, answer: Answer, expect: Expect) -> str | None:
+    """Whether the connection is afterwards in the state that the case expects, with nothing on it."""
+    if expect.connection == "closed" and not wire.closed(CLOSED_WITHIN_S):
+        return _surplus(wire) or f"the server did not close the connection within {CLOSED_WITHIN_S:g} s of its answer"
+    if expect.connection == "stated" and not answer.says("keep-alive") and not wire.closed(CLOSED_AT_ONCE_S):
+        return (
+            _surplus(wire) or "the server kept the connection open without saying `connection: keep-alive` to an HTTP/1.0 client"
+        )
+    return None if expect.may_close else _surplus(wire)
+
+
+def _surplus(wire: Wire) -> str | None:
+    return f"bytes followed the answer: {shown(wire.surplus)}" if wire.surplus else None
+
+
+def _gone(wire: Wire, answer: Answer, step: Step) -> bool:
+    """Whether the next step needs a new connection. After raw bytes nobody knows what the server thinks comes next."""
+    if step.expect.connection == "open":
+        return False
+    ends = answer.version == "1.0" or step.request.version == "1.0"
+    return step.request.raw is not None or answer.says("close") or (ends and not answer.says("keep-alive")) or wire.closed(0.001)
+
+
+def _send_parts(parts: tuple[bytes, ...], step: Step, target: Target) -> str | None:
+    try:
+        with target.wire() as wire:
+            for number, part in enumerate(parts):
+                if number:
+                    time.sleep(PAUSE_BETWEEN_PARTS_S)
+                wire.send(part)
+            answer = wire.answer(step.request.method)
+            return problem(answer, step.request, step.expect, target.facts) or _connection_problem(wire, answer, step.expect)
+    except Trouble as trouble:
+        return trouble.sentence
+
+
+def _named(request: Request) -> str:
+    """The request for a sentence: its line, and its body or version where they matter."""
+    if request.raw is not None:
+        return f"raw bytes {shown(request.raw)}"
+    version = " (HTTP/1.0)" if request.version == "1.0" else ""
+    body = f" with the body {shown(request.body, 60)}" if request.body is not None else ""
+    headers = f" with {', '.join(f'{name}: {value}'[:40] for name, value in request.headers[:2])}" if request.headers else ""
+    return f"`{request.line}`{version}{headers}{body}"

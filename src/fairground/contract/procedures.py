@@ -1,0 +1,291 @@
+"""Carries out the cases that need more than a URL: the server's process, its settings, its database.
+
+Transfers use users 1 and 2 of the seed; whatever happens, the sum of all credits must not move (the cases check it).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+
+from fairground.contract.case import Case, Expect, Request
+from fairground.contract.exchange import Seen, Target, ask, exchange
+from fairground.contract.stage import Stage
+from fairground.contract.wire import Answer, Trouble
+
+WORKS_AGAIN_WITHIN_S = 5.0
+EXITS_WITHIN_S = 5.0
+POLL_S = 0.02
+REFUSED_WITHIN_MS = 500
+"""How much longer than POOL_WAIT_MS the fastest of `REFUSALS` refusals may take; wide, since machines are noisy."""
+REFUSALS = 5
+TIMER_SLACK_MS = 2
+"""Timers that round down may end a wait a little early."""
+GOOD_BURSTS = 3
+CROWD = 32
+REQUESTS_PER_CLIENT = 12
+
+DB_PING = Request("GET", "/db/ping")
+DB_PONG = Expect((200,), body='{"ok" : true, "message" : "OK"}')
+TRANSFER = Request("POST", "/transfer?from=1&to=2&amount=1")
+DONE = Expect((200,), body='{"ok":true}')
+Reply = tuple[Answer | None, str | None]
+
+
+def carry_out(case: Case, target: Target, stage: Stage) -> Seen:
+    """Start the server with the case's settings and carry out its procedure. The time of the start is not the case's."""
+    host, port = stage.start(case.settings)
+    target = replace(target, host=host, port=port, deadline_s=time.monotonic() + case.timeout_s)
+    seen = _PROCEDURES[case.procedure or ""](case, target, stage)
+    if seen.wrong is None and case.procedure != "terminates" and not stage.alive():
+        return replace(seen, wrong="the server's process ended")
+    return seen
+
+
+def _answers(case: Case, target: Target, stage: Stage) -> Seen:
+    """The case's own steps, under its settings."""
+    return exchange(case.steps, target)
+
+
+def _pool_exhausted(case: Case, target: Target, stage: Stage) -> Seen:
+    """Transfers that wait for a locked row take every connection; then one more request needs one."""
+    size, full = case.settings.pool_size, threading.Event()
+    with ThreadPoolExecutor(size + 1) as crowd:
+        with stage.holding(1):
+            blocked = [crowd.submit(_transfer_once_admitted, target, full) for _ in range(size)]
+            filled = _until(lambda: stage.waiting() >= size, WORKS_AGAIN_WITHIN_S)
+            full.set()
+            if not filled:
+                return Seen(f"only {stage.waiting()} of {size} connections were used by {size} transfers that wait for a lock")
+            if case.settings.pool_wait_ms is None:
+                seen, late = _one_more_waits(target, crowd)
+            else:
+                seen, late = _one_more_is_refused(target, case.settings.pool_wait_ms), None
+        replies = [future.result() for future in [*blocked, *([late] if late else [])]]
+    if seen.wrong is not None:
+        return seen
+    wrong = next((wrong for _, wrong in replies if wrong), None)
+    if wrong is not None:
+        return replace(seen, wrong=f"a request that waited was then not answered well: {wrong}")
+    wrong = _burst(target, size) or _burst(target, size)
+    return seen if wrong is None else replace(seen, wrong=f"after the pool had been exhausted, `GET /db/ping`: {wrong}")
+
+
+def _transfer_once_admitted(target: Target, full: threading.Event) -> Reply:
+    """A transfer, sent again while it is answered 503: a pool may open its connections one by one and refuse meanwhile."""
+    while True:
+        answer, wrong = ask(TRANSFER, DONE, target)
+        if answer is None or answer.status != 503 or full.is_set():
+            return answer, wrong
+        time.sleep(POLL_S)
+
+
+def _one_more_is_refused(target: Target, pool_wait_ms: int) -> Seen:
+    took_ms = []
+    for _ in range(REFUSALS):
+        started_s = time.monotonic()
+        _, wrong = ask(DB_PING, Expect((503,)), target)
+        took_ms.append(round((time.monotonic() - started_s) * 1000, 1))
+        if wrong is not None:
+            return Seen(f"`GET /db/ping` while every connection was in use: {wrong}")
+    evidence: dict[str, int | float | str | None] = {"fastest_ms": min(took_ms), "slowest_ms": max(took_ms)}
+    if min(took_ms) < pool_wait_ms - TIMER_SLACK_MS:
+        return Seen(
+            f"`GET /db/ping` was refused after {min(took_ms)} ms, before POOL_WAIT_MS={pool_wait_ms} had passed",
+            evidence=evidence,
+        )
+    if min(took_ms) > pool_wait_ms + REFUSED_WITHIN_MS:
+        return Seen(
+            f"`GET /db/ping` was refused only after {min(took_ms)} ms under POOL_WAIT_MS={pool_wait_ms}", evidence=evidence
+        )
+    return Seen(None, evidence=evidence)
+
+
+def _one_more_waits(target: Target, crowd: ThreadPoolExecutor) -> tuple[Seen, Future[Reply]]:
+    late = crowd.submit(ask, DB_PING, DB_PONG, target)
+    time.sleep(1.0)
+    if not late.done():
+        return Seen(None), late
+    answer, wrong = late.result()
+    got = wrong if answer is None else f"answered {answer.status}"
+    return Seen(f"`GET /db/ping` while every connection was in use should have waited: {got}"), late
+
+
+def _connections_within_pool(case: Case, target: Target, stage: Stage) -> Seen:
+    """A crowd larger than the pool asks the database while the lab counts the connections."""
+    with ThreadPoolExecutor(CROWD) as crowd:
+        futures = [crowd.submit(_burst, target, 1) for _ in range(CROWD * REQUESTS_PER_CLIENT)]
+        peak = stage.connections()
+        while not all(future.done() for future in futures):
+            peak = max(peak, stage.connections())
+            time.sleep(POLL_S / 4)
+        wrongs = [wrong for future in futures if (wrong := future.result())]
+    peak = max(peak, stage.connections())
+    evidence: dict[str, int | float | str | None] = {"peak": peak, "allowed": case.settings.pool_size, "requests": len(futures)}
+    if peak > case.settings.pool_size:
+        return Seen(
+            f"the server had {peak} connections to the database, allowed are POOL_SIZE={case.settings.pool_size}",
+            evidence=evidence,
+        )
+    if wrongs:
+        return Seen(
+            f"`GET /db/ping` from {CROWD} clients, {len(wrongs)} of {len(futures)} answers wrong: {wrongs[0]}", evidence=evidence
+        )
+    return Seen(None if peak else "no connection to the database was seen while it was asked", evidence=evidence)
+
+
+def _database_restarts(case: Case, target: Target, stage: Stage) -> Seen:
+    """The database goes and comes back under a client that keeps asking."""
+    _burst(target, case.settings.pool_size)
+    back = threading.Event()
+    with ThreadPoolExecutor(1) as crowd:
+        meanwhile = crowd.submit(_ask_until, back, target)
+        try:
+            stage.restart_database()
+        finally:
+            back_s = time.monotonic()
+            back.set()
+        seen = _works_again(case, target, back_s)
+        wrong = meanwhile.result()
+    return seen if wrong is None or seen.wrong else replace(seen, wrong=f"`GET /db/ping` while the database was away: {wrong}")
+
+
+def _connections_severed(case: Case, target: Target, stage: Stage) -> Seen:
+    _burst(target, case.settings.pool_size)
+    stage.sever_connections()
+    return _works_again(case, target, time.monotonic())
+
+
+def _ask_until(back: threading.Event, target: Target) -> str | None:
+    """Ask while the database is away: good answers, errors and silence are all right; a dead server or nonsense is not."""
+    while not back.is_set():
+        answer, wrong = ask(DB_PING, Expect((200, 500, 503)), replace(target, deadline_s=time.monotonic() + 1.0))
+        if wrong is not None and (answer is not None or "time" not in wrong):
+            return wrong
+        time.sleep(POLL_S)
+    return None
+
+
+def _works_again(case: Case, target: Target, since_s: float) -> Seen:
+    """Bursts over the whole pool until several in a row are good: one good answer could come from the only new connection."""
+    good, last = 0, "nothing was asked"
+    until_s = since_s + WORKS_AGAIN_WITHIN_S
+    while good < GOOD_BURSTS and time.monotonic() < until_s:
+        wrong = _burst(replace(target, deadline_s=until_s), case.settings.pool_size)
+        good, last = (good + 1, last) if wrong is None else (0, wrong)
+        time.sleep(POLL_S)
+    took_ms = round((time.monotonic() - since_s) * 1000)
+    if good < GOOD_BURSTS:
+        return Seen(
+            f"`GET /db/ping` did not work again within {WORKS_AGAIN_WITHIN_S:g} s: {last}", evidence={"waited_ms": took_ms}
+        )
+    return Seen(None, evidence={"works_again_ms": took_ms})
+
+
+def _deadlock(case: Case, target: Target, stage: Stage) -> Seen:
+    """The lab holds user 2, a transfer holds user 1 and waits for 2, the lab wants 1: the transfer waited first and goes."""
+    for _attempt in range(3):
+        with ThreadPoolExecutor(1) as crowd:
+            with stage.holding(2) as hold:
+                transfer = crowd.submit(ask, TRANSFER, Expect((500,)), target)
+                if not _until(lambda: stage.waiting() >= 1, WORKS_AGAIN_WITHIN_S):
+                    return Seen("a transfer to a locked user did not wait for the lock")
+                lab_won = hold.take(1)
+            _, wrong = transfer.result()
+        if lab_won:
+            break
+    else:
+        return Seen("the database ended the lab's transaction and not the transfer, three times over")
+    if wrong is not None:
+        return Seen(f"`{TRANSFER.line}` that the database ended for a deadlock: {wrong}")
+    for _again in range(2):
+        _, wrong = ask(TRANSFER, DONE, target)
+        if wrong is not None:
+            return Seen(f"`{TRANSFER.line}` after a deadlock, on the same connection: {wrong}")
+    return Seen(None)
+
+
+def _debit_first(case: Case, target: Target, stage: Stage) -> Seen:
+    """Where a transfer waits shows what it has done: for user 1 nothing yet, for user 2 the debit, still uncommitted."""
+    free: dict[int, bool] = {}
+    for held, other in ((1, 2), (2, 1)):
+        with ThreadPoolExecutor(1) as crowd:
+            with stage.holding(held) as hold:
+                transfer = crowd.submit(ask, TRANSFER, DONE, target)
+                waits = _until(lambda: stage.waiting() >= 1, WORKS_AGAIN_WITHIN_S)
+                free[other] = hold.is_free(other)
+            _, wrong = transfer.result()
+        if not waits:
+            return Seen(f"a transfer did not wait for the locked row of user {held}")
+        if wrong is not None:
+            return Seen(f"`{TRANSFER.line}`, after waiting for a lock: {wrong}")
+    if not free[2]:
+        return Seen("the transfer had credited user 2 before it could debit user 1")
+    return Seen("the transfer had committed its debit before its credit" if free[1] else None)
+
+
+def _hang_up_in_transaction(case: Case, target: Target, stage: Stage) -> Seen:
+    """More clients than connections hang up while their transfers wait for a lock; then a full pool of transfers must work."""
+    clients = 2 * case.settings.pool_size
+    with stage.holding(1):
+        for _ in range(clients):
+            with target.wire() as wire:
+                wire.send(target.encode(TRANSFER))
+                _until(lambda: stage.waiting() >= 1, 0.2)
+                wire.abort()
+    for _ in range(GOOD_BURSTS):
+        wrong = _burst(target, case.settings.pool_size, TRANSFER, DONE)
+        if wrong is not None:
+            return Seen(
+                f"after {clients} clients had hung up during a transfer, `{TRANSFER.line}`: {wrong}",
+                evidence={"hang_ups": clients},
+            )
+    return Seen(None, evidence={"hang_ups": clients})
+
+
+def _terminates(case: Case, target: Target, stage: Stage) -> Seen:
+    """SIGTERM while one client is idle and one is in the middle of a request."""
+    with target.wire() as idle, target.wire() as midway:
+        idle.send(target.encode(Request("GET", "/ready")))
+        idle.answer("GET")
+        midway.send(b"GET /ready HT")
+        end = stage.stop()
+    evidence: dict[str, int | float | str | None] = {"seconds": round(end.seconds, 2), "exit_code": end.code}
+    if end.forced or end.seconds > EXITS_WITHIN_S:
+        return Seen(f"the server had not ended, with all its processes, {EXITS_WITHIN_S:g} s after SIGTERM", evidence=evidence)
+    try:
+        with target.wire():
+            return Seen("the port still accepts connections after the server's end", evidence=evidence)
+    except Trouble:
+        return Seen(None, evidence=evidence)
+
+
+def _burst(target: Target, count: int, request: Request = DB_PING, expect: Expect = DB_PONG) -> str | None:
+    """`count` requests at once, each on its own connection: the first thing wrong."""
+    with ThreadPoolExecutor(count) as crowd:
+        replies = list(crowd.map(lambda _: ask(request, expect, target), range(count)))
+    return next((wrong for _, wrong in replies if wrong), None)
+
+
+def _until(holds: Callable[[], bool], within_s: float) -> bool:
+    """Wait until `holds`, at most `within_s`."""
+    until_s = time.monotonic() + within_s
+    while not (held := holds()) and time.monotonic() < until_s:
+        time.sleep(POLL_S)
+    return held
+
+
+_PROCEDURES: dict[str, Callable[[Case, Target, Stage], Seen]] = {
+    "answers": _answers,
+    "pool-exhausted": _pool_exhausted,
+    "connections-within-pool": _connections_within_pool,
+    "database-restarts": _database_restarts,
+    "connections-severed": _connections_severed,
+    "deadlock": _deadlock,
+    "debit-first": _debit_first,
+    "hang-up-in-transaction": _hang_up_in_transaction,
+    "terminates": _terminates,
+}

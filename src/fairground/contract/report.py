@@ -1,0 +1,117 @@
+"""The report of a server's conduct: every case tried, one finding each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fairground.contract.case import Case, Kind
+from fairground.contract.exchange import Seen, Target, perform
+from fairground.contract.facts import Facts, Probe
+from fairground.contract.procedures import carry_out
+from fairground.contract.stage import NotStaged, Stage
+from fairground.contract.wire import Trouble
+from fairground.model import Finding, LabError, Severity
+
+
+@dataclass(frozen=True)
+class Report:
+    """One finding per case, in their order: NOTE when right (or skipped), WARN when it could not be tried, REJECT when wrong.
+
+    `bodies` holds, for each case with a good answer that has a body, the last body that was found right.
+    """
+
+    findings: tuple[Finding, ...]
+    bodies: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was wrong."""
+        return all(finding.severity is not Severity.REJECT for finding in self.findings)
+
+
+def run(
+    cases: Sequence[Case],
+    *,
+    host: str,
+    port: int,
+    facts: Facts,
+    probe: Probe | None = None,
+    stage: Stage | None = None,
+    only: Collection[str] | None = None,
+    skip: Mapping[str, str] | None = None,
+) -> Report:
+    """Try `cases` (or those named by `only`) on the server at `host`:`port`. A bad server is a finding, never an exception.
+
+    `skip` maps workloads that the server does not do to the reason: cases of such workloads alone are not tried. Procedures come
+    last, since they start the server anew through `stage`.
+    """
+    unknown = set(only or ()) - {case.id for case in cases}
+    if unknown:
+        raise LabError(f"unknown case `{min(unknown)}`", hint=f"cases: {', '.join(case.id for case in cases)}")
+    chosen = [case for case in cases if only is None or case.id in only]
+    findings: list[Finding] = []
+    bodies: dict[str, str] = {}
+    for case in sorted(chosen, key=lambda case: case.kind is Kind.PROCEDURE):
+        reason = _untried(case, probe, stage, skip or {})
+        if reason is not None:
+            findings.append(reason)
+            continue
+        started_s = time.monotonic()
+        target = Target(host, port, facts, started_s + case.timeout_s)
+        try:
+            seen = _tried(case, target, probe, stage)
+        except NotStaged as lacking:
+            findings.append(Finding(f"case:{case.id}", Severity.WARN, f"not tried: {lacking.message}"))
+            continue
+        findings.append(_finding(case, seen, time.monotonic() - started_s))
+        if seen.wrong is None and seen.body:
+            bodies[case.id] = seen.body
+    return Report(tuple(findings), bodies)
+
+
+def _untried(case: Case, probe: Probe | None, stage: Stage | None, skip: Mapping[str, str]) -> Finding | None:
+    """The finding of a case that is not tried, or None."""
+    if case.workloads and all(workload in skip for workload in case.workloads):
+        return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: {skip[case.workloads[0]]}", {"skipped": 1})
+    if case.kind is Kind.PROCEDURE and stage is None:
+        return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the server's process and database, not a URL alone")
+    if case.database and probe is None:
+        return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the database to look into")
+    return None
+
+
+def _tried(case: Case, target: Target, probe: Probe | None, stage: Stage | None) -> Seen:
+    """Carry the case out and compare the database before and after."""
+    before = {sql: _number(probe, sql) for sql in case.database}
+    try:
+        if case.kind is Kind.PROCEDURE:
+            assert stage is not None and case.procedure is not None
+            seen = carry_out(case, target, stage)
+        else:
+            seen = perform(case, target)
+    except Trouble as trouble:
+        return Seen(trouble.sentence)
+    except NotStaged:
+        raise
+    except LabError as error:
+        return Seen(f"could not be carried out: {error.message}")
+    for sql, moves in case.database.items():
+        moved = _number(probe, sql) - before[sql]
+        if moved != moves and seen.wrong is None:
+            return replace(seen, wrong=f"in the database `{sql}` should have moved by {moves}, and moved by {moved}")
+    return seen
+
+
+def _number(probe: Probe | None, sql: str) -> int:
+    assert probe is not None
+    ((value,),) = probe(sql)
+    return int(value)
+
+
+def _finding(case: Case, seen: Seen, took_s: float) -> Finding:
+    evidence = {**seen.evidence, "took_ms": round(took_s * 1000)}
+    if seen.wrong is None:
+        return Finding(f"case:{case.id}", Severity.NOTE, case.title, evidence)
+    return Finding(f"case:{case.id}", Severity.REJECT, f"{case.title}: {seen.wrong}", evidence)

@@ -1,0 +1,61 @@
+"""What a procedure needs of the lab beyond a URL: the server's process and the database beneath it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from fairground.contract.case import Settings
+from fairground.model import LabError
+
+
+class NotStaged(LabError):
+    """This stage cannot do what the case needs (a given database is not ours to restart): the case is not tried."""
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a server ended after SIGTERM. `forced`: it had to be killed, or left a child behind."""
+
+    seconds: float
+    code: int | None
+    forced: bool
+
+
+class Hold(Protocol):
+    """A transaction of the lab's own that has locked rows of `web_users`; leaving its context rolls it back."""
+
+    def is_free(self, user_id: int) -> bool:
+        """Whether no other transaction holds the row (`SELECT … FOR UPDATE SKIP LOCKED`)."""
+
+    def take(self, user_id: int) -> bool:
+        """Lock one more row, waiting as long as it takes. False: the database ended this transaction for a deadlock."""
+
+
+class Stage(Protocol):
+    """A server that can be started with other settings, on a database that can be disturbed. LabError when it cannot."""
+
+    def start(self, settings: Settings) -> tuple[str, int]:
+        """Start the server anew (the one that runs is stopped first), wait until ready: its host and port."""
+
+    def stop(self) -> Exit:
+        """SIGTERM, then wait; kill after 5 s and some grace."""
+
+    def alive(self) -> bool:
+        """Whether the process that `start` began still runs (the first process, not a successor)."""
+
+    def connections(self) -> int:
+        """The server's connections to the database at this moment."""
+
+    def waiting(self) -> int:
+        """How many of them wait for a lock (`wait_event_type = 'Lock'`)."""
+
+    def holding(self, *user_ids: int) -> AbstractContextManager[Hold]:
+        """Open a transaction that has locked these rows of `web_users`."""
+
+    def restart_database(self) -> None:
+        """Stop the database at once (open connections are cut), start it, return when it answers."""
+
+    def sever_connections(self) -> None:
+        """Cut the server's connections to the database (`pg_terminate_backend`)."""

@@ -1,0 +1,148 @@
+"""A connection to a server with every byte under control, and its answers as values. h11 only reads the answers."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from dataclasses import dataclass
+from typing import Self
+
+import h11
+
+READ_BYTES = 65536
+
+
+class Trouble(Exception):
+    """No whole answer came. `kind` is `connect`, `timeout`, `closed`, `reset` or `malformed`."""
+
+    def __init__(self, kind: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind, self.sentence = kind, sentence
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A server's answer; header names are in lower case."""
+
+    status: int
+    version: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        """The value of a header (several are joined by a comma), or None."""
+        values = [value for key, value in self.headers if key == name]
+        return ", ".join(values) if values else None
+
+    def says(self, option: str) -> bool:
+        """Whether the `connection` header names `option` (`close`, `keep-alive`)."""
+        return option in [word.strip().lower() for word in (self.header("connection") or "").split(",")]
+
+
+class Wire:
+    """One TCP connection that must be done by `deadline_s` (of `time.monotonic`). Every failure is a Trouble."""
+
+    def __init__(self, host: str, port: int, deadline_s: float) -> None:
+        self._deadline_s = deadline_s
+        self._left = b""
+        self._send_failed = False
+        try:
+            self._socket = socket.create_connection((host, port), timeout=self._remaining_s())
+        except OSError as error:
+            raise Trouble("connect", f"could not connect: {error}") from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    @property
+    def surplus(self) -> bytes:
+        """Bytes that came after the last answer and belong to no request."""
+        return self._left
+
+    def send(self, data: bytes) -> None:
+        """Send all of `data`. A server may answer and close before it has read all: then its answer can still be read."""
+        try:
+            self._socket.settimeout(self._remaining_s())
+            self._socket.sendall(data)
+        except TimeoutError:
+            raise Trouble("timeout", "the server stopped reading the request") from None
+        except OSError:
+            self._send_failed = True
+
+    def answer(self, method: str) -> Answer:
+        """Read the answer to a request with `method`; interim answers (100) are passed over."""
+        parser = h11.Connection(h11.CLIENT)
+        parser.send(h11.Request(method=method, target="/", headers=[("host", "parser")]))
+        parser.send(h11.EndOfMessage())
+        if self._left:
+            parser.receive_data(self._left)
+        head: h11.Response | None = None
+        body = bytearray()
+        while True:
+            event = self._event(parser, seen=len(body) + (head is not None))
+            if isinstance(event, h11.Response):
+                head = event
+            elif isinstance(event, h11.Data):
+                body += event.data
+            elif isinstance(event, h11.EndOfMessage) and head is not None:
+                self._left = parser.trailing_data[0]
+                headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers)
+                return Answer(head.status_code, head.http_version.decode(), headers, bytes(body))
+
+    def closed(self, within_s: float) -> bool:
+        """Whether the server closes the connection within `within_s` without sending anything more."""
+        try:
+            self._socket.settimeout(min(within_s, self._remaining_s()))
+            data = self._socket.recv(READ_BYTES)
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
+        self._left += data
+        return not data
+
+    def finish(self) -> None:
+        """Say that nothing more will be sent; the answer can still be read."""
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            self._send_failed = True
+
+    def abort(self) -> None:
+        """Hang up with a reset, as a client that died."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._socket.close()
+
+    def _event(self, parser: h11.Connection, seen: int) -> h11.Event | type[h11.PAUSED]:
+        """The parser's next event, reading from the socket as needed."""
+        try:
+            while (event := parser.next_event()) is h11.NEED_DATA:
+                data = self._read(seen)
+                if not (data or seen or parser.trailing_data[0]):
+                    raise Trouble("closed", "the server closed the connection without an answer")
+                parser.receive_data(data)
+        except h11.RemoteProtocolError as error:
+            midway = parser.trailing_data[1]
+            sentence = "the connection ended before the whole answer" if midway else f"the answer is not valid HTTP: {error}"
+            raise Trouble("malformed", sentence) from None
+        return event  # type: ignore[return-value]  # NEED_DATA is gone after the loop
+
+    def _read(self, seen: int) -> bytes:
+        try:
+            self._socket.settimeout(self._remaining_s())
+            return self._socket.recv(READ_BYTES)
+        except TimeoutError:
+            raise Trouble("timeout", "no answer in time" if not seen else "the answer stopped midway") from None
+        except OSError as error:
+            raise Trouble("reset", f"the connection broke before a whole answer: {error}") from None
+
+    def _remaining_s(self) -> float:
+        remaining_s = self._deadline_s - time.monotonic()
+        if remaining_s <= 0:
+            raise Trouble("timeout", "no time was left for the answer")
+        return remaining_s

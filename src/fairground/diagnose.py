@@ -1,0 +1,396 @@
+"""From a trial's counters to findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
+
+The checks are named as in METHODOLOGY.md. VOID is the machine's or the instrument's fault, REJECT the server's; no check looks at
+whether a speed seems odd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fairground.model import (
+    AuditLine,
+    Cell,
+    DatabaseUse,
+    Finding,
+    HostUse,
+    LedgerRow,
+    Outcomes,
+    Result,
+    RoleUse,
+    Severity,
+    Verdict,
+    Workload,
+)
+from fairground.stats import steady
+
+STEAL_WARN, STEAL_VOID = 0.005, 0.03
+FOREIGN_WARN, FOREIGN_VOID = 0.05, 0.15
+GENERATOR_WARN = 0.90
+HALVES_WARN = 0.15
+JUDGED_S = 3
+DELAYED_ACK_US = (38_000, 50_000)
+CORES_FULL = 0.90
+LOCKED_WARN = 0.30
+
+
+def verdict(findings: Iterable[Finding]) -> Verdict:
+    """The gravest finding decides. A rejection stands even where the machine was noisy: noise makes no wrong answers."""
+    severities = {finding.severity for finding in findings}
+    if Severity.REJECT in severities:
+        return Verdict.REJECTED
+    if Severity.VOID in severities:
+        return Verdict.VOID
+    return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
+
+
+def settled(ok_per_second: Sequence[int]) -> bool:
+    """Whether a warm-up has settled, from its good answers per second, oldest first."""
+    return steady(ok_per_second)
+
+
+def answers(result: Result) -> tuple[Finding, ...]:
+    """What came back: wrong answers disqualify, errors are shown, no good answer at all is no measurement."""
+    outcomes, found = result.life or result.window, []
+    if outcomes.wrong_body:
+        found.append(
+            Finding(
+                "wrong-answers",
+                Severity.REJECT,
+                f"{outcomes.wrong_body:,} of {outcomes.total:,} answers had the right "
+                f"status and a wrong body: {_reason(result, 'wrong_body')}",
+                {"wrong_body": outcomes.wrong_body, "sent": outcomes.total},
+            )
+        )
+    if outcomes.malformed:
+        found.append(
+            Finding(
+                "malformed",
+                Severity.REJECT,
+                f"{outcomes.malformed:,} answers were not valid HTTP: {_reason(result, 'malformed')}",
+                {"malformed": outcomes.malformed, "sent": outcomes.total},
+            )
+        )
+    if result.completed_ok == 0:
+        found.append(
+            Finding(
+                "no-answers",
+                Severity.REJECT,
+                f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})",
+                {"sent": result.window.total},
+            )
+        )
+    elif result.window.not_ok:
+        share = result.window.not_ok / result.window.total
+        found.append(
+            Finding(
+                "errors",
+                Severity.WARN,
+                f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}",
+                {"not_ok": result.window.not_ok, "sent": result.window.total},
+            )
+        )
+    return tuple(found)
+
+
+def outcome_words(outcomes: Outcomes) -> str:
+    """The outcomes other than good as words: `12 × status 500, 3 timeouts`."""
+    named = {
+        "503": outcomes.shed,
+        "wrong body": outcomes.wrong_body,
+        "timeout": outcomes.timeout,
+        "could not connect": outcomes.connect,
+        "reset": outcomes.reset,
+        "malformed": outcomes.malformed,
+        "never sent": outcomes.unsent,
+        "unanswered": outcomes.in_flight,
+    }
+    parts = [f"{count:,} × status {code}" for code, count in sorted(outcomes.status.items())]
+    parts += [f"{count:,} × {name}" for name, count in named.items() if count]
+    return ", ".join(parts) or "none"
+
+
+def instrument(result: Result, warmup_per_second: Sequence[int], warmup_settled: bool) -> tuple[Finding, ...]:
+    """Whether the generator and the window can be trusted (V3, V6, V7, V15)."""
+    found = []
+    share = result.busiest_thread_share
+    if share is not None and share > GENERATOR_WARN:
+        found.append(
+            Finding(
+                "generator",
+                Severity.WARN,
+                f"the generator's busiest thread was {share:.0%} busy: the server may be able to do more",
+                {"busiest_thread_share": share, "limit": GENERATOR_WARN},
+            )
+        )
+    if None not in (result.in_flight_start, result.in_flight_end, result.completed):
+        balance = result.window.total + (result.in_flight_start or 0) - (result.completed or 0) - (result.in_flight_end or 0)
+        if balance - (result.window.unsent or 0) != 0:
+            found.append(
+                Finding(
+                    "closure",
+                    Severity.VOID,
+                    f"the generator's counts do not close: {balance:,} requests are unaccounted for",
+                    {"unaccounted": balance},
+                )
+            )
+    if not warmup_settled:
+        found.append(_warmup(warmup_per_second))
+    drift = _halves(result)
+    if drift is not None and abs(drift) > HALVES_WARN:
+        found.append(
+            Finding(
+                "steadiness",
+                Severity.WARN,
+                f"the second half of the window gave {drift:+.0%} against the first",
+                {"drift": drift, "limit": HALVES_WARN},
+            )
+        )
+    return tuple(found)
+
+
+def _warmup(per_second: Sequence[int]) -> Finding:
+    """What is said of a warm-up that did not settle; one too short to be judged is a choice of the plan, not a fault."""
+    evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
+    if len(per_second) < JUDGED_S:
+        sentence = f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
+        return Finding("warm-up", Severity.NOTE, sentence, evidence)
+    return Finding("warm-up", Severity.WARN, "the warm-up had not settled when its time was up", evidence)
+
+
+def machine(host: HostUse, window_s: float, cores: int) -> tuple[Finding, ...]:
+    """Whether the machine was ours (V8, V9) and the kernel's queues held (V14)."""
+    found = []
+    if host.steal_share is not None and host.steal_share > STEAL_WARN:
+        grave = host.steal_share > STEAL_VOID
+        found.append(
+            Finding(
+                "steal",
+                Severity.VOID if grave else Severity.WARN,
+                f"the hypervisor took {host.steal_share:.1%} of the machine's time during the window (limit {STEAL_VOID:.0%})",
+                {"steal_share": host.steal_share, "void_above": STEAL_VOID},
+            )
+        )
+    if host.foreign_cpu_us is not None:
+        foreign = host.foreign_cpu_us / 1e6 / window_s
+        if foreign > FOREIGN_WARN:
+            grave = foreign > FOREIGN_VOID
+            found.append(
+                Finding(
+                    "foreign-cpu",
+                    Severity.VOID if grave else Severity.WARN,
+                    f"other processes used {foreign:.0%} of a core during the window (limit {FOREIGN_VOID:.0%})",
+                    {"foreign_cores": foreign, "void_above": FOREIGN_VOID, "cores": cores},
+                )
+            )
+    overflows = host.tcp.get("TcpExtListenOverflows", 0)
+    if overflows:
+        found.append(
+            Finding(
+                "backlog",
+                Severity.WARN,
+                f"the listen queue overflowed {overflows:,} times: connections waited a second or more",
+                {"overflows": overflows},
+            )
+        )
+    return tuple(found)
+
+
+def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
+    """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract."""
+    peak, allowed = database.connections_peak, cell.settings.pool_size
+    if peak is None or peak <= allowed:
+        return ()
+    return (
+        Finding(
+            "connections",
+            Severity.REJECT,
+            f"the server held {peak} connections to the database, and POOL_SIZE allowed {allowed}",
+            {"peak": peak, "pool_size": allowed},
+        ),
+    )
+
+
+def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:
+    """One rejection for each line of the audit that does not hold."""
+    return tuple(
+        Finding(
+            f"audit:{line.id}",
+            Severity.REJECT,
+            f"{line.sentence}: found {_number(line.found)}, expected {_bounds(line)}",
+            {"found": line.found, "expected_min": line.expected_min, "expected_max": line.expected_max},
+        )
+        for line in lines
+        if not line.holds
+    )
+
+
+def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tuple[AuditLine, ...]:
+    """The database's own counters against the answers: fewer commits or rows than answers mean batching or a cache."""
+    good = (result.life or result.window).ok
+    lines = []
+    if workload.audit.commits_per_answer:
+        lines.append(
+            AuditLine(
+                "commits",
+                f"at least {workload.audit.commits_per_answer:g} commit for each good answer",
+                database.commits,
+                int(good * workload.audit.commits_per_answer),
+                None,
+            )
+        )
+    if workload.audit.rows_per_answer:
+        lines.append(
+            AuditLine(
+                "rows",
+                f"at least {workload.audit.rows_per_answer:g} rows read for each good answer",
+                database.rows_read,
+                int(good * workload.audit.rows_per_answer),
+                None,
+            )
+        )
+    return tuple(lines)
+
+
+def invariant_line(
+    id: str, sentence: str, found: int | float | None, expected: int | float | None, unknown: int, may_exceed: bool
+) -> AuditLine:
+    """One invariant's arithmetic; requests of unknown outcome may have added to what was acknowledged, where that is allowed."""
+    most = None if expected is None else expected + (unknown if may_exceed else 0)
+    return AuditLine(id, sentence, found, expected, most)
+
+
+def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, int], after: Mapping[str, int]) -> AuditLine:
+    """How many accounts moved otherwise than the acknowledged requests say; must be none.
+
+    An account that a request of unknown outcome names can be in either state and is left out; the sentence says how many were
+    held to it.
+    """
+    empty = LedgerRow(0, 0, 0, 0)
+    checked = [account for account in after if rows.get(account, empty).unknown_count == 0]
+    wrong = [
+        account for account in checked if after[account] - before.get(account, 0) != rows.get(account, empty).acknowledged_sum
+    ]
+    strange = [account for account in rows if account not in after and rows[account].acknowledged_count]
+    requests = sum(row.acknowledged_count for row in rows.values())
+    sentence = (
+        f"each of {len(checked)} rows moved by exactly what {requests:,} acknowledged entries say ({name});"
+        " rows that moved otherwise"
+    )
+    return AuditLine(f"ledger-{name}", sentence, len(wrong) + len(strange), 0, 0)
+
+
+def chatter(workload: Workload, result: Result, database: DatabaseUse) -> tuple[Finding, ...]:
+    """More than one and a half commits for each answer is worth knowing: it is work that the database does for the driver."""
+    done = (result.life or result.window).total
+    if not workload.audit.commits_per_answer or not done or database.commits is None:
+        return ()
+    commits = database.commits / done
+    if commits <= 1.5 * workload.audit.commits_per_answer:
+        return ()
+    return (
+        Finding(
+            "commits-per-answer",
+            Severity.NOTE,
+            f"the database committed {commits:.1f} times for each request",
+            {"commits_per_request": commits},
+        ),
+    )
+
+
+def limit(
+    cell: Cell, result: Result, roles: Mapping[str, RoleUse], host: HostUse | None, database: DatabaseUse | None, cores: int
+) -> Finding | None:
+    """The named reason that limited a trial, or None where nothing that was measured explains it.
+
+    First waiting, then work: a lock that holds half of the backends limits a server whatever the processors do meanwhile.
+    """
+    window_us = result.window_s * 1e6
+    used = {role: use.cpu_us / window_us for role, use in roles.items() if use.cpu_us is not None}
+    if delayed := _delayed_ack(result, host):
+        return delayed
+    if database is not None and (waiting := _lock_limit(database)):
+        return waiting
+    generator = result.busiest_thread_share
+    if (
+        generator is not None
+        and generator > GENERATOR_WARN
+        and used.get("server", 0.0) < CORES_FULL * min(cell.settings.workers, cores)
+    ):
+        return Finding(
+            "generator",
+            Severity.NOTE,
+            f"the generator was the limit: its busiest thread was {generator:.0%} busy",
+            {"busiest_thread_share": generator},
+        )
+    named = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
+    most = max((role for role in used if role in named), key=lambda role: used[role], default=None)
+    if most is None or sum(used.values()) < CORES_FULL * cores:
+        return None
+    return Finding(
+        named[most],
+        Severity.NOTE,
+        f"the {cores} cores were full, and the {most} used {used[most]:.2f} of them",
+        {f"{role}_cores": round(cores_used, 3) for role, cores_used in used.items()},
+    )
+
+
+def _delayed_ack(result: Result, host: HostUse | None) -> Finding | None:
+    """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
+    latency, low_us, high_us = result.latency_ok, *DELAYED_ACK_US
+    delayed = None if host is None else host.tcp.get("TcpExtDelayedACKs")
+    if latency is None or latency.p50_us is None or delayed is None or result.completed_ok == 0:
+        return None
+    if not low_us <= latency.p50_us <= high_us or delayed < 0.5 * result.completed_ok:
+        return None
+    return Finding(
+        "delayed-ack",
+        Severity.NOTE,
+        f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
+        " acknowledgements: the server writes an answer in two parts without TCP_NODELAY",
+        {"p50_us": latency.p50_us, "delayed_acks": delayed, "answers": result.completed_ok},
+    )
+
+
+def _lock_limit(database: DatabaseUse) -> Finding | None:
+    seen = sum(count for event, count in database.wait_events.items() if event != "idle")
+    locked = sum(count for event, count in database.wait_events.items() if event.startswith("Lock:"))
+    if not seen or locked / seen < LOCKED_WARN:
+        return None
+    evidence = {"waiting_for_locks": locked / seen, "deadlocks": database.deadlocks, "samples": database.wait_samples}
+    if database.deadlocks:
+        return Finding(
+            "deadlock",
+            Severity.NOTE,
+            f"{locked / seen:.0%} of the busy backends waited for a row lock, and {database.deadlocks:,}"
+            " deadlocks each held their rows until the database noticed (deadlock_timeout, 1 s)",
+            evidence,
+        )
+    return Finding(
+        "db-lock", Severity.NOTE, f"{locked / seen:.0%} of the busy backends waited for a row lock that another held", evidence
+    )
+
+
+def _halves(result: Result) -> float | None:
+    rates = [second.ok for second in result.seconds]
+    if len(rates) < 4:
+        return None
+    middle = len(rates) // 2
+    first, second = sum(rates[:middle]) / middle, sum(rates[middle:]) / (len(rates) - middle)
+    return second / first - 1 if first else None
+
+
+def _reason(result: Result, outcome: str) -> str:
+    return next((sample.reason for sample in result.samples if sample.outcome == outcome), "no sample was kept")
+
+
+def _number(value: int | float | None) -> str:
+    return "nothing" if value is None else f"{value:,}"
+
+
+def _bounds(line: AuditLine) -> str:
+    if line.expected_max is None:
+        return f"at least {_number(line.expected_min)}"
+    if line.expected_min == line.expected_max:
+        return _number(line.expected_min)
+    return f"{_number(line.expected_min)} to {_number(line.expected_max)}"

@@ -1,0 +1,1 @@
+"""Load generators, one file each, all with one Result."""

@@ -1,0 +1,212 @@
+"""The lab's own load engine: speaks docs/engine-protocol.md to the `fairload` binary."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import select
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Workload
+from fairground.process import Child, Keeper, Stopped
+
+PROTOCOL = 1
+DRAIN_SLACK_S = 10.0
+NOTHING_MEASURED = 3
+
+
+class Session:
+    """One running engine. Read `events` until the result is there; tell it `measure` when the warm-up has settled."""
+
+    def __init__(
+        self, keeper: Keeper, binary: Path, plan: Mapping[str, object], folder: Path, cpus: tuple[int, ...] | None = None
+    ) -> None:
+        self._timeout_ms = int(cast(Any, plan["load"])["timeout_ms"])
+        stdin_read, self._stdin = os.pipe2(os.O_CLOEXEC)
+        events_read, events_write = os.pipe2(os.O_CLOEXEC)
+        self._result_file = folder / "engine.json"
+        self.argv = (str(binary.name), "run", "--plan", "-")
+        try:
+            with open(self._result_file, "wb") as stdout:
+                self.child: Child = keeper.spawn(
+                    [str(binary), "run", "--plan", "-"],
+                    role="generator",
+                    env={"PATH": os.defpath},
+                    stdin=stdin_read,
+                    stdout=stdout,
+                    stderr=events_write,
+                    cpus=cpus,
+                )
+        finally:
+            os.close(stdin_read)
+            os.close(events_write)
+        self._events, self._pending, self._complaint = events_read, b"", ""
+        self._send(plan)
+
+    def event(self, timeout_s: float = 15.0) -> dict[str, Any] | None:
+        """The next event, or None at the end. A line that is not an event (a panic's text) becomes `{"event": "noise"}`.
+
+        Raises LabError when the engine, which speaks every second, is silent for `timeout_s`.
+        """
+        while b"\n" not in self._pending:
+            if not select.select([self._events], [], [], timeout_s)[0]:
+                raise LabError(f"the load engine has been silent for {timeout_s:.0f} s", exit_code=3)
+            chunk = os.read(self._events, 1 << 16)
+            if not chunk:
+                return None
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict) or "event" not in found:
+            found = {"event": "noise", "message": line.decode(errors="replace")}
+        if found["event"] in ("error", "noise"):
+            self._complaint = str(found.get("message", ""))
+        return found
+
+    def measure(self) -> None:
+        """End the warm-up: the window begins."""
+        self._send({"command": "measure"})
+
+    def halt(self) -> None:
+        """End the load now; the result still comes."""
+        self._send({"command": "stop"})
+
+    def stop(self) -> Stopped:
+        """End the engine, whatever it is doing."""
+        for descriptor in (self._events, self._stdin):
+            os.close(descriptor)
+        return self.child.stop()
+
+    def result(self) -> Result:
+        """The result, after the last event. Raises LabError when the engine has none: that is the instrument's fault.
+
+        A target that never accepted a connection (exit code 3) is a result too: no request could connect.
+        """
+        code = self.child.wait(self._timeout_ms / 1000 + DRAIN_SLACK_S)
+        document = self._result_file.read_text()
+        if code not in (0, NOTHING_MEASURED) or not document:
+            raise LabError(
+                f"the load engine ended with exit code {code} and no result: {self._complaint or 'it said nothing'}", exit_code=3
+            )
+        return parse(json.loads(document), self.argv)
+
+    def _send(self, message: Mapping[str, object]) -> None:
+        try:
+            os.write(self._stdin, json.dumps(message).encode() + b"\n")
+        except BrokenPipeError:
+            pass  # it ended already: its events say why
+
+
+def plan(workload: Workload, load: Load, host: str, port: int, seed: int, bodies: Mapping[str, str]) -> dict[str, object]:
+    """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id."""
+    expect = workload.expect
+    request: dict[str, object] = {
+        "kind": workload.id,
+        "weight": 1,
+        "method": workload.method,
+        "path": workload.path,
+        "headers": [list(header) for header in workload.headers],
+        "body": workload.body,
+        "expect": {
+            "status": expect.status,
+            "content_type": expect.content_type,
+            "length": None,
+            "body": _expected_body(expect.body, bodies),
+            "check_one_in": expect.check_one_in,
+        },
+        "ledger": [dataclasses.asdict(entry) for entry in workload.ledger],
+    }
+    shape: dict[str, object] = {
+        "model": load.model,
+        "connections": load.connections,
+        "threads": load.threads,
+        "keep_alive": load.keep_alive,
+        "warmup_s": None,
+        "window_s": load.window_s,
+        "timeout_ms": load.timeout_ms,
+    }
+    if load.rate_per_s is not None:
+        shape |= {"rate_per_s": load.rate_per_s, "arrivals": "poisson"}
+    return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": [request]}
+
+
+def _expected_body(rule: Mapping[str, object] | None, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
+    if rule is None or "verified" not in rule:
+        return rule
+    case = str(rule["verified"])
+    if case not in bodies:
+        raise LabError(
+            f"no answer of the case `{case}` was found right before the load, so bodies could not be compared", exit_code=3
+        )
+    return {"exact": bodies[case]}
+
+
+def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
+    """The engine's document as a Result. Raises LabError when it speaks another protocol or its counts do not add up."""
+    if document.get("protocol") != PROTOCOL:
+        raise LabError(
+            f"the load engine speaks protocol {document.get('protocol')}, and this lab speaks {PROTOCOL}",
+            hint="make setup",
+            exit_code=3,
+        )
+    window, own = document["window"], document["self"]
+    outcomes = _outcomes(window["outcomes"])
+    if outcomes.total != window["sent"] + (outcomes.unsent or 0):
+        raise LabError(
+            f"the load engine's counts do not add up: {window['sent']} sent, {outcomes.total} accounted for", exit_code=3
+        )
+    return Result(
+        generator=str(document["engine"]),
+        command=command,
+        window_s=window["duration_us"] / 1e6,
+        window=outcomes,
+        life=_outcomes(document["life"]["outcomes"]),
+        completed=window["completed"],
+        completed_ok=window["completed_ok"],
+        in_flight_start=window["in_flight_start"],
+        in_flight_end=window["in_flight_end"],
+        bytes_received=window["bytes_received"],
+        bodies_checked=window["bodies_checked"],
+        latency_ok=_latency(window["latency"]["ok"]),
+        latency_all=_latency(window["latency"]["all"]),
+        connect=_latency(window["connect"]),
+        seconds=tuple(Second(**{name: row.get(name) for name in _names(Second)}) for row in document["seconds"]),
+        ledgers={name: _ledger(ledger) for name, ledger in document["ledger"].items()},
+        samples=tuple(BadAnswer(**{name: row.get(name) for name in _names(BadAnswer)}) for row in document["samples"]),
+        cpu_us=_sum(own["cpu_user_us"], own["cpu_system_us"]),
+        busiest_thread_share=own["busiest_thread_busy_share"],
+    )
+
+
+def _sum(*parts: int | None) -> int | None:
+    """The sum, or None when a part was not measured."""
+    return None if None in parts else sum(part or 0 for part in parts)
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+def _outcomes(found: Mapping[str, Any]) -> Outcomes:
+    fields = {name: found[name] for name in _names(Outcomes) if name != "status"}
+    return Outcomes(status={int(code): count for code, count in found["status"].items()}, **fields)
+
+
+def _latency(found: Mapping[str, Any] | None) -> Latency | None:
+    return None if found is None else Latency(**{name: found[name] for name in _names(Latency)})
+
+
+def _ledger(found: Mapping[str, Any]) -> dict[str, LedgerRow]:
+    empty = {"count": 0, "sum": 0}
+    sides = [found["acknowledged"], found["unknown"]]
+    rows = {}
+    for account in sorted({*sides[0], *sides[1]}):
+        (known, maybe) = (side.get(account, empty) for side in sides)
+        rows[account] = LedgerRow(known["count"], known["sum"], maybe["count"], maybe["sum"])
+    return rows

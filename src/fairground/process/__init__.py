@@ -1,0 +1,18 @@
+"""Processes: start them so that nothing survives the lab, know what they use, stop them and prove that they are gone."""
+
+from fairground.process.child import Child, Keeper, Stopped
+from fairground.process.network import free_port, listens, wait_ready, wait_until_silent
+from fairground.process.usage import HostReading, RoleMeter, host_use
+
+__all__ = [
+    "Child",
+    "HostReading",
+    "Keeper",
+    "RoleMeter",
+    "Stopped",
+    "free_port",
+    "host_use",
+    "listens",
+    "wait_ready",
+    "wait_until_silent",
+]

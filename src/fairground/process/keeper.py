@@ -1,0 +1,220 @@
+"""The parent of everything that the lab starts; a program of its own, standard library only.
+
+The lab sends commands over a socket and the keeper forks them, so that every process of a run, however deep, is a descendant of
+the keeper (it is a child subreaper: daemons that fork twice come back to it). When the socket closes, because the lab ended in
+whatever way, SIGKILL included, the keeper kills all of its descendants and ends. When the keeper itself is killed, its children
+are killed by the kernel (parent-death signal) and what is left falls to the lab, which is a subreaper too.
+
+Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "nofile", "map_user"}` with three file descriptors,
+or `{"id", "groups"}`: cgroup folders to remove at the end, with those in them. Out: `{"id", "pid"}`, `{"id", "error"}`,
+`{"exit": pid, "code": n}`.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, CLONE_NEWUSER = 1, 36, 0x10000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def main() -> None:
+    """Serve the lab on the socket whose descriptor is the first argument, until it closes."""
+    lab = socket.socket(fileno=int(sys.argv[1]))
+    lab.set_inheritable(False)  # a child that held our end would hide our death from the lab
+    LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
+    wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    mine: set[int] = set()
+    groups: list[str] = []
+    try:
+        serve(lab, wake_read, mine, groups)
+    finally:
+        kill_descendants()
+        remove_groups(groups)
+
+
+def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str]) -> None:
+    """Start what the lab asks for and report what ends; return when the lab is gone."""
+    while True:
+        readable = select.select([lab.fileno(), wake_read], [], [])[0]
+        if wake_read in readable:
+            os.read(wake_read, 4096)
+            report_exits(lab, mine)
+        if lab.fileno() in readable:
+            packet, fds, _, _ = socket.recv_fds(lab, 1 << 18, 3)
+            if not packet:
+                return
+            message = json.loads(packet)
+            if "groups" in message:
+                groups.extend(message["groups"])
+                reply(lab, {"id": message["id"], "pid": os.getpid()})
+                continue
+            try:
+                pid = spawn(message, fds)
+                mine.add(pid)
+                reply(lab, {"id": message["id"], "pid": pid})
+            except OSError as error:
+                reply(lab, {"id": message["id"], "error": (error.strerror or str(error)).lower()})
+            finally:
+                for fd in fds:
+                    os.close(fd)
+
+
+def reply(lab: socket.socket, message: dict[str, object]) -> None:
+    """Send one packet; a lab that is gone is noticed by `serve`, not here."""
+    try:
+        lab.send(json.dumps(message).encode())
+    except OSError:
+        pass
+
+
+def report_exits(lab: socket.socket, mine: set[int]) -> None:
+    """Reap every ended child; strays that came back to us are reaped in silence."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        if pid in mine:
+            mine.discard(pid)
+            reply(lab, {"exit": pid, "code": os.waitstatus_to_exitcode(status)})
+
+
+def spawn(order: dict[str, Any], fds: list[int]) -> int:
+    """Fork and execute one command; raise OSError when it could not be executed, as `subprocess` does."""
+    error_read, error_write = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            become(order, fds)
+        except BaseException as error:
+            number = getattr(error, "errno", None) or 0
+            os.write(error_write, json.dumps([number, str(getattr(error, "filename", None) or error)]).encode())
+        os._exit(127)
+    os.close(error_write)
+    with os.fdopen(error_read, "rb") as pipe:
+        failure = pipe.read()
+    if failure:
+        os.waitpid(pid, 0)
+        number, name = json.loads(failure)
+        raise OSError(number, os.strerror(number) if number else "could not start", name)
+    return pid
+
+
+def become(order: dict[str, Any], fds: list[int]) -> None:
+    """In the child: take on the ordered surroundings, then the command. Does not return."""
+    keeper = os.getppid()
+    os.setsid()
+    for path in order["join"]:
+        with open(path, "w") as procs:
+            procs.write("0")
+    if order.get("map_user"):
+        map_user()
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != keeper:
+        os._exit(127)
+    if order.get("cpus"):
+        os.sched_setaffinity(0, order["cpus"])
+    if order.get("nofile"):
+        soft = min(int(order["nofile"]), resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
+        signal.signal(ignored, signal.SIG_DFL)
+    for target, fd in enumerate(fds):
+        os.dup2(fd, target)
+    os.chdir(order["cwd"])
+    os.execvpe(order["argv"][0], order["argv"], order["env"])
+
+
+def map_user() -> None:
+    """Look like an ordinary user to ourselves, and stay who we are to the kernel.
+
+    PostgreSQL refuses to run as root; in a user namespace that maps uid 1000 inside to root outside it sees uid 1000, and
+    its files stay root's. So no account has to be made and no folder has to change hands.
+    """
+    uid, gid = os.geteuid(), os.getegid()
+    if LIBC.unshare(CLONE_NEWUSER) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "unshare (user namespace)")
+    for name, text in (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1")):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def descendants() -> list[int]:
+    """Every live process below this one, from the parent links in /proc."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    fields = file.read().rpartition(b")")[2].split()
+            except OSError:
+                continue
+            if fields[0] not in (b"Z", b"X"):
+                parents[int(name)] = int(fields[1])
+    found: list[int] = []
+    frontier = {os.getpid()}
+    while frontier:
+        frontier = {pid for pid, parent in parents.items() if parent in frontier}
+        found.extend(frontier)
+    return found
+
+
+def kill_descendants() -> None:
+    """SIGKILL everything below until nothing is left; a process that forks meanwhile is met in the next pass."""
+    deadline = time.monotonic() + 8
+    while (left := descendants()) and time.monotonic() < deadline:
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        reap_all()
+        time.sleep(0.02)
+
+
+def reap_all() -> None:
+    """Collect every ended child, so that none stays as a zombie."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def remove_groups(folders: list[str]) -> None:
+    """Remove the cgroups of the run, those of its roles first; a folder that is busy for a moment is tried again."""
+    for folder in [role for parent in folders for role in subfolders(parent)] + folders:
+        for _ in range(50):
+            try:
+                os.rmdir(folder)
+                break
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.02)
+
+
+def subfolders(parent: str) -> list[str]:
+    """The folders in a folder; none where it is gone."""
+    try:
+        return [entry.path for entry in os.scandir(parent) if entry.is_dir()]
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Starting a server under test: the contract's environment, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairground.model import Settings, Stack
+from fairground.process.child import Child, Keeper
+from fairground.process.network import wait_ready
+
+
+def environment(
+    inherited: Mapping[str, str], stack: Stack, settings: Settings, host: str, port: int, database_url: str
+) -> dict[str, str]:
+    """The contract's variables, what every program needs, and what the stack's variant sets."""
+    return {
+        **{name: inherited[name] for name in ("PATH", "HOME") if name in inherited},
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        **stack.variant.env,
+        "HOST": host,
+        "PORT": str(port),
+        "DATABASE_URL": database_url,
+        "POOL_SIZE": str(settings.pool_size),
+        "POOL_WAIT_MS": "" if settings.pool_wait_ms is None else str(settings.pool_wait_ms),
+        "WORKERS": str(settings.workers),
+        "PREPARED": "on" if settings.prepared else "off",
+    }
+
+
+def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int, database_url: str, stderr: Path) -> Child:
+    """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
+    with open(stderr, "ab") as stream:
+        return keeper.spawn(
+            stack.server.serve,
+            role="server",
+            env=environment(keeper.environ, stack, settings, host, port, database_url),
+            cwd=stack.server.folder,
+            stdout=stream,
+            stderr=stream,
+        )
+
+
+def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | None:
+    """None once `GET /ready` answers 204, else one phrase on why it did not."""
+    return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)

@@ -1,0 +1,242 @@
+"""What the page shows of a run, arranged: one board per workload and condition, one row per stack, no words and no marks.
+
+A board holds only trials that may be compared: same workload, topology, load and settings.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from fairground import stats
+from fairground.model import Cell, Limit, Run, Trial, Verdict
+from fairground.report.palette import STACKS_IN_COLOUR
+
+EQUAL_WITHIN = 1.03
+"""Two stacks are called equal when the whole interval of their ratio lies within this factor of one."""
+
+CONFIDENCE = 0.95
+ROLES = ("server", "proxy", "pooler", "database")
+"""The roles whose CPU a good answer costs; the generator's is shown apart."""
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Latencies in µs and how often each occurred."""
+
+    values_us: tuple[float, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One stack on one board. `middle` is the geometric mean over blocks of goodput per second; None: no number."""
+
+    stack: str
+    cell: Cell
+    trials: tuple[Trial, ...]
+    middle: float | None
+    interval: stats.Interval | None
+    by_block: Mapping[int, float]
+    reference_ratio: stats.Interval | None
+    """Goodput over that of the board's first row, paired by block, simultaneous over all pairs of the board."""
+
+    @property
+    def numbered(self) -> tuple[Trial, ...]:
+        """The trials that have a number."""
+        return tuple(trial for trial in self.trials if trial.goodput_per_s is not None)
+
+    @property
+    def verdicts(self) -> Counter[Verdict]:
+        return Counter(trial.verdict for trial in self.trials)
+
+    @property
+    def diagnoses(self) -> Counter[str]:
+        return Counter(trial.diagnosis for trial in self.numbered if trial.diagnosis)
+
+    def cpu_us(self, role: str) -> float | None:
+        """CPU of a role in µs per good answer over all numbered trials (sum over sum); None when one lacks it."""
+        used, good = 0.0, 0
+        for trial in self.numbered:
+            use = trial.roles.get(role)
+            if trial.result is None or use is None or use.cpu_us is None:
+                return None
+            used, good = used + use.cpu_us, good + trial.result.completed_ok
+        return used / good if good else None
+
+
+@dataclass(frozen=True)
+class Board:
+    """One table: rows with a number first, by falling middle, then rows without."""
+
+    id: str
+    workload: str
+    condition: str
+    """What sets this board apart from others of its workload, `direct · c100`; empty when it is the only one."""
+    rows: tuple[Row, ...]
+    limit: Limit | None
+    blocks: int
+    absent: Mapping[str, str]
+    """Stack → why it is not on this board."""
+
+    @property
+    def numbered(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.middle is not None)
+
+    @property
+    def numberless(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.middle is None)
+
+    def share_of_limit(self, row: Row) -> float | None:
+        if self.limit is None or row.middle is None or self.limit.rate_per_s <= 0:
+            return None
+        return row.middle / self.limit.rate_per_s
+
+
+def boards(run: Run) -> tuple[Board, ...]:
+    """All boards in the plan's order of workloads."""
+    grouped: dict[tuple[object, ...], list[Cell]] = {}
+    planned = [slot.cell for slot in run.plan.slots] + [trial.cell for trial in run.trials]
+    for cell in dict.fromkeys(
+        sorted(
+            planned,
+            key=lambda cell: list(run.workloads).index(cell.workload) if cell.workload in run.workloads else len(run.workloads),
+        )
+    ):
+        grouped.setdefault((cell.workload, cell.topology, cell.load, cell.settings), []).append(cell)
+    per_workload = Counter(key[0] for key in grouped)
+    trials: dict[Cell, list[Trial]] = {}
+    for trial in run.trials:
+        trials.setdefault(trial.cell, []).append(trial)
+    return tuple(_board(run, cells, trials, alone=per_workload[cells[0].workload] == 1) for cells in grouped.values())
+
+
+def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], *, alone: bool) -> Board:
+    first = cells[0]
+    rows = _compared([_row(cell, tuple(trials.get(cell, ()))) for cell in cells])
+    parts = (
+        first.topology.id,
+        first.load.id,
+        f"pool {first.settings.pool_size}",
+        f"{first.settings.workers} workers",
+        str(first.settings.durability),
+        "prepared" if first.settings.prepared else "unprepared",
+    )
+    condition = "" if alone else " · ".join(parts)
+    slug = first.workload if alone else "-".join((first.workload, *parts)).replace(" ", "")
+    limit = next((limit for limit in run.limits if limit.workload == first.workload), None)
+    absent = {}
+    for name, reason in run.plan.skipped.items():
+        stack, _, workload = name.partition(" ")
+        if workload in ("", first.workload):
+            absent[stack] = reason
+    blocks = len({block for row in rows for block in row.by_block})
+    return Board(slug, first.workload, condition, rows, limit, blocks, absent)
+
+
+def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:
+    values: dict[int, list[float]] = {}
+    for trial in trials:
+        if trial.goodput_per_s is not None:
+            values.setdefault(trial.block, []).append(trial.goodput_per_s)
+    flat = [value for group in values.values() for value in group]
+    if not flat:
+        return Row(cell.stack, cell, trials, None, None, {}, None)
+    if min(flat) <= 0:  # no logarithm: a stack that answered nothing well keeps its plain mean and gets no interval
+        return Row(cell.stack, cell, trials, statistics.fmean(flat), None, {}, None)
+    by_block = {block: stats.geometric_mean(group) for block, group in sorted(values.items())}
+    middle = stats.geometric_mean(list(by_block.values()))
+    return Row(cell.stack, cell, trials, middle, stats.geometric_interval(list(by_block.values()), CONFIDENCE), by_block, None)
+
+
+def _compared(rows: list[Row]) -> tuple[Row, ...]:
+    """Sort the rows and give each its ratio to the first, simultaneous (Bonferroni) over all pairs of the board.
+
+    All pairs are counted although only those with the first row are shown: the first was chosen by looking at the numbers.
+    """
+    ordered = sorted(rows, key=lambda row: (row.middle is None, -(row.middle or 0.0), row.stack))
+    numbered = [row for row in ordered if row.by_block]
+    pairs = len(numbered) * (len(numbered) - 1) // 2
+    if not pairs:
+        return tuple(ordered)
+    first = numbered[0]
+    compared = []
+    for row in ordered:
+        shared = sorted(set(row.by_block) & set(first.by_block)) if row is not first else []
+        ratio = (
+            stats.ratio_interval(
+                [row.by_block[block] for block in shared],
+                [first.by_block[block] for block in shared],
+                1 - (1 - CONFIDENCE) / pairs,
+            )
+            if shared
+            else None
+        )
+        compared.append(Row(row.stack, row.cell, row.trials, row.middle, row.interval, row.by_block, ratio))
+    return tuple(compared)
+
+
+def pooled(trials: Iterable[Trial]) -> Histogram | None:
+    """The latencies of good answers of all trials, added; None when one of them keeps no histogram or there is none."""
+    packed: list[str] = []
+    for trial in trials:
+        latency = trial.result.latency_ok if trial.result else None
+        if latency is None or latency.v2 is None:
+            return None
+        packed.append(latency.v2)
+    return _added(tuple(packed)) if packed else None
+
+
+@lru_cache(maxsize=2048)
+def _added(packed: tuple[str, ...]) -> Histogram:
+    sums: dict[float, int] = {}
+    for text in packed:
+        histogram = decoded(text)
+        for value, count in zip(histogram.values_us, histogram.counts, strict=True):
+            sums[value] = sums.get(value, 0) + count
+    return Histogram(tuple(sums), tuple(sums.values()))
+
+
+def decoded(packed: str) -> Histogram:
+    """The counts of an HdrHistogram V2 text (base64), values in µs as the upper end of each bucket."""
+    import numpy
+    from hdrh.histogram import HdrHistogram
+
+    histogram = HdrHistogram.decode(packed)
+    heap = numpy.ctypeslib.as_array(histogram.counts)
+    places = numpy.flatnonzero(heap).tolist()
+    ends = _bucket_ends(histogram.lowest_trackable_value, histogram.highest_trackable_value, histogram.significant_figures)
+    return Histogram(tuple(ends[place] for place in places), tuple(heap[places].tolist()))
+
+
+@lru_cache(maxsize=8)
+def _bucket_ends(lowest: int, highest: int, digits: int) -> tuple[float, ...]:
+    """The highest value of every bucket of a histogram of this shape, by index."""
+    from hdrh.histogram import HdrHistogram
+
+    shape = HdrHistogram(lowest, highest, digits)
+    starts = (shape.get_value_from_index(place) for place in range(shape.counts_len))
+    return tuple(float(shape.get_highest_equivalent_value(start)) for start in starts)
+
+
+def unanswered(trials: Iterable[Trial]) -> int:
+    """Requests of the window that got no good answer, over all trials."""
+    return sum(trial.result.window.not_ok for trial in trials if trial.result)
+
+
+def stack_colours(shown: Iterable[Board]) -> Mapping[str, int]:
+    """Stack → number of its colour from 1: the six that stand first most often, the same on the whole page."""
+
+    score: Counter[str] = Counter()
+    for board in shown:
+        for place, row in enumerate(board.numbered):
+            score[row.stack] += max(1, 12 - place)
+    ranked = sorted(score, key=lambda stack: (-score[stack], stack))
+    return {stack: number for number, stack in enumerate(ranked[:STACKS_IN_COLOUR], start=1)}

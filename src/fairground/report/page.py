@@ -1,0 +1,315 @@
+"""A run as text: one HTML page that needs nothing but itself, Markdown for a pull request, CSV for a spreadsheet.
+
+Pure: charts come in drawn (`render`), templates are the package's own, and no clock is read.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from fairground.model import Durability, Run, Topology, Trial, Verdict
+from fairground.report import palette, sections, words
+from fairground.report.boards import ROLES, Board, Row, boards, pooled, stack_colours
+from fairground.report.dots import axis, dots
+from fairground.report.frame import WIDTHS_PX
+
+COLUMNS = (
+    "trial",
+    "block",
+    "attempt",
+    "stack",
+    "workload",
+    "topology",
+    "load",
+    "durability",
+    "pool_size",
+    "verdict",
+    "diagnosis",
+    "goodput_per_s",
+    "latency_p50_us",
+    "latency_p90_us",
+    "latency_p99_us",
+    "latency_p999_us",
+    "latency_max_us",
+    "ok",
+    "shed",
+    "other_status",
+    "wrong_body",
+    "timeout",
+    "connect",
+    "reset",
+    "malformed",
+    "unsent",
+    "in_flight",
+    "cpu_server_us_per_answer",
+    "cpu_proxy_us_per_answer",
+    "cpu_pooler_us_per_answer",
+    "cpu_database_us_per_answer",
+    "cpu_generator_us_per_answer",
+    "memory_server_peak_bytes",
+    "audit_lines",
+    "audit_lines_held",
+    "acknowledged",
+    "unknown",
+    "commits",
+    "deadlocks",
+    "seed",
+    "started_unix_s",
+    "duration_s",
+    "reason",
+)
+
+
+def html(run: Run, charts: Mapping[str, str | None]) -> str:
+    """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note."""
+    shown = boards(run)
+    script = _environment().get_template("page.js").render()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            run=run,
+            boards=shown,
+            short=short,
+            script=Markup(script),
+            script_hash=digest,
+            palette=palette,
+            tally=_tally(run),
+            started=started(run),
+            constants=_constants(run),
+            colours=stack_colours(shown),
+            doubts=words.doubts(run, shown),
+            roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
+            cards=sections.carded(run),
+            charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+            widths=WIDTHS_PX,
+        )
+    )
+
+
+def markdown(run: Run) -> str:
+    """Verdicts and tables for a pull request's comment or a terminal; well under 65,536 characters."""
+    lines = [f"### Fairground: {run.plan.title}", "", f"{_counted(run)} · {started(run)}", "", f"`{run.plan.command}`", ""]
+    for board in boards(run):
+        lines += _markdown_board(board, run)
+    lines += ["What the numbers do not say:", *(f"- {sentence}" for sentence in words.doubts(run, boards(run)))]
+    text = "\n".join(lines) + "\n"
+    if len(text) <= MARKDOWN_LIMIT:
+        return text
+    cut = text.rindex("\n", 0, MARKDOWN_LIMIT - 200)
+    return text[:cut] + "\n\nCut here, because a comment may not be longer: the rest is in report.html and summary.csv.\n"
+
+
+MARKDOWN_LIMIT = 60_000
+MARKDOWN_ROWS = 25
+
+
+def _markdown_board(board: Board, run: Run) -> list[str]:
+    title = run.workloads.get(board.workload, {}).get("title", board.workload)
+    lines = [f"#### {_cell(board.workload)}: {_cell(title)}{f' ({board.condition})' if board.condition else ''}", ""]
+    lines += [_cell(" ".join((*words.verdicts(board), *(sentence for _, sentence in words.missing(board))))), ""]
+    lines += [
+        "| stack | good answers/s | 95 % CI | of limit | p50 ms | p99 ms | server CPU µs | limited by | trials |",
+        "|---|--:|---|--:|--:|--:|--:|---|---|",
+    ]
+    for row in board.rows[:MARKDOWN_ROWS]:
+        lines.append(f"| {' | '.join(_cell(cell) for cell in _markdown_row(board, row))} |")
+    if len(board.rows) > MARKDOWN_ROWS:
+        lines += ["", f"{len(board.rows) - MARKDOWN_ROWS} more rows are in report.html and summary.csv."]
+    return [*lines, ""]
+
+
+def _markdown_row(board: Board, row: Row) -> tuple[str, ...]:
+    if row.middle is None:
+        return (
+            row.stack,
+            f"{words.NO_NUMBER} {words.why_no_number(row)}" if row.trials else words.NO_NUMBER,
+            "",
+            "",
+            "",
+            "",
+            "",
+            "",
+            words.trials_of(row),
+        )
+    return (
+        row.stack,
+        words.number(row.middle),
+        interval_text(row),
+        words.percent(board.share_of_limit(row)),
+        percentile_text(row, 0.5),
+        percentile_text(row, 0.99),
+        words.number(row.cpu_us("server")),
+        diagnosis_text(row),
+        words.trials_of(row),
+    )
+
+
+def _cell(text: str) -> str:
+    """Text that cannot end a table's cell or open a tag."""
+    return words.clean(text).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
+
+
+def summary_csv(run: Run) -> str:
+    """One line per trial, units in the header, exact numbers; empty: not measured, or no number for this verdict."""
+    sink = io.StringIO()
+    writer = csv.writer(sink, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for trial in run.trials:
+        writer.writerow(["" if value is None else value for value in _csv_values(trial)])
+    return sink.getvalue()
+
+
+def _csv_values(trial: Trial) -> tuple[object, ...]:
+    cell, result, numbered = trial.cell, trial.result, trial.goodput_per_s is not None
+    latency = result.latency_ok if result and numbered else None
+    window, life = (result.window, result.life) if result else (None, None)
+    server = trial.roles.get("server")
+    kinds = ("wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight")
+    why = next((words.clean(finding.sentence) for finding in trial.findings if finding.severity in sections.SEVERITIES[:2]), None)
+    return (
+        trial.number,
+        trial.block,
+        trial.attempt,
+        cell.stack,
+        cell.workload,
+        cell.topology.id,
+        cell.load.id,
+        str(cell.settings.durability),
+        cell.settings.pool_size,
+        str(trial.verdict),
+        trial.diagnosis,
+        trial.goodput_per_s,
+        *(getattr(latency, name) if latency else None for name in ("p50_us", "p90_us", "p99_us", "p999_us", "max_us")),
+        window.ok if window else None,
+        window.shed if window else None,
+        sum(window.status.values()) if window else None,
+        *(getattr(window, kind) if window else None for kind in kinds),
+        *(trial.cpu_us_per_answer(role) if numbered else None for role in (*ROLES, "generator")),
+        server.memory_peak_bytes if server else None,
+        len(trial.audit),
+        sum(line.holds for line in trial.audit),
+        life.ok if life else None,
+        life.unknown if life else None,
+        trial.database.commits if trial.database else None,
+        trial.database.deadlocks if trial.database else None,
+        trial.seed,
+        trial.started_unix_s,
+        trial.duration_s,
+        why,
+    )
+
+
+def started(run: Run) -> str:
+    """When the run began, in UTC to the minute."""
+    return datetime.fromtimestamp(run.started_unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def interval_text(row: Row) -> str:
+    """`1,880–1,950`, or the dash that says that there is none."""
+    if row.interval is None:
+        return words.NO_NUMBER
+    return f"{words.number(row.interval.low)}–{words.number(row.interval.high)}"
+
+
+def diagnosis_text(row: Row) -> str:
+    """`db-lock`, or all with their counts where trials disagree."""
+    found = row.diagnoses.most_common()
+    if len(found) == 1:
+        return found[0][0]
+    return ", ".join(f"{name} {amount}" for name, amount in found) or words.UNKNOWN
+
+
+def percentile_text(row: Row, share: float) -> str:
+    """A percentile in ms from added histograms; `~` before it where few samples lie beyond, a range without histograms."""
+    histogram = pooled(row.numbered)
+    if histogram is not None:
+        beyond = round(histogram.total * (1 - share))
+        if beyond < words.LEAST_TAIL_SAMPLES:
+            return words.NO_NUMBER
+        value = words.milliseconds(sections.row_percentile_us(row, share))
+        return value if beyond >= words.FEW_TAIL_SAMPLES else f"~{value}"
+    field = {0.5: "p50_us", 0.99: "p99_us"}[share]
+    known = [getattr(trial.result.latency_ok, field) for trial in row.numbered if trial.result and trial.result.latency_ok]
+    if not known or None in known:
+        return words.UNKNOWN
+    low, high = words.milliseconds(min(known)), words.milliseconds(max(known))
+    return low if low == high else f"{low}–{high}"
+
+
+def _tally(run: Run) -> Counter[str]:
+    counts = Counter(str(trial.verdict) for trial in run.trials)
+    counts["valid"] += counts["warned"]
+    return counts
+
+
+def _counted(run: Run) -> str:
+    tally = _tally(run)
+    return f"trials: {tally['valid']:,} valid, {tally['void']:,} void, {tally['rejected']:,} rejected"
+
+
+def _constants(run: Run) -> tuple[str, ...]:
+    """What is the same for the whole run: it belongs into the header, not into a column."""
+    cells = [slot.cell for slot in run.plan.slots]
+    durability = {Durability.RELAXED: "relaxed durability (fsync off)", Durability.DURABLE: "durable (fsync on)"}
+    columns = (
+        {f"through {cell.topology.id}" if cell.topology != Topology() else "generator straight to server" for cell in cells},
+        {
+            f"{cell.load.connections} connections" if cell.load.rate_per_s is None else f"{cell.load.rate_per_s:g}/s"
+            for cell in cells
+        },
+        {f"pool of {cell.settings.pool_size}" for cell in cells},
+        {f"{cell.load.window_s:g} s window" for cell in cells},
+        {durability[cell.settings.durability] for cell in cells},
+    )
+    return tuple(column.pop() for column in columns if len(column) == 1)
+
+
+def _breakable(name: str) -> Markup:
+    """A stack's id that may be broken after its colon, where a narrow column needs it."""
+    return escape(name).replace(":", Markup(":<wbr>"))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("fairground.report", "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.globals |= {
+        "words": words,
+        "sections": sections,
+        "dots": dots,
+        "axis": axis,
+        "interval_text": interval_text,
+        "diagnosis_text": diagnosis_text,
+        "percentile_text": percentile_text,
+        "Verdict": Verdict,
+    }
+    environment.filters |= {
+        "number": words.number,
+        "count": words.count,
+        "ms": words.milliseconds,
+        "percent": words.percent,
+        "size": words.size,
+        "seconds": words.seconds,
+        "clean": words.clean,
+        "breakable": _breakable,
+        "plural": words.plural,
+    }
+    return environment

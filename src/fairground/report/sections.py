@@ -1,0 +1,309 @@
+"""The page's tables as rows of values: what came back, the audit's arithmetic, the checks, the trials. No marks, little text.
+
+Each has a short form for runs so large that the whole would make the page slow; it says what it leaves out.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground import stats
+from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict
+from fairground.report import words
+from fairground.report.boards import ROLES, Board, Row, pooled
+from fairground.report.charts import cpu_rows, cpu_total_us, most_windows, steadiness_rows
+from fairground.report.curves import latency_rows
+from fairground.report.frame import MOST_STACKS
+
+MOST_ROWS = 300
+"""Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
+MOST_CARDS = 240
+"""Trials up to which each has a card of its own."""
+CARDS_OF_LARGE_RUN = 100
+"""Cards beyond that: rejected, void and warned trials first."""
+
+SEVERITIES = (Severity.REJECT, Severity.VOID, Severity.WARN, Severity.NOTE)
+KINDS = (
+    ("ok", "good"),
+    ("shed", "503"),
+    ("other", "other status"),
+    ("wrong_body", "wrong body"),
+    ("timeout", "timeout"),
+    ("connect", "connect"),
+    ("reset", "reset"),
+    ("malformed", "malformed"),
+    ("unsent", "unsent"),
+    ("in_flight", "in flight"),
+)
+
+
+@dataclass(frozen=True)
+class OutcomeRow:
+    """Requests sent inside the windows of all trials of a stack, by what became of them; None: the generator cannot tell."""
+
+    stack: str
+    counts: tuple[int | None, ...]
+    total: int
+
+    @property
+    def bad(self) -> int:
+        return self.total - (self.counts[0] or 0)
+
+    @property
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """(kind, share) of what came, for the bar."""
+        return tuple((kind, amount / self.total) for (kind, _), amount in zip(KINDS, self.counts, strict=True) if amount)
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """One line of a trial's arithmetic, or the sum of many that hold."""
+
+    who: str
+    trial: str
+    anchor: str
+    sentence: str
+    acknowledged: int | None
+    unknown: int | None
+    line: AuditLine | None
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class AuditTable:
+    """The audit of one board: its rows by line, how many trials were audited, and how many lines hold of how many."""
+
+    groups: tuple[tuple[str, tuple[AuditRow, ...]], ...]
+    """What must hold → its rows."""
+    audited: int
+    lines: int
+    held: int
+    unchecked: int
+
+
+@dataclass(frozen=True)
+class FindingGroup:
+    """The same check with the same severity on the same workload and stack, over its trials."""
+
+    finding: Finding
+    stack: str
+    workload: str
+    trials: tuple[Trial, ...]
+
+
+def outcome_rows(board: Board, *, short: bool) -> tuple[OutcomeRow, ...]:
+    """One row per stack with trials; in the short form stacks with nothing but good answers are one row."""
+    rows = [_outcomes(row.stack, [trial.result.window for trial in row.trials if trial.result]) for row in board.rows]
+    kept = [row for row in rows if row is not None]
+    clean = [row for row in kept if not row.bad]
+    if not short or len(clean) < 2:
+        return tuple(kept)
+    good = sum(row.total for row in clean)
+    together = OutcomeRow(words.plural(len(clean), "other stack"), (good, *(0 for _ in KINDS[1:])), good)
+    return (*(row for row in kept if row.bad), together)
+
+
+def _outcomes(stack: str, windows: Sequence[Outcomes]) -> OutcomeRow | None:
+    if not windows:
+        return None
+    counts = tuple(
+        _sum([sum(window.status.values()) if kind == "other" else getattr(window, kind) for window in windows])
+        for kind, _ in KINDS
+    )
+    return OutcomeRow(stack, counts, sum(window.total for window in windows))
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def audit_table(board: Board, *, short: bool) -> AuditTable | None:
+    """The audit's arithmetic of a board; None when nothing of it is to be audited."""
+    trials = [trial for row in board.rows for trial in row.trials]
+    lines = [(trial, line) for trial in trials for line in trial.audit]
+    if not lines:
+        return None
+    missing = [trial for trial in trials if not trial.audit]
+    if short:
+        rows = [_line_row(trial, line) for trial, line in lines if not line.holds] + _added(
+            [pair for pair in lines if pair[1].holds]
+        )
+    else:
+        rows = [_line_row(trial, line) for trial, line in lines] + [_missing_row(trial) for trial in missing]
+    held = sum(line.holds for _, line in lines)
+    unchecked = sum(_unchecked(line) for _, line in lines)
+    grouped: dict[str, list[AuditRow]] = {}
+    for row in rows:
+        grouped.setdefault(row.sentence, []).append(row)
+    return AuditTable(
+        tuple((sentence, tuple(members)) for sentence, members in grouped.items()),
+        len(trials) - len(missing),
+        len(lines),
+        held,
+        unchecked,
+    )
+
+
+def _line_row(trial: Trial, line: AuditLine) -> AuditRow:
+    life = (trial.result.life or trial.result.window) if trial.result else None  # what the audit itself reckons with
+    holds = None if _unchecked(line) else line.holds
+    return AuditRow(
+        trial.cell.stack,
+        _name(trial),
+        f"trial-{trial.number}-{trial.attempt}",
+        words.clean(line.sentence),
+        life.ok if life else None,
+        life.unknown if life else None,
+        line,
+        holds,
+    )
+
+
+def _unchecked(line: AuditLine) -> bool:
+    """Nothing was expected and nothing looked for; a line that was looked for in vain does not hold."""
+    return line.found is None and line.expected_min is None
+
+
+def _missing_row(trial: Trial) -> AuditRow:
+    return AuditRow(
+        trial.cell.stack, _name(trial), f"trial-{trial.number}-{trial.attempt}", "not audited", None, None, None, None
+    )
+
+
+def _added(pairs: Sequence[tuple[Trial, AuditLine]]) -> list[AuditRow]:
+    """One row per line of the audit, summed over the trials in which it holds."""
+    grouped: dict[tuple[str, str], list[tuple[Trial, AuditLine]]] = {}
+    for trial, line in pairs:
+        grouped.setdefault((line.id, words.clean(line.sentence)), []).append((trial, line))
+    rows = []
+    for (name, sentence), members in grouped.items():
+        lives = [trial.result.life for trial, _ in members if trial.result and trial.result.life]
+        bounds = [[getattr(line, field) for _, line in members] for field in ("found", "expected_min", "expected_max")]
+        total = AuditLine(name, sentence, *(None if None in values else sum(values) for values in bounds))
+        stacks = len({trial.cell.stack for trial, _ in members})
+        rows.append(
+            AuditRow(
+                words.plural(stacks, "stack"),
+                words.plural(len(members), "trial"),
+                "",
+                sentence,
+                sum(life.ok for life in lives),
+                sum(life.unknown for life in lives),
+                total,
+                True,
+            )
+        )
+    return rows
+
+
+def _name(trial: Trial) -> str:
+    attempt = f", attempt {trial.attempt}" if trial.attempt > 1 else ""
+    return f"{trial.number} (block {trial.block}{attempt})"
+
+
+def finding_groups(run: Run) -> tuple[FindingGroup, ...]:
+    """All findings but those of passed checks, gravest first, equal ones of one stack and workload together."""
+    grouped: dict[tuple[Severity, str, str, str], list[tuple[Finding, Trial]]] = {}
+    for trial in run.trials:
+        for finding in trial.findings:
+            grouped.setdefault((finding.severity, finding.id, trial.cell.workload, trial.cell.stack), []).append((finding, trial))
+    ordered = sorted(grouped.items(), key=lambda item: (SEVERITIES.index(item[0][0]), item[0][1:]))
+    return tuple(FindingGroup(found[0][0], key[3], key[2], tuple(trial for _, trial in found)) for key, found in ordered)
+
+
+def check_counts(run: Run) -> Mapping[str, tuple[int, ...]]:
+    """Check id → in how many trials it fired, by severity in the order of SEVERITIES."""
+    counts: dict[str, list[int]] = {}
+    for trial in run.trials:
+        for identity, severity in {(finding.id, finding.severity) for finding in trial.findings}:
+            counts.setdefault(identity, [0] * len(SEVERITIES))[SEVERITIES.index(severity)] += 1
+    return {identity: tuple(tally) for identity, tally in sorted(counts.items())}
+
+
+def carded(run: Run) -> tuple[Trial, ...]:
+    """The trials that get a card, in the order in which they were measured."""
+    gravity = {Verdict.REJECTED: 0, Verdict.VOID: 1, Verdict.WARNED: 2, Verdict.VALID: 3}
+    amount = len(run.trials) if len(run.trials) <= MOST_CARDS else CARDS_OF_LARGE_RUN
+    chosen = sorted(run.trials, key=lambda trial: (gravity[trial.verdict], trial.number, trial.attempt))[:amount]
+    return tuple(sorted(chosen, key=lambda trial: (trial.number, trial.attempt)))
+
+
+def latency_caption(board: Board) -> str:
+    """What the percentile curves show, as a range and not as an order."""
+    rows = latency_rows(board)
+    known = [(row, row_percentile_us(row, 0.99)) for row in rows]
+    values = [value for _, value in known if value is not None]
+    if not values:
+        return "No stack has enough good answers for a 99th percentile."
+    span = (
+        words.milliseconds(values[0])
+        if len(values) == 1
+        else f"{words.milliseconds(min(values))} to {words.milliseconds(max(values))}"
+    )
+    undrawn = _undrawn(len(board.numbered) - len(rows), "a histogram", len(rows) - MOST_STACKS)
+    return f"The 99th percentile of good answers is {span} ms.{undrawn}"
+
+
+def cpu_caption(board: Board) -> str:
+    """How much CPU a good answer costs, and how much of it is the server's."""
+    rows = cpu_rows(board)
+    totals = [cpu_total_us(row) for row in rows]
+    shares = [(row.cpu_us("server") or 0.0) / total for row, total in zip(rows, totals, strict=True) if total]
+    if not shares:
+        return "CPU was not measured."
+    cost = words.number(totals[0]) if len(totals) == 1 else f"{words.number(min(totals))} to {words.number(max(totals))}"
+    part = (
+        words.percent(shares[0])
+        if len(shares) == 1
+        else f"{words.percent(min(shares)).removesuffix(' %')}–{words.percent(max(shares))}"
+    )
+    others = [role for role in ROLES if any(row.cpu_us(role) for row in rows)]
+    server = f", {part} of it the server's own" if len(others) > 1 else ""
+    undrawn = _undrawn(len(board.numbered) - len(rows), "CPU readings", len(rows) - MOST_STACKS)
+    return f"A good answer costs {cost} µs of CPU{server}.{undrawn}"
+
+
+def steadiness_caption(board: Board) -> str:
+    """The least steady window, in the words of its spread."""
+    rows = steadiness_rows(board)
+    spreads = [
+        (spread, row.stack, trial.block) for row in rows for trial in row.numbered if (spread := _spread(trial)) is not None
+    ]
+    if not spreads:
+        return "No window has two seconds to compare."
+    spread, stack, block = max(spreads)
+    where = f"widest in {stack}, block {block}"
+    undrawn = _undrawn(len(board.rows) - len(rows), "numbers per second", len(rows) - most_windows(rows))
+    return f"Seconds differ from their window's mean by {words.percent(spread)} at most ({where}).{undrawn}"
+
+
+def _spread(trial: Trial) -> float | None:
+    values = [second.ok for second in trial.result.seconds] if trial.result else []
+    if len(values) < 2 or not any(values):
+        return None
+    mean = statistics.fmean(values)
+    return max(abs(value - mean) for value in values) / mean
+
+
+def roles_on(board: Board) -> tuple[str, ...]:
+    """The roles that any trial of the board has, in the order of the request's path, the generator last."""
+    there = {role for row in board.rows for trial in row.trials for role in trial.roles}
+    return tuple(role for role in (*ROLES, "generator") if role in there)
+
+
+def _undrawn(lacking: int, what: str, crowded: int) -> str:
+    said = (
+        f" {words.plural(lacking, 'stack')} {'is' if lacking == 1 else 'are'} missing here for lack of {what}." if lacking else ""
+    )
+    return said + (
+        f" {words.plural(crowded, 'more stack')} would crowd the chart; their numbers are in the tables." if crowded > 0 else ""
+    )
+
+
+def row_percentile_us(row: Row, share: float) -> float | None:
+    """A percentile of the row's good answers, from its histograms added; None without them."""
+    histogram = pooled(row.numbered)
+    return stats.percentile(histogram.values_us, histogram.counts, share) if histogram else None

@@ -1,0 +1,120 @@
+(function () {
+  "use strict";
+  var root = document.documentElement;
+  root.classList.add("js");
+
+  // State lives in the address, so that a link shows what the sender saw: #theme=dark&q=text&sort=tx.2.down
+  var state = {};
+  if (location.hash.indexOf("=") > 0) {
+    location.hash.slice(1).split("&").forEach(function (part) {
+      var pair = part.split("=");
+      try { state[pair[0]] = decodeURIComponent(pair[1] || ""); } catch (error) { state[pair[0]] = ""; }
+    });
+  }
+  function keep() {
+    var parts = Object.keys(state).filter(function (key) { return state[key]; });
+    var text = parts.map(function (key) { return key + "=" + encodeURIComponent(state[key]); }).join("&");
+    history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
+  }
+  function each(selector, act) { Array.prototype.forEach.call(document.querySelectorAll(selector), act); }
+
+  function paint() {
+    if (state.theme === "dark" || state.theme === "light") root.dataset.theme = state.theme;
+    else delete root.dataset.theme;
+  }
+  var toggle = document.getElementById("theme");
+  toggle.addEventListener("click", function () {
+    var dark = state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    state.theme = dark ? "light" : "dark";
+    paint();
+    keep();
+  });
+
+  var box = document.getElementById("search"), found = document.getElementById("found");
+  function search() {
+    var wanted = (state.q || "").toLowerCase().split(/\s+/).filter(Boolean), shown = 0, all = 0;
+    each("[data-find]", function (item) {
+      var text = item.dataset.find.toLowerCase();
+      var hit = wanted.every(function (word) { return text.indexOf(word) >= 0; });
+      item.classList.toggle("hide", !hit);
+      if (item.hasAttribute("data-row")) { all += 1; shown += hit ? 1 : 0; }
+    });
+    found.textContent = wanted.length ? shown + " of " + all + " rows" : "";
+  }
+  box.addEventListener("input", function () { state.q = box.value; search(); keep(); });
+
+  // A cell's number is its first one; text without a number sorts as text, and what has no number always comes last.
+  function value(row, column) {
+    var cell = row.cells[column];
+    if (!cell || column > 0 && row.querySelector("td[colspan]")) return null;
+    var text = (cell.dataset.value || cell.textContent).trim();
+    var match = text.replace(/,/g, "").match(/^[~−-]?\d[\d.]*/);
+    if (match) return parseFloat(match[0].replace("~", "").replace("−", "-"));
+    return /^[–—]/.test(text) || !text ? null : text;
+  }
+  function sort(head, down) {
+    var table = head.closest("table"), column = head.cellIndex, body = table.tBodies[0];
+    var rows = Array.prototype.slice.call(body.rows).map(function (row, place) { return { row: row, key: value(row, column), place: place }; });
+    rows.sort(function (a, b) {
+      if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.place - b.place;
+      var order = typeof a.key === "number" && typeof b.key === "number" ? a.key - b.key : String(a.key).localeCompare(String(b.key));
+      return (down ? -order : order) || a.place - b.place;
+    });
+    rows.forEach(function (item) { body.appendChild(item.row); });
+    each("th[aria-sort]", function (other) { if (other.closest("table") === table) other.removeAttribute("aria-sort"); });
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    state.sort = table.id + "." + column + (down ? ".down" : ".up");
+  }
+  each("th[data-sort]", function (head) {
+    head.tabIndex = 0;
+    function act() {
+      var now = head.getAttribute("aria-sort");
+      sort(head, now ? now === "ascending" : head.dataset.sort === "down");
+      keep();
+    }
+    head.addEventListener("click", act);
+    head.addEventListener("keydown", function (event) { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); act(); } });
+  });
+
+  // One text for the tooltip and for a screen reader: the mark's label.
+  var tip = null;
+  document.addEventListener("pointerover", function (event) {
+    var mark = event.target.closest && event.target.closest("svg [aria-label], svg[aria-label]");
+    if (tip) { tip.remove(); tip = null; }
+    if (!mark) return;
+    tip = document.createElement("div");
+    tip.id = "tip";
+    tip.textContent = mark.getAttribute("aria-label");
+    document.body.appendChild(tip);
+    tip.style.left = Math.max(4, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8)) + "px";
+    tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 8) + "px";
+  });
+
+  function reveal() {
+    var target = location.hash.length > 1 && location.hash.indexOf("=") < 0 && document.getElementById(location.hash.slice(1));
+    for (var item = target; item; item = item.parentElement) if (item.tagName === "DETAILS") item.open = true;
+    if (target) target.scrollIntoView();
+  }
+  addEventListener("hashchange", reveal);
+  each("[data-copy]", function (button) {
+    button.addEventListener("click", function () {
+      var text = document.getElementById(button.dataset.copy).textContent;
+      if (navigator.clipboard) navigator.clipboard.writeText(text).then(function () { button.textContent = "copied"; }, function () { button.textContent = "select and copy"; });
+    });
+  });
+
+  var closed = [];
+  addEventListener("beforeprint", function () {
+    each("details:not(.card):not([open])", function (item) { item.open = true; closed.push(item); });
+  });
+  addEventListener("afterprint", function () { closed.forEach(function (item) { item.open = false; }); closed = []; });
+
+  paint();
+  if (state.q) { box.value = state.q; search(); }
+  if (state.sort) {
+    var parts = state.sort.split("."), table = document.getElementById(parts.slice(0, -2).join("."));
+    var head = table && table.tHead && table.tHead.rows[0].cells[+parts[parts.length - 2]];
+    if (head) sort(head, parts[parts.length - 1] === "down");
+  }
+  reveal();
+})();

@@ -1,0 +1,290 @@
+"""How the report speaks: numbers as text, and the sentences that the page, the terminal and the Markdown share.
+
+Subject of a sentence is the stack, the verb stands in the present, a number carries its interval. No sentence claims an
+order that the intervals do not carry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from fairground import stats
+from fairground.model import Durability, Finding, Run, Severity, Trial, Verdict
+from fairground.report.boards import EQUAL_WITHIN, Board, Row
+
+UNKNOWN = "–"
+NO_NUMBER = "—"
+NAMED_AT_MOST = 4
+FEW_TAIL_SAMPLES = 100
+LEAST_TAIL_SAMPLES = 10
+
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def number(value: float | None) -> str:
+    """Three significant digits, or the dash of the unknown."""
+    return UNKNOWN if value is None else stats.significant(value)
+
+
+def count(value: float | None) -> str:
+    """An exact count with thousands separated, or the dash of the unknown."""
+    if value is None:
+        return UNKNOWN
+    return f"{value:,}".replace("-", "−") if float(value).is_integer() else stats.significant(value, 9)
+
+
+def milliseconds(value_us: float | None) -> str:
+    """µs as ms."""
+    return UNKNOWN if value_us is None else stats.significant(value_us / 1000)
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """0.934 → `93 %`."""
+    return UNKNOWN if share is None else f"{stats.significant(share * 100, 3 if share >= 1 else digits)} %"
+
+
+def size(value_bytes: float | None) -> str:
+    """Bytes in MB (10⁶)."""
+    return UNKNOWN if value_bytes is None else f"{stats.significant(value_bytes / 1e6)} MB"
+
+
+def seconds(value_s: float) -> str:
+    """5025 → `1 h 24 min`, 74 → `1 min 14 s`, 0.52 → `0.520 s`."""
+    if value_s < 60:
+        return f"{stats.significant(value_s)} s"
+    minutes, rest = divmod(round(value_s), 60)
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
+
+
+def clean(text: str) -> str:
+    """Text from outside without terminal escapes and control characters; newlines and tabs stay."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def plural(amount: int, noun: str) -> str:
+    """`1 stack`, `12 stacks`."""
+    return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
+
+
+def listed(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b and 7 more`."""
+    shown, more = list(names[:at_most]), len(names) - at_most
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def verdicts(board: Board) -> tuple[str, ...]:
+    """What this board says about its stacks, in sentences; most important first."""
+    return (*_speeds(board), *_limits(board))
+
+
+def _speeds(board: Board) -> list[str]:
+    rows = board.numbered
+    if not rows:
+        return ["No stack has a number here."]
+    if board.blocks < 2:
+        span = f"{number(rows[-1].middle)} to {number(rows[0].middle)}" if len(rows) > 1 else number(rows[0].middle)
+        subject = f"{plural(len(rows), 'stack')} {'give' if len(rows) > 1 else 'gives'} {span} good answers a second"
+        return [f"{subject}, in one block: there is no interval, so differences between stacks are not judged."]
+    if len(rows) == 1:
+        return [f"{_with_interval(rows[0])}."]
+    kinds: dict[str, list[Row]] = {"less": [], "equal": [], "unclear": []}
+    for row in rows[1:]:
+        kinds[compared(row.reference_ratio)].append(row)
+    return [
+        f"{_with_interval(rows[0])}.",
+        *_equal(kinds["equal"], board),
+        *_unclear(kinds["unclear"], board),
+        *_less(kinds["less"], board),
+    ]
+
+
+def compared(ratio: stats.Interval | None) -> str:
+    """`equal`, `less` or `unclear`: what an interval of a ratio to the first row carries."""
+    if ratio is None:
+        return "unclear"
+    if ratio.low >= 1 / EQUAL_WITHIN and ratio.high <= EQUAL_WITHIN:
+        return "equal"
+    return "less" if ratio.high < 1 else "unclear"
+
+
+def _with_interval(row: Row) -> str:
+    interval = ""
+    if row.interval:
+        interval = f" (95 % CI {_bounds(row.interval)}, {plural(row.interval.count, 'block')})"
+    return f"{row.stack} gives {number(row.middle)} good answers a second{interval}"
+
+
+def _bounds(interval: stats.Interval) -> str:
+    if interval.high / interval.low > 10:
+        return "wider than a factor of ten"
+    return f"{number(interval.low)}–{number(interval.high)}"
+
+
+def _less(rows: Sequence[Row], board: Board) -> list[str]:
+    """`B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; simultaneous over …`."""
+    if not rows:
+        return []
+    parts = []
+    for place, row in enumerate(rows[:NAMED_AT_MOST]):
+        ratio = row.reference_ratio
+        assert ratio is not None, "a row is called less only by its ratio"
+        amount, span = _fall(ratio)
+        if place == 0:
+            parts.append(f"{row.stack} gives {amount} % less than {board.numbered[0].stack} (95 % CI {span} %)")
+        else:
+            parts.append(f"{row.stack} {amount} % ({span} %)")
+    more = len(rows) - NAMED_AT_MOST
+    tail = [f"{plural(more, 'more stack')} as well"] if more > 0 else []
+    pairs, blocks = len(board.numbered) * (len(board.numbered) - 1) // 2, rows[0].reference_ratio
+    together = f"simultaneous over {plural(pairs, 'pair')}, " if pairs > 1 else ""
+    assert blocks is not None
+    return [f"{listed([*parts, *tail], NAMED_AT_MOST + 1)}; {together}{plural(blocks.count, 'block')}."]
+
+
+def _fall(ratio: stats.Interval) -> tuple[str, str]:
+    """(`18`, `14–22`) for a ratio below one; a third digit where two would make the interval look like a point."""
+    amount, low, high = ((1 - value) * 100 for value in (ratio.middle, ratio.high, ratio.low))
+    digits = 2 if stats.significant(low, 2) != stats.significant(high, 2) else 3
+    return stats.significant(amount, digits), f"{stats.significant(low, digits)}–{stats.significant(high, digits)}"
+
+
+def _equal(rows: Sequence[Row], board: Board) -> list[str]:
+    if not rows:
+        return []
+    return [
+        f"{listed([board.numbered[0].stack, *(row.stack for row in rows)])} are equal within {(EQUAL_WITHIN - 1) * 100:.0f} %."
+    ]
+
+
+def _unclear(rows: Sequence[Row], board: Board) -> list[str]:
+    if not rows:
+        return []
+    widths = [row.reference_ratio for row in rows if row.reference_ratio]
+    names, first = listed([row.stack for row in rows]), board.numbered[0].stack
+    if not widths:
+        return [f"This run cannot tell {names} from {first}: they share fewer than two blocks."]
+    widest = max(widths, key=lambda ratio: ratio.high / ratio.low)
+    reach = f"reaches from {_signed(widest.low - 1)} to {_signed(widest.high - 1)} %"
+    if widest.high / widest.low > 10:
+        reach = "is wider than a factor of ten"
+    interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
+    return [f"This run cannot tell {names} from {first}: {interval} {reach}. More blocks would narrow it."]
+
+
+def _signed(share: float) -> str:
+    text = stats.significant(share * 100, 2)
+    return text if share < 0 else f"+{text}"
+
+
+def _limits(board: Board) -> list[str]:
+    said = []
+    shares = [share for row in board.numbered if (share := board.share_of_limit(row)) is not None]
+    if board.limit and shares:
+        source = {
+            "pgbench": "what pgbench reaches with the same SQL",
+            "null-responder": "what a server that does nothing reaches",
+        }
+        reach = percent(shares[0]) if len(shares) == 1 else f"{percent(min(shares)).removesuffix(' %')}–{percent(max(shares))}"
+        what = source.get(board.limit.source, f"what {board.limit.source} reaches")
+        said.append(
+            f"{'It reaches' if len(shares) == 1 else 'They reach'} {reach} of {what} on this machine, "
+            f"{number(board.limit.rate_per_s)}/s."
+        )
+    by_reason: dict[str, list[str]] = {}
+    for row in board.numbered:
+        for reason in row.diagnoses:
+            by_reason.setdefault(reason, []).append(row.stack)
+    if len(by_reason) == 1 and len(board.numbered) > 1 and all(row.diagnoses for row in board.numbered):
+        said.append(f"All of them are limited by {next(iter(by_reason))}.")
+    elif by_reason:
+        said.append(f"Limited by {'; '.join(f'{reason} ({listed(stacks)})' for reason, stacks in by_reason.items())}.")
+    return said
+
+
+def missing(board: Board) -> tuple[tuple[str, str], ...]:
+    """(verdict, sentence) for the stacks that were tried and have no number; rejected ones first."""
+    tried = [row for row in board.numberless if row.trials]
+    rejected = [row for row in tried if row.verdicts[Verdict.REJECTED]]
+    said = []
+    for verdict, rows in (("rejected", rejected), ("void", [row for row in tried if row not in rejected])):
+        what = {"rejected": "is rejected and has no number", "void": "has no valid trial and no number"}[verdict]
+        said += [(verdict, f"{row.stack} {what}: {why_no_number(row)}.") for row in rows[:NAMED_AT_MOST]]
+        if len(rows) > NAMED_AT_MOST:
+            said.append((verdict, f"{plural(len(rows) - NAMED_AT_MOST, 'more stack')} without a number: see the table."))
+    return tuple(said)
+
+
+def why_no_number(row: Row) -> str:
+    """The reason in the words of the check that took the number away."""
+    for verdict, severity in ((Verdict.REJECTED, Severity.REJECT), (Verdict.VOID, Severity.VOID)):
+        for trial in row.trials:
+            if trial.verdict is verdict:
+                return reason(trial, severity)
+    return "not measured: the run ended before its turn"
+
+
+def reason(trial: Trial, severity: Severity) -> str:
+    """The sentence of the first finding of this severity, without its full stop."""
+    sentence = next((finding.sentence for finding in trial.findings if finding.severity is severity), "no reason was recorded")
+    return clean(sentence).rstrip(".")
+
+
+def trials_of(row: Row) -> str:
+    """`6`, `5 + 1 void`, `2 rejected`."""
+    tally = row.verdicts
+    good = tally[Verdict.VALID] + tally[Verdict.WARNED]
+    parts = [str(good)] if good else []
+    parts += [f"{tally[verdict]} {verdict}" for verdict in (Verdict.VOID, Verdict.REJECTED) if tally[verdict]]
+    return " + ".join(parts) or "0"
+
+
+def evidence(finding: Finding) -> str:
+    """`acknowledged 412,331 · found 412,328`."""
+    return " · ".join(
+        f"{key.replace('_', ' ')} {clean(value) if isinstance(value, str) else _exact(value)}"
+        for key, value in finding.evidence.items()
+    )
+
+
+def _exact(value: float | None) -> str:
+    return count(value) if value is None or float(value).is_integer() else f"{value:,.4g}".replace("-", "−")
+
+
+def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
+    """What the numbers do not say: sentences chosen by facts of this run."""
+    cells = [slot.cell for slot in run.plan.slots]
+    said = [
+        f"Generator, servers and database share one machine with {plural(run.machine.cores, 'core')}: absolute rates include the "
+        "generator's own cost. CPU per good answer carries over to other machines better than rates do."
+    ]
+    said.append(
+        "Requests travel over the loopback interface: there is no network card, no round trip, no lost packet and no TLS."
+    )
+    if max((board.blocks for board in boards), default=0) < 2:
+        said.append(
+            "There is one block only: nothing shows how much a repetition would differ, so no difference here is evidence."
+        )
+    else:
+        said.append(
+            "The intervals tell how far repetitions on this machine in this hour differ, not what another machine would show."
+        )
+    if windows := {cell.load.window_s for cell in cells}:
+        said.append(
+            f"A window lasts {min(windows):g} s: garbage collection, checkpoints, autovacuum and anything "
+            "else that comes once a minute may be missing from it."
+        )
+    if any(cell.settings.durability is Durability.RELAXED for cell in cells):
+        said.append(
+            "Durability is relaxed (fsync and synchronous_commit off): rates of writes are far above what a database "
+            "that survives a power failure would give."
+        )
+    if any(cell.load.model == "closed" for cell in cells):
+        said.append(
+            "The load is closed: a slow answer delays the next request, so the latencies are those of waiting clients, "
+            "not those under a fixed rate of arrivals."
+        )
+    return tuple(said[:6])

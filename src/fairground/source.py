@@ -1,0 +1,189 @@
+"""One TOML input file: its text, held against the dataclass of its shape, and the sentences about what does not fit.
+
+pydantic does the holding and is imported only when a file is parsed, so that importing this module stays cheap.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+
+from fairground.model import LabError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
+
+Location = tuple[str | int, ...]
+"""Where in a TOML file: keys, and positions in lists from 0."""
+
+Shape = TypeVar("Shape")
+
+WANTED: Mapping[str, str] = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "dataclass_type": "a table",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input file; `shown` is its name in messages."""
+
+    shown: str
+    text: str
+
+    @classmethod
+    def read(cls, path: Path, depth: int) -> Source:
+        """Read the file, to be called by the last `depth` parts of its path."""
+        shown = "/".join(path.absolute().parts[-depth:])
+        try:
+            return cls(shown, path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise LabError(f"`{path}` cannot be read ({error.strerror})", "check the path and its permissions") from error
+        except UnicodeDecodeError as error:
+            raise LabError(f"`{shown}` is not UTF-8 text", "save it as UTF-8") from error
+
+    def parse(self, shape: type[Shape]) -> Shape:
+        """Hold the file against the dataclass `shape`; the most telling mistake is raised."""
+        from pydantic import ValidationError
+
+        try:
+            data = tomllib.loads(self.text)
+        except tomllib.TOMLDecodeError as error:
+            raise LabError(f"`{self.shown}` is not TOML: {_lowered(str(error))}", "mend the syntax at that place") from error
+        try:
+            return cast(Shape, _adapter(cast(Any, shape)).validate_json(json.dumps(data, default=str)))
+        except ValidationError as error:
+            order = {"unexpected_keyword_argument": 0, "missing": 1}
+            first = min(error.errors(), key=lambda details: order.get(details["type"], 2))
+            raise self._rewritten(shape, first) from error
+
+    def error(self, location: Location, problem: str, hint: str | None = None) -> LabError:
+        """`problem` ends where the file's name follows."""
+        line = _line(self.text, location)
+        return LabError(f"{problem} `{self.shown}`" + (f", line {line}" if line else ""), hint)
+
+    def require_text(self, location: Location, text: str) -> None:
+        """Refuse an empty text."""
+        if not text.strip():
+            raise self.error(location, f"`{shown(location)}` is empty in", "say it in a few words")
+
+    def _rewritten(self, shape: type[Any], details: ErrorDetails) -> LabError:
+        location = details["loc"]
+        key, kind = str(location[-1]), details["type"]
+        keys = _keys(shape, location[:-1])
+        if kind == "unexpected_keyword_argument":
+            return self.error(location, f"unknown key `{key}` in", nearest(key, keys, "keys"))
+        if kind in ("missing", "missing_argument"):
+            hint = "add it" + (f"; {known(keys, 'keys')}" if keys else "")
+            return self.error(location, f"`{shown(location)}` is missing in", hint)
+        if kind == "enum":
+            choices = details["ctx"]["expected"].replace("'", "`")
+            return self.error(location, f"`{shown(location)}` is `{details['input']}` in", f"write {choices}")
+        wanted = WANTED.get(kind)
+        if wanted is None:
+            return self.error(location, f"`{shown(location)}` does not fit ({_lowered(details['msg'])}) in", "correct its value")
+        hint = (
+            'one list for each command: `[["make", "server"]]`'
+            if location[0] in ("needs", "build") and kind == "tuple_type"
+            else f"write {wanted}"
+        )
+        return self.error(location, f"`{shown(location)}` is {_kind(details['input'])}, not {wanted}, in", hint)
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(shape)
+
+
+def _kind(value: object) -> str:
+    kinds: tuple[tuple[type, str], ...] = ((bool, "true or false"), (int, "a number"), (float, "a number"), (str, "a text"))
+    return next((words for kind, words in (*kinds, (list, "a list")) if isinstance(value, kind)), "a table")
+
+
+def shown(location: Location) -> str:
+    """A location as a person writes it: `audit.invariants[0].sql`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+
+
+def known(names: Collection[str], noun: str) -> str:
+    """A hint that lists what there is."""
+    return f"known {noun}: {', '.join(sorted(names)) or 'none'}"
+
+
+def nearest(text: str, names: Collection[str], noun: str) -> str:
+    """A hint that names what was probably meant, and what there is."""
+    near = difflib.get_close_matches(text, names, n=1)
+    return (f"did you mean `{near[0]}`? " if near else "") + known(names, noun)
+
+
+def _lowered(sentence: str) -> str:
+    return (sentence[:1].lower() + sentence[1:]).rstrip(".")
+
+
+def _keys(shape: type[Any], location: Location) -> tuple[str, ...]:
+    """The keys of the table that lies at `location` in a file of this shape."""
+    kind: Any = shape
+    for part in location:
+        kind = get_type_hints(kind)[str(part)] if is_dataclass(kind) else get_args(kind)[0 if isinstance(part, int) else -1]
+        kind = next((one for one in get_args(kind) if is_dataclass(one)), kind) if type(None) in get_args(kind) else kind
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else ()
+
+
+def _line(text: str, location: Location) -> int | None:
+    """The line (from 1) of the longest beginning of `location` that the TOML text spells out, else of what is beneath."""
+    best, found, beneath = 0, None, None
+    for number, here in _places(text):
+        if len(here) > best and here == location[: len(here)]:
+            best, found = len(here), number
+        if beneath is None and here[: len(location)] == location:
+            beneath = number
+    return found or beneath
+
+
+def _places(text: str) -> Iterator[tuple[int, Location]]:
+    """Every table header and key of a TOML text, with its line. Multi-line strings are stepped over."""
+    table: Location = ()
+    arrays: dict[Location, int] = {}
+    quote: str | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        if quote is None:
+            header = re.match(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]", line)
+            key = re.match(r"""\s*([\w."'-]+)\s*=""", line)
+            if header:
+                table = _numbered(_split(header[2]), arrays, new=header[1] == "[[")
+                yield number, table
+            elif key:
+                yield number, (*table, *_split(key[1]))
+        for mark in re.findall('"""|' + "'''", line):
+            quote = mark if quote is None else None if mark == quote else quote
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _numbered(keys: tuple[str, ...], arrays: dict[Location, int], new: bool) -> Location:
+    place: Location = ()
+    for i, key in enumerate(keys):
+        place = (*place, key)
+        if new and i == len(keys) - 1:
+            arrays[place] = arrays.get(place, -1) + 1
+        if place in arrays:
+            place = (*place, arrays[place])
+    return place

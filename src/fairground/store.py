@@ -1,0 +1,332 @@
+"""Run folders: written as a run goes on, never changed afterwards, read for ever.
+
+    results/2026-11-20-1128-demo/
+        plan.json       schema, start, and the plan as it was frozen before the first trial
+        machine.json  versions.json  stacks.json  workloads.json
+        limits.jsonl    one line per limit, as it is measured
+        trials.jsonl    one line per finished trial, on the disk before the next trial starts
+        trials/0001-b1-<stack>-<workload>[-retry]/    raw files of that trial
+        summary.csv     written at the end
+
+A line that a crash tore is no finished trial: readers step over it, and the next append cuts it off. A number that is not
+finite is written as null, for JSON has no other word for it. Times of day are given by the caller. pydantic turns text into
+values of `model` and is imported only then.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from fairground.model import SCHEMA_VERSION, LabError, Limit, Machine, Plan, Run, Slot, StackInfo, Trial, Verdict
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+ATTEMPTS = 3
+"""A slot whose trial was void is measured again, at most so often in all."""
+
+Document = dict[str, Any]
+"""A run as it was read: the name of each file without its ending → what is in it, a list for `.jsonl`."""
+
+MIGRATIONS: dict[int, Callable[[Document], Document]] = {}
+"""Schema version → what turns a document of that version into one of the next."""
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """`plan.json`."""
+
+    schema: int
+    started_unix_s: float
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class VersionsFile:
+    """`versions.json`."""
+
+    versions: Mapping[str, str]
+    database_settings: Mapping[str, str]
+
+
+SHAPES: Mapping[str, Any] = {
+    "plan.json": PlanFile,
+    "machine.json": Machine,
+    "versions.json": VersionsFile,
+    "stacks.json": Mapping[str, StackInfo],
+    "workloads.json": Mapping[str, Mapping[str, str]],
+    "limits.jsonl": Limit,
+    "trials.jsonl": Trial,
+}
+"""File → its shape (for `.jsonl`: that of each line)."""
+
+
+# ---------------------------------------------------------------- writing
+
+
+def create(
+    results: Path,
+    plan: Plan,
+    *,
+    started_unix_s: float,
+    machine: Machine,
+    versions: Mapping[str, str],
+    database_settings: Mapping[str, str],
+    stacks: Mapping[str, StackInfo],
+    workloads: Mapping[str, Mapping[str, str]],
+) -> Path:
+    """Make a run's folder with all that is known before the first trial. Its name has the start in UTC."""
+    start = datetime.fromtimestamp(started_unix_s, UTC).strftime("%Y-%m-%d-%H%M")
+    folder = _new_folder(results, f"{start}-{_slug(plan.title)}")
+    files: Mapping[str, object] = {
+        "machine.json": machine,
+        "versions.json": VersionsFile(versions, database_settings),
+        "stacks.json": stacks,
+        "workloads.json": workloads,
+        "plan.json": PlanFile(SCHEMA_VERSION, started_unix_s, plan),  # last: a folder with a plan is a whole run
+    }
+    for name in ("trials.jsonl", "limits.jsonl"):
+        _write(folder / name, b"")
+    for name, value in files.items():
+        _write(folder / name, _adapter(name).dump_json(value, indent=2, warnings="error") + b"\n")
+    _sync_folder(folder)
+    return folder
+
+
+def append(folder: Path, trial: Trial) -> None:
+    """Add a finished trial. When this returns, the trial survives a crash of the machine."""
+    _append_line(folder, "trials.jsonl", trial)
+
+
+def append_limit(folder: Path, limit: Limit) -> None:
+    """Add a measured limit, as lasting as a trial."""
+    _append_line(folder, "limits.jsonl", limit)
+
+
+def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
+    """Make the empty folder for the raw files of a trial. What an attempt that was cut short left there is removed."""
+    retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
+    name = f"{slot.number:04}-b{slot.block}-{_slug(slot.cell.stack)}-{_slug(slot.cell.workload)}{retry}"
+    made = folder / "trials" / name
+    if made.exists():
+        shutil.rmtree(made)
+    made.mkdir(parents=True)
+    return made
+
+
+def write_summary(folder: Path, text: str) -> Path:
+    """Write `summary.csv`, in place of an earlier one."""
+    path = folder / "summary.csv"
+    partial = path.with_suffix(".partial")
+    _write(partial, text.encode())
+    partial.replace(path)
+    return path
+
+
+# ---------------------------------------------------------------- reading
+
+
+def load(folder: Path) -> Run:
+    """Read a finished or interrupted run of this or an older schema."""
+    from pydantic import ValidationError
+
+    document = _migrated(folder, _read(folder))
+    values: Document = {}
+    for name in SHAPES:
+        try:
+            values[name] = _parsed(name, document[name.split(".")[0]])
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            message = f"`{name}` of run `{folder.name}` is damaged at `{place}`: {first['msg'].lower()}"
+            raise LabError(message, "restore the folder from where it was copied, or remove it") from error
+    head, versions, trials = values["plan.json"], values["versions.json"], values["trials.jsonl"]
+    done = _done(trials)
+    return Run(
+        schema=head.schema,
+        id=folder.name,
+        folder=folder,
+        started_unix_s=head.started_unix_s,
+        plan=head.plan,
+        machine=values["machine.json"],
+        versions=versions.versions,
+        database_settings=versions.database_settings,
+        stacks=values["stacks.json"],
+        workloads=values["workloads.json"],
+        trials=trials,
+        limits=values["limits.jsonl"],
+        finished=all(slot.number in done for slot in head.plan.slots),
+    )
+
+
+def find(results: Path, text: str) -> Path:
+    """The folder of a run, by path, id, beginning of an id, or `latest`."""
+    if (Path(text) / "plan.json").is_file():
+        return Path(text)
+    runs = {path.parent.name: path.parent for path in sorted(results.glob("*/plan.json"))}
+    if not runs:
+        raise LabError(f"there is no run in `{results}`", "make one with `./fairground demo`")
+    if text == "latest":
+        return max(runs.values(), key=_started)
+    if text in runs:
+        return runs[text]
+    fitting = [name for name in runs if text and name.startswith(text)]
+    if len(fitting) == 1:
+        return runs[fitting[0]]
+    if fitting:
+        raise LabError(f"`{text}` fits {len(fitting)} runs in `{results}`", f"say which: {', '.join(fitting)}")
+    near = difflib.get_close_matches(text, runs, n=3, cutoff=0.3) or list(runs)[-3:]
+    raise LabError(f"there is no run `{text}` in `{results}`", f"there are {', '.join(near)}; `latest` is the newest")
+
+
+def done_slots(run: Run) -> frozenset[int]:
+    """Numbers of the slots that need no further trial: one with a verdict other than void, or void too often."""
+    return _done(run.trials)
+
+
+def size(folder: Path) -> int:
+    """Bytes of all files of a run."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of a run folder: one property per file; for `.jsonl` it describes one line."""
+    from pydantic import TypeAdapter
+
+    inputs = [(name, "serialization", _adapter(name)) for name in SHAPES]
+    references, definitions = TypeAdapter.json_schemas(inputs, title="Files of a run folder")  # type: ignore[arg-type]
+    properties = {name: references[name, "serialization"] for name in SHAPES}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **definitions,
+        "description": f"Schema version {SCHEMA_VERSION}. A property is a file of the folder; for .jsonl it describes one line.",
+        "type": "object",
+        "properties": properties,
+        "required": list(SHAPES),
+    }
+
+
+# ---------------------------------------------------------------- helpers
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(SHAPES[name])
+
+
+def _parsed(name: str, value: Any) -> Any:
+    adapter = _adapter(name)
+    return tuple(adapter.validate_python(line) for line in value) if name.endswith(".jsonl") else adapter.validate_python(value)
+
+
+def _read(folder: Path) -> Document:
+    if not (folder / "plan.json").is_file():
+        raise LabError(f"`{folder}` is no run: it has no `plan.json`", "`./fairground list` shows the runs there are")
+    return {name.split(".")[0]: (_lines if name.endswith(".jsonl") else _whole)(folder / name) for name in SHAPES}
+
+
+def _whole(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"`{path.name}` of run `{path.parent.name}` cannot be read ({error})"
+        raise LabError(message, "restore the folder from where it was copied, or remove it") from error
+
+
+def _lines(path: Path) -> list[Any]:
+    """The values of a `.jsonl` file without its torn end."""
+    lines = path.read_bytes().split(b"\n")[:-1] if path.is_file() else []
+    values = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            values.append(json.loads(line))
+        except ValueError as error:
+            message = f"`{path.name}` of run `{path.parent.name}` is damaged in line {number}"
+            raise LabError(message, "restore the folder from where it was copied, or remove that line") from error
+    return values
+
+
+def _migrated(folder: Path, document: Document) -> Document:
+    version = document["plan"].get("schema") if isinstance(document["plan"], dict) else None
+    if not isinstance(version, int):
+        raise LabError(f"`plan.json` of run `{folder.name}` does not say its schema", "restore the folder, or remove it")
+    if version > SCHEMA_VERSION:
+        message = f"run `{folder.name}` has schema {version}, and this lab reads up to {SCHEMA_VERSION}"
+        raise LabError(message, "read it with the newer version of the lab that wrote it")
+    for older in range(version, SCHEMA_VERSION):
+        document = MIGRATIONS[older](document)
+    return document
+
+
+def _done(trials: tuple[Trial, ...]) -> frozenset[int]:
+    return frozenset(trial.number for trial in trials if trial.verdict is not Verdict.VOID or trial.attempt >= ATTEMPTS)
+
+
+def _started(folder: Path) -> tuple[float, str]:
+    head = _whole(folder / "plan.json")
+    started = head.get("started_unix_s") if isinstance(head, dict) else None
+    return (started if isinstance(started, int | float) else 0.0, folder.name)
+
+
+def _new_folder(results: Path, name: str) -> Path:
+    results.mkdir(parents=True, exist_ok=True)
+    number, folder = 1, results / name
+    while True:
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1
+            folder = results / f"{name}-{number}"
+
+
+def _append_line(folder: Path, name: str, value: object) -> None:
+    line = _adapter(name).dump_json(value, warnings="error") + b"\n"
+    with (folder / name).open("r+b") as file:
+        _cut_torn_line(file)
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _cut_torn_line(file: BinaryIO) -> None:
+    """Cut what follows the last line end, and stand there."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(end - 1, 0))
+    if file.read(1) not in (b"", b"\n"):
+        file.seek(0)
+        end = file.read().rfind(b"\n") + 1
+        file.truncate(end)
+    file.seek(end)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names of new files last, not their contents alone."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "run"

@@ -1,0 +1,90 @@
+"""The audit: what the database holds after a trial, against what was acknowledged."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psycopg
+
+from fairground import diagnose
+from fairground.model import AuditLine, DatabaseUse, Result, Workload
+from fairground.postgres import Database
+
+Found = TypeVar("Found")
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the audit's statements said before the load: invariant id → value, ledger name → account → value."""
+
+    values: Mapping[str, int]
+    ledgers: Mapping[str, Mapping[str, int]]
+
+
+def before(database: Database, workload: Workload) -> Before:
+    """Ask every statement of the workload's audit before the first request of the load is sent."""
+    return Before(
+        {invariant.id: _value(database, invariant.sql) for invariant in workload.audit.invariants},
+        {ledger.name: _accounts(database, ledger.sql) for ledger in workload.audit.ledgers},
+    )
+
+
+def lines(database: Database, workload: Workload, result: Result, use: DatabaseUse, was: Before) -> tuple[AuditLine, ...]:
+    """Every line of the audit with its arithmetic. A statement that fails is a line with nothing found, which does not hold."""
+    life = result.life or result.window
+    found = list(diagnose.work_lines(workload, result, use))
+    for invariant in workload.audit.invariants:
+        names = {"before": was.values[invariant.id], "acknowledged": life.ok}
+        value = _if_there(_value, database, invariant.sql)
+        found.append(
+            diagnose.invariant_line(
+                invariant.id, invariant.sentence, value, evaluate(invariant.equals, names), life.unknown, invariant.may_exceed
+            )
+        )
+    for ledger in workload.audit.ledgers:
+        rows, after = result.ledgers.get(ledger.name, {}), _if_there(_accounts, database, ledger.sql)
+        if after is None:
+            sentence = f"the rows that the entries name can be read ({ledger.name}); rows that moved otherwise"
+            found.append(AuditLine(f"ledger-{ledger.name}", sentence, None, 0, 0))
+        else:
+            found.append(diagnose.ledger_line(ledger.name, rows, was.ledgers[ledger.name], after))
+    return tuple(found)
+
+
+def evaluate(expression: str, names: Mapping[str, int]) -> int:
+    """The value of an expression of integers, names, `+`, `-` and `*`; the manifest has seen to it that it is one."""
+    return _evaluate(ast.parse(expression, mode="eval").body, names)
+
+
+def _evaluate(node: ast.expr, names: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return names[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, names)
+        case ast.BinOp(left=left, op=operation, right=right):
+            return int(OPERATORS[type(operation)](_evaluate(left, names), _evaluate(right, names)))
+    raise ValueError(f"`{ast.unparse(node)}` is not integer arithmetic")
+
+
+def _if_there(read: Callable[[Database, str], Found], database: Database, statement: str) -> Found | None:
+    """What a statement finds; None where a server dropped what it reads, or emptied it so that a sum is NULL."""
+    try:
+        return read(database, statement)
+    except (psycopg.Error, TypeError, IndexError):
+        return None
+
+
+def _value(database: Database, statement: str) -> int:
+    return int(database.query(statement)[0][0])
+
+
+def _accounts(database: Database, statement: str) -> dict[str, int]:
+    return {str(account): int(value) for account, value in database.query(statement)}

@@ -1,0 +1,71 @@
+"""What the tests share: one keeper and one embedded PostgreSQL for a whole session, and golden files."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fairground import postgres
+from fairground.model import Durability
+from fairground.postgres import Database
+from fairground.process import Keeper
+
+ROOT = Path(__file__).resolve().parents[1]
+SCALE = 1
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Ctrl-C reaches what the tests start, also where the tests themselves are a background job that ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def keeper() -> Iterator[Keeper]:
+    """The keeper of this session; whatever a test forgets to stop ends with it."""
+    with Keeper(os.environ) as kept:
+        yield kept
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder that all tests of a session share, so that a cluster is made once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def database(keeper: Keeper, cache: Path) -> Iterator[Database]:
+    """The embedded PostgreSQL in the relaxed class, with the contract's data at scale 1."""
+    found = postgres.start(keeper, cache, Durability.RELAXED, ROOT / "contract")
+    try:
+        found.prepare(SCALE)
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.fixture(scope="session")
+def golden() -> Callable[[Path, str], None]:
+    """Hold a text against a golden file: `golden(path, text)`. `FAIRGROUND_GOLDEN=write` writes the file anew."""
+    return hold
+
+
+def hold(path: Path, text: str) -> None:
+    """Fail with the difference when `path` says something else, and leave the text beside it as `*.got`."""
+    got = path.with_name(path.name + ".got")
+    if os.environ.get("FAIRGROUND_GOLDEN") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    wanted = path.read_text() if path.exists() else ""
+    if text == wanted:
+        got.unlink(missing_ok=True)
+        return
+    got.write_text(text)
+    lines = difflib.unified_diff(wanted.splitlines(), text.splitlines(), path.name, got.name, lineterm="")
+    pytest.fail("\n".join(["the golden file says something else (make golden rewrites it)", *lines]), pytrace=False)

@@ -1,0 +1,140 @@
+"""The page in a real browser: silent, alone, readable without scripts, on a phone, in the dark and on paper."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairground.report import charts, page, render
+from report import fixture
+from report.browser import Browser, chromium
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(chromium() is None, reason="no chromium on this machine: apt-get install chromium"),
+]
+
+A4_INSIDE_MARGINS_PX = (688, 1017)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = chromium()
+    assert program is not None
+    with Browser(program) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    run = fixture.two_blocks()
+    file: Path = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_text(page.html(run, render.svg(charts.specs(run))), encoding="utf-8")
+    return file.as_uri()
+
+
+def test_page_is_silent_and_asks_nothing_of_the_network(browser: Browser, address: str) -> None:
+    """No console message, no exception, no request but the file itself, and the script runs under its policy."""
+    browser.open(address)
+    assert browser.evaluate("document.documentElement.classList.contains('js')") is True
+    assert browser.named("Runtime.exceptionThrown") == []
+    assert browser.named("Runtime.consoleAPICalled") == []
+    assert browser.named("Log.entryAdded") == []
+    asked = {request["request"]["url"] for request in browser.named("Network.requestWillBeSent")}
+    assert {url for url in asked if not url.startswith("data:")} == {address}
+
+
+def test_page_is_readable_with_scripts_off(browser: Browser, address: str) -> None:
+    """Verdicts, tables and charts are there and visible; controls that need a script are not."""
+    browser.open(address, scripts=False)
+    assert "alder:inline gives 1,150 good answers a second" in browser.evaluate("document.getElementById('verdict').innerText")
+    assert "6,743" in browser.evaluate("document.getElementById('audit').innerText")
+    assert browser.evaluate("document.querySelector('#latency figure .px880 svg').getBoundingClientRect().height") > 200
+    assert browser.evaluate("getComputedStyle(document.querySelector('.tools')).display") == "none"
+
+
+@pytest.mark.parametrize("anchor", ["", "#trials"])
+def test_phone_never_scrolls_sideways(browser: Browser, address: str, anchor: str) -> None:
+    """At 360 px the page is no wider than the screen with every fold open; the wide charts give way to the narrow."""
+    browser.open(address + anchor, width_px=360, height_px=740)
+    browser.evaluate("document.querySelectorAll('details').forEach(item => { item.open = true })")
+    assert browser.evaluate("document.documentElement.scrollWidth") == 360
+    beyond = "e => !e.closest('.scroll') && e.getBoundingClientRect().right > 361"
+    outside = f"[...document.querySelectorAll('body *')].filter({beyond}).map(e => e.tagName + '.' + e.className)"
+    assert browser.evaluate(outside) == []
+    assert browser.evaluate("getComputedStyle(document.querySelector('.px880')).display") == "none"
+    assert browser.evaluate("getComputedStyle(document.querySelector('figure .px360')).display") == "block"
+
+
+def test_first_column_stays_when_a_table_scrolls(browser: Browser, address: str) -> None:
+    """On a phone the stack's name stays in sight while its numbers scroll under it."""
+    browser.open(address, width_px=360, height_px=740)
+    left = "document.querySelector('#t-tx tbody td').getBoundingClientRect().left"
+    before = browser.evaluate(left)
+    browser.evaluate("document.querySelector('#t-tx').parentElement.scrollLeft = 200")
+    assert browser.evaluate("document.querySelector('#t-tx').parentElement.scrollLeft") == 200
+    assert browser.evaluate(left) == before
+    assert browser.evaluate("document.querySelector('#t-tx tbody td').getBoundingClientRect().width") >= 100
+
+
+def test_dark_follows_the_system_and_the_address(browser: Browser, address: str) -> None:
+    """Paper and chart lines change with the system's scheme, and the address overrules it."""
+    paper = "getComputedStyle(document.body).backgroundColor"
+    line = "getComputedStyle(document.querySelector('#cpu svg.marks [fill=\"#4477aa\"]')).fill"
+    browser.open(address)
+    assert (browser.evaluate(paper), browser.evaluate(line)) == ("rgb(255, 255, 255)", "rgb(68, 119, 170)")
+    browser.open(address, dark=True)
+    assert (browser.evaluate(paper), browser.evaluate(line)) == ("rgb(20, 24, 31)", "rgb(153, 221, 255)")
+    browser.open(f"{address}#theme=light", dark=True)
+    assert browser.evaluate(paper) == "rgb(255, 255, 255)"
+
+
+def test_toggle_writes_the_theme_into_the_address(browser: Browser, address: str) -> None:
+    """One press turns the page dark and says so in the address."""
+    browser.open(address)
+    browser.evaluate("document.getElementById('theme').click()")
+    assert browser.evaluate("location.hash") == "#theme=dark"
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 31)"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_paper_has_the_verdict_on_page_one_and_the_folds_open(browser: Browser, address: str, scripts: bool) -> None:
+    """Printed, also from the dark: light, verdicts above the first page's end, evidence unfolded with scripts on and off."""
+    width, height = A4_INSIDE_MARGINS_PX
+    browser.open(address, width_px=width, height_px=height, media="print", dark=True, scripts=scripts)
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.evaluate("document.getElementById('verdict').getBoundingClientRect().bottom") < height
+    beside = "(d => d.children[0].getBoundingClientRect().top === d.children[1].getBoundingClientRect().top)"
+    assert browser.evaluate(f"{beside}(document.querySelector('#verdict > div'))") is True
+    assert browser.evaluate("document.querySelector('#disclosure details dl').getBoundingClientRect().height") > 20
+    printed = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+    assert printed.startswith(b"%PDF-")
+
+
+def test_search_hides_rows_and_cards(browser: Browser, address: str) -> None:
+    """A word in the address or the box leaves the rows that have it."""
+    browser.open(f"{address}#q=birch")
+    rows = "[...document.querySelectorAll('#t-tx tbody tr')].filter(row => row.offsetHeight).map(row => row.cells[0].innerText)"
+    assert browser.evaluate(rows) == ["birch:pool"]
+    assert browser.evaluate("document.getElementById('found').innerText") == "3 of 17 rows"
+
+
+def test_sorting_keeps_what_has_no_number_last(browser: Browser, address: str) -> None:
+    """Sorted up and down by goodput, rejected and void stacks stay at the end."""
+    browser.open(address)
+    names = "[...document.querySelectorAll('#t-transfer tbody tr')].map(row => row.cells[0].innerText)"
+    press = "document.querySelector('#t-transfer thead').rows[0].cells[1].click()"
+    browser.evaluate(press)
+    assert browser.evaluate(names) == ["alder:inline", "birch:pool", "elm:async", "fir:raw", "cedar:plain", "dogwood:orm"]
+    browser.evaluate(press)
+    assert browser.evaluate(names) == ["fir:raw", "elm:async", "birch:pool", "alder:inline", "cedar:plain", "dogwood:orm"]
+    assert browser.evaluate("location.hash") == "#sort=t-transfer.1.up"
+
+
+def test_link_to_a_trial_opens_its_card(browser: Browser, address: str) -> None:
+    """The evidence behind a table's link is unfolded when one arrives."""
+    browser.open(f"{address}#trial-14-1")
+    assert browser.evaluate("document.getElementById('trial-14-1').open") is True

@@ -1,0 +1,199 @@
+"""The page, the Markdown and the CSV: what they say, what they must not say, and how large they may be."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import html as htmllib
+import io
+import re
+from dataclasses import replace
+from functools import cache
+
+from fairground.model import AuditLine, Run, Verdict
+from fairground.report import charts, page, render, words
+from fairground.report.boards import boards
+from report import fixture, golden
+
+PAGE_LIMIT_BYTES = 2_000_000
+
+
+@cache
+def bare(blocks: int) -> str:
+    """The page without charts: what it says does not depend on the renderer."""
+    return page.html(fixture.two_blocks() if blocks == 2 else fixture.one_block(), {})
+
+
+def text_of(markup: str) -> str:
+    """What a reader sees, one line per block of text."""
+    markup = re.sub(r"(?s)<(style|script|title)[^>]*>.*?</\1>", "", markup)
+    markup = markup.replace("<wbr>", "")
+    markup = re.sub(r"</(p|tr|h\d|li|dd|dt|summary|pre|figcaption|td|th)>", "\n", markup)
+    lines = (" ".join(htmllib.unescape(line).split()) for line in re.sub(r"<[^>]+>", " ", markup).split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+def section(markup: str, name: str) -> str:
+    return text_of(section_html(markup, name))
+
+
+def section_html(markup: str, name: str) -> str:
+    found = re.search(rf'(?s)<section id="{name}">(.*?)</section>', markup)
+    assert found is not None, f"no section {name}"
+    return found[1]
+
+
+def test_text_of_the_page_is_the_golden_one() -> None:
+    """Everything that the page says about a run of one block."""
+    golden.check("page.txt", text_of(bare(1)))
+
+
+def test_markdown_is_the_golden_one() -> None:
+    """Everything that a pull request's comment says about a run of two blocks."""
+    golden.check("summary.md", page.markdown(fixture.two_blocks()))
+
+
+def test_csv_is_the_golden_one() -> None:
+    """Every trial on its line, every number of the fixture different, so that a crossed wire shows."""
+    golden.check("summary.csv", page.summary_csv(fixture.two_blocks()))
+
+
+def test_one_block_judges_no_difference() -> None:
+    """Without a second block the page shows no interval and calls no stack less, equal or unclear."""
+    said = text_of(bare(1))
+    assert "in one block: there is no interval, so differences between stacks are not judged." in said
+    assert not re.search(r"% less than|equal within|run cannot tell|CI \d", said)
+
+
+def test_two_blocks_say_less_only_where_the_interval_carries_it() -> None:
+    """birch is 1.5 % behind with an interval across one: it is not called less; fir at a quarter of the speed is."""
+    said = " ".join(words.verdicts(boards(fixture.two_blocks())[1]))
+    assert "This run cannot tell birch:pool from alder:inline" in said
+    assert not re.search(r"birch:pool (gives )?[\d.]+ %", said)
+    assert re.search(r"fir:raw 77[.\d]* % \(", said)
+
+
+def test_a_rejected_or_void_stack_shows_its_reason_and_no_number() -> None:
+    """Its row holds a dash and the sentence of the check; its line in the CSV has no goodput and no latency."""
+    assert not re.search(r"trial-14-1.*?(p99|µs per good answer).*?trial-15-1", section_html(bare(2), "trials"), re.S)
+    row = re.search(r"(?s)<td>cedar:<wbr>plain</td>(?!<td class=\"l\"><svg)(.*?)</tr>", bare(2).split('id="t-transfer"')[1])
+    assert row is not None
+    said = "— ✗ rejected 3 of 6,746 acknowledged transfers are not in the database 2 rejected"
+    assert " ".join(text_of(row[1]).split()) == said
+    lines = list(csv.DictReader(io.StringIO(page.summary_csv(fixture.two_blocks()))))
+    judged = [line for line in lines if line["verdict"] in ("void", "rejected")]
+    assert len(judged) == 5
+    for line in judged:
+        assert (line["goodput_per_s"], line["latency_p50_us"], line["latency_p99_us"], line["cpu_server_us_per_answer"]) == (
+            "",
+            "",
+            "",
+            "",
+        )
+        assert line["reason"]
+
+
+def test_unknown_is_a_dash_and_an_empty_cell_but_never_zero() -> None:
+    """elm's generator counts no timeouts and its machine shows no CPU: that prints as unknown."""
+    lines = list(csv.DictReader(io.StringIO(page.summary_csv(fixture.two_blocks()))))
+    elm = [line for line in lines if line["stack"] == "elm:async"]
+    assert {(line["timeout"], line["cpu_server_us_per_answer"], line["commits"]) for line in elm} == {("", "", "")}
+    outcomes = section(bare(2), "outcomes").split("elm:async")[1]
+    assert outcomes.split("\n")[1:5] == ["174,954", "–", "0", "–"]
+
+
+def test_audit_shows_acknowledged_and_found_of_every_trial() -> None:
+    """For each audited trial of tx and transfer the counts stand side by side, and the broken lines are marked."""
+    shown = section(bare(2), "audit")
+    for trial in fixture.two_blocks().trials:
+        for line in trial.audit:
+            assert line.found is None or words.count(line.found) in shown
+    assert shown.count("✗ does not hold") == 4
+    assert "16 of 22 lines in 12 audited trials hold, 2 could not be checked, ✗ 4 do not ." in shown.replace("\n", " ")
+
+
+def test_a_statement_that_fails_is_a_line_that_does_not_hold() -> None:
+    """Nothing found where something was expected is shown as broken, not as unchecked."""
+    run = fixture.one_block()
+    failed = AuditLine("ledger", "the rows can be read", None, 0, 0)
+    trials = tuple(replace(trial, audit=(failed,)) if trial.number == 6 else trial for trial in run.trials)
+    shown = section(page.html(replace(run, trials=trials), {}), "audit")
+    assert "the rows can be read alder:inline 6 (block 1)" in shown.replace("\n", " ")
+    assert shown.split("the rows can be read")[1].split("✗ does not hold")[0].count("holds") == 0
+
+
+def test_text_from_outside_cannot_become_markup() -> None:
+    """Standard error with a script and terminal escapes is shown as text, without the escapes."""
+    markup = bare(2)
+    assert "<script>alert" not in markup
+    assert "&lt;script&gt;alert(" in markup
+    assert "\x1b" not in markup and "\x07" not in markup
+    assert "panic: <script>alert('stderr')</script> & \"quoted\" in handler" in text_of(markup)
+
+
+def test_hostile_names_are_escaped_in_page_and_markdown() -> None:
+    """A title, a reason and a diagnosis with markup or a pipe stay text and stay in their cell."""
+    run = fixture.one_block()
+    bad = "<img src=x onerror=alert(1)>|x"
+    trials = tuple(replace(trial, diagnosis=bad) if trial.diagnosis else trial for trial in run.trials)
+    hostile = replace(run, trials=trials, plan=replace(run.plan, title=bad, skipped={bad: bad}))
+    assert "<img" not in page.html(hostile, {})
+    table = [line for line in page.markdown(hostile).splitlines() if line.startswith("| alder")]
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 10 and "<img" not in line for line in table)
+
+
+def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
+    """The hash in the policy is that of the script in the page, and nothing refers to another place."""
+    markup = bare(2)
+    scripts = re.findall(r"(?s)<script>(.*?)</script>", markup)
+    assert len(scripts) == 1
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in markup
+    assert len(scripts[0].encode()) <= 15_000
+    assert not re.search(r'(?:src|xlink:href)="(?!data:)', markup)
+    assert set(re.findall(r'<link[^>]*href="([^"]*)"', markup)) == {"data:,"}
+
+
+def test_a_missing_chart_leaves_a_note() -> None:
+    """A chart that could not be drawn costs its picture, not the page."""
+    assert section(bare(2), "latency").count("This chart could not be drawn; its numbers are in the tables.") == 3
+
+
+def test_doubts_follow_the_facts_of_the_run() -> None:
+    """Four to six sentences; the one about a single block appears only there."""
+    single = words.doubts(fixture.one_block(), boards(fixture.one_block()))
+    double = words.doubts(fixture.two_blocks(), boards(fixture.two_blocks()))
+    assert 4 <= len(single) <= 6 and 4 <= len(double) <= 6
+    assert any("one block only" in sentence for sentence in single)
+    assert not any("one block only" in sentence for sentence in double)
+
+
+def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
+    """With no trial at all the page still stands, without a number."""
+    run: Run = replace(fixture.one_block(), trials=(), finished=False)
+    said = text_of(page.html(run, render.svg(charts.specs(run))))
+    assert "Interrupted: 17 planned trials were not measured." in said
+    assert "No stack has a number here." in said
+    assert "not measured: the run ended before its turn" in said
+
+
+def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
+    """Eighty stacks on nine workloads still fit, and what is left out is said."""
+    text = page.markdown(fixture.big_run(blocks=2))
+    assert len(text) <= 65_536
+    assert "55 more rows are in report.html and summary.csv." in text
+
+
+def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
+    """80 stacks × 9 workloads × 6 blocks: at most 2 MB and 2,000 table rows, with every stack in its table."""
+    run = fixture.big_run()
+    markup = page.html(run, render.svg(charts.specs(run)))
+    assert len(markup.encode()) <= PAGE_LIMIT_BYTES
+    assert markup.count("<tr") <= 2_000
+    results = markup.split('<section id="results">')[1].split("</section>")[0]
+    assert results.count("<tr data-row") == 720
+    said = text_of(markup)
+    assert "100 of 4,320 trials have a card here" in said
+    assert said.count("56 more stacks would crowd the chart") == 18  # 72 with numbers, 16 drawn, in two forms on nine boards
+    assert {str(trial.verdict) for trial in run.trials} == {str(Verdict.VALID), str(Verdict.VOID), str(Verdict.REJECTED)}

@@ -1,0 +1,1 @@
+"""What the zoo's animals share: a PostgreSQL client, an HTTP server, and a healthy server to be spoiled."""
