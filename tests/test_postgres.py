@@ -503,6 +503,7 @@ def test_given_server_without_the_right_to_create(bare: Database) -> None:
 @pytest.mark.live
 def test_given_server_with_a_database_of_somebody_else(bare: Database) -> None:
     """A database of our name without our mark is never touched."""
+    found = postgres.given(url_of(bare), CONTRACT)
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_trial")
     error = refusal(url_of(bare))
@@ -512,8 +513,19 @@ def test_given_server_with_a_database_of_somebody_else(bare: Database) -> None:
     )
     assert error.hint == "rename it, or use another server: ALTER DATABASE fairground_trial RENAME TO …"
     with pytest.raises(LabError):
-        bare.reset(SCALE)
+        found.reset(SCALE)
+    with pytest.raises(LabError):
+        found.stop()
     assert bare.query("SELECT 1") == [(1,)]
+
+
+@pytest.mark.live
+def test_embedded_database_left_without_its_mark_is_made_anew(bare: Database) -> None:
+    """In the lab's own server a database that an interruption left unmarked is no reason to stop."""
+    with bare.connect("postgres") as connection:
+        connection.execute("CREATE DATABASE fairground_trial")
+    bare.reset(SCALE)
+    assert bare.query("SELECT count(*) FROM users") == [(100,)]
 
 
 @pytest.mark.live
