@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock bench-engine
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-compare
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -33,6 +33,12 @@ golden: setup                    ## rewrite the expected texts of the tests
 
 bench-engine: setup              ## what the load engine costs, beside other generators: measures, asserts nothing
 	$(PYTHON) bench/engine.py
+
+replications: setup              ## the five published benchmarks, their quick profiles, into docs/replications.md: about an hour
+	for suite in apostol users pgbench-tx transfer lookup; do ./fairground replicate $$suite --quiet --markdown docs/replications.md || exit; done
+
+bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
+	$(PYTHON) bench/compare.py --stack $(STACK)
 
 lock: setup                      ## resolve the requirements anew
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements.in -o requirements.lock

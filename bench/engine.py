@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,17 +101,33 @@ def main() -> int:
     if not chosen:
         sys.stderr.write(f"no case has {options.case} in its name; names: {'; '.join(case.name for case in CASES)}\n")
         return 2
-    document = []
+    tell = sys.stderr.write if options.json else sys.stdout.write
+    tell(f"{options.rounds} rounds of {options.seconds:g} s; load of this machine: {os.getloadavg()[0]:.1f}\n")
+    if missing := missing_rivals(chosen):
+        tell(f"not installed, and left out: {', '.join(missing)}\n")
+    measured: dict[Case, list[Sample]] = {}
+    failed = False
     for case in chosen:
-        samples = measure(case, options.rounds, options.seconds, options.port)
-        document.append({"case": case.name, "samples": [dataclasses.asdict(sample) for sample in samples]})
-        if not options.json:
-            sys.stdout.write(table(case, samples) + "\n")
-            sys.stdout.flush()
+        try:
+            measured[case] = measure(case, options.rounds, options.seconds, options.port)
+        except RuntimeError as error:
+            failed = True
+            sys.stderr.write(f"{case.name}: {error}\n")
+            continue
+        tell("" if options.json else "\n" + table(case, measured[case]))
+        sys.stdout.flush()
     if options.json:
-        json.dump(document, sys.stdout, indent=1)
+        samples = [{"case": case.name, "samples": [dataclasses.asdict(one) for one in found]} for case, found in measured.items()]
+        json.dump(samples, sys.stdout, indent=1)
         sys.stdout.write("\n")
-    return 0
+    else:
+        tell("\n" + overview(measured))
+    return 1 if failed else 0
+
+
+def missing_rivals(cases: Sequence[Case]) -> list[str]:
+    """The programs that these cases ask for and this machine lacks."""
+    return sorted({rival.program for case in cases for rival in case.rivals if not rival.find()})
 
 
 def measure(case: Case, rounds: int, seconds: float, port: int) -> list[Sample]:
@@ -169,26 +185,55 @@ def _wait_until_it_answers(port: int, child: subprocess.Popen[bytes]) -> None:
     raise RuntimeError(f"the server on port {port} does not listen")
 
 
+def ratios(case: Case, samples: Sequence[Sample], name: str) -> tuple[list[float], list[float]]:
+    """Requests/s and CPU of a generator over those of the case's first rival, round by round; empty where that one is missing."""
+    mine = {sample.round: sample for sample in samples if sample.generator == name}
+    theirs = {sample.round: sample for sample in samples if sample.generator == case.rivals[0].name}
+    rounds = sorted(mine.keys() & theirs.keys())
+    rates = [mine[number].requests_per_s / theirs[number].requests_per_s for number in rounds]
+    return rates, [mine[number].cpu_us / theirs[number].cpu_us for number in rounds]
+
+
 def table(case: Case, samples: Sequence[Sample]) -> str:
     """Medians, and ratios to the case's first rival as median and range over the rounds."""
     names = list(dict.fromkeys(sample.generator for sample in samples))
     base = case.rivals[0].name
     lines = [f"{case.name}", f"  {'':<10}{'requests/s':>12}{'µs CPU each':>13}   {'requests/s ÷ ' + base:<24}CPU ÷ {base}"]
     for name in sorted(names, key=lambda name: name != "fairload"):
-        mine = {sample.round: sample for sample in samples if sample.generator == name}
-        theirs = {sample.round: sample for sample in samples if sample.generator == base}
-        rate = statistics.median(sample.requests_per_s for sample in mine.values())
-        cpu = statistics.median(sample.cpu_us for sample in mine.values())
+        mine = [sample for sample in samples if sample.generator == name]
+        rate = statistics.median(sample.requests_per_s for sample in mine)
+        cpu = statistics.median(sample.cpu_us for sample in mine)
         line = f"  {name:<10}{rate:>12.0f}{cpu:>13.2f}"
-        if theirs and name != base:
-            rates = [mine[number].requests_per_s / theirs[number].requests_per_s for number in mine]
-            cpus = [mine[number].cpu_us / theirs[number].cpu_us for number in mine]
+        rates, cpus = ratios(case, samples, name)
+        if rates and name != base:
             line += f"   {spread(rates):<24}{spread(cpus)}"
         lines.append(line)
     if base not in names:
         lines.append(f"  {base} is not installed: no ratios")
     wanted = f"CPU ≤ {case.cpu_bar:.2f}" + ("" if case.rate_bar is None else f", requests/s ≥ {case.rate_bar:.2f}")
     return "\n".join([*lines, f"  aim: {wanted}", ""])
+
+
+def overview(measured: Mapping[Case, Sequence[Sample]]) -> str:
+    """One row for each case, as Markdown: fairload over the case's first rival beside its bars. A bar that is missed is bold."""
+    lines = ["| case | beside | CPU per request (bar) | requests/s (bar) |", "|--|--|--|--|"]
+    for case, samples in measured.items():
+        rates, cpus = ratios(case, samples, "fairload")
+        if not rates:
+            lines.append(f"| {case.name} | {case.rivals[0].name}: not installed | – | – |")
+            continue
+        cpu = _cell(cpus, f"≤ {case.cpu_bar:.2f}", statistics.median(cpus) <= case.cpu_bar)
+        if case.rate_bar is None:
+            rate = _cell(rates, "as due", True)
+        else:
+            rate = _cell(rates, f"≥ {case.rate_bar:.2f}", statistics.median(rates) >= case.rate_bar)
+        lines.append(f"| {case.name} | {case.rivals[0].name} | {cpu} | {rate} |")
+    return "\n".join([*lines, ""])
+
+
+def _cell(ratios: Sequence[float], bar: str, met: bool) -> str:
+    text = f"{spread(ratios)}, {bar}"
+    return text if met else f"**{text}**"
 
 
 def spread(ratios: Sequence[float]) -> str:

@@ -41,6 +41,7 @@ class Shape:
     timeout_ms: int = 10_000
     expect_body: str | None = None
     path: str = "/x"
+    method: str = "GET"
 
     @property
     def url(self) -> str:
@@ -118,7 +119,7 @@ def run(argv: Sequence[str], limit_s: float, cpus: Sequence[int] | None = None) 
 def fairload_argv(shape: Shape, _: Path) -> list[str]:
     url = shape.url + ("?a={int:1..100000}&b={int:1..100000}" if shape.parameters else "")
     argv = ["run", "--json", "--url", url, "-c", str(shape.connections), "-d", str(shape.seconds)]
-    argv += ["--timeout-ms", str(shape.timeout_ms)]
+    argv += ["--timeout-ms", str(shape.timeout_ms), "-X", shape.method]
     argv += [] if shape.keep_alive else ["--close"]
     argv += [] if shape.rate_per_s is None else ["--rate", str(shape.rate_per_s)]
     return argv + ([] if shape.expect_body is None else ["--expect-body", shape.expect_body])
@@ -144,9 +145,9 @@ def wrk_argv(shape: Shape, folder: Path) -> list[str]:
     argv = ["-t", "1", "-c", str(shape.connections), "-d", f"{max(1, round(shape.seconds))}s"]
     argv += ["--timeout", f"{max(1, round(shape.timeout_ms / 1000))}s"]
     argv += [] if shape.keep_alive else ["-H", "Connection: close"]
-    if shape.parameters:
-        script = folder / "parameters.lua"
-        script.write_text(LUA)
+    if shape.parameters or shape.method != "GET":
+        script = folder / "requests.lua"
+        script.write_text(LUA if shape.parameters else f'wrk.method = "{shape.method}"\n')
         argv += ["-s", str(script)]
     return [*argv, shape.url]
 
@@ -169,6 +170,7 @@ def ab_argv(shape: Shape, _: Path) -> list[str]:
     # -r: go on after a socket error. -t sets -n to 50,000, so -n stands after it.
     argv = ["-q", "-r", "-c", str(shape.connections), "-s", str(max(1, round(shape.timeout_ms / 1000)))]
     argv += ["-t", str(max(1, round(shape.seconds))), "-n", str(int(max(1, shape.seconds) * AB_MOST_PER_S))]
+    argv += ["-i"] if shape.method == "HEAD" else []
     return [*argv, *(["-k"] if shape.keep_alive else []), shape.url]
 
 
@@ -188,6 +190,7 @@ def read_ab(ran: Ran) -> Seen:
 
 def hey_argv(shape: Shape, _: Path) -> list[str]:
     argv = ["-z", f"{shape.seconds}s", "-c", str(shape.connections), "-t", str(max(1, round(shape.timeout_ms / 1000)))]
+    argv += ["-m", shape.method]
     return [*argv, *([] if shape.keep_alive else ["-disable-keepalive"]), shape.url]
 
 
@@ -217,7 +220,7 @@ def _grouped(errors: Sequence[tuple[int, str]]) -> list[str]:
 
 def oha_argv(shape: Shape, _: Path) -> list[str]:
     argv = ["--no-tui", "--output-format", "json", "-z", f"{shape.seconds}s", "-c", str(shape.connections)]
-    argv += ["-t", f"{shape.timeout_ms}ms"]
+    argv += ["-t", f"{shape.timeout_ms}ms", "-m", shape.method]
     argv += [] if shape.keep_alive else ["--disable-keepalive"]
     argv += [] if shape.rate_per_s is None else ["-q", str(shape.rate_per_s), "--latency-correction"]
     if shape.parameters:

@@ -16,7 +16,7 @@ from typing import Any
 from generators import AB, FAIRLOAD, FAIRLOAD_GENERATOR, HEY, OHA, ROOT, WRK, Generator, Seen, Shape
 
 SCRIPTS = ROOT / "engine" / "tests" / "faults"
-CLIENT = {"connections": 4, "timeout_ms": 5000, "keep_alive": True, "seconds": 0.3}
+CLIENT = {"method": "GET", "connections": 4, "timeout_ms": 5000, "keep_alive": True, "seconds": 0.3}
 SECONDS = 1.0
 
 
@@ -78,7 +78,8 @@ def observe(script: Path, generator: Generator) -> Row:
             max(SECONDS, client["seconds"]),
             client["keep_alive"],
             timeout_ms=client["timeout_ms"],
-            expect_body="good",
+            expect_body="good" if client["method"] == "GET" else None,
+            method=client["method"],
         )
         try:
             seen = generator.read(generator.run(shape))
@@ -133,6 +134,9 @@ def differences(row: Row) -> list[Difference]:
     seen, truth, slack = row.seen, row.truth, row.connections
     if seen.completed is None or seen.ok is None:
         return [Difference("no result", "it stopped without a result")]
+    if seen.completed == 0 and truth.requests:
+        words = f"it counts none of {truth.requests} requests that were answered, and does not say why"
+        return [Difference("nothing counted", words)]
     found = []
     surplus = seen.ok - truth.ok
     if surplus > slack:
@@ -248,8 +252,9 @@ def with_plan() -> Generator:
             "window_s": shape.seconds,
             "timeout_ms": shape.timeout_ms,
         }
-        expect = {"status": 200, "content_type": "text/plain", "body": {"exact": shape.expect_body}}
-        request = {"kind": "x", "method": "GET", "path": shape.path, "expect": expect}
+        body = {"exact": shape.expect_body} if shape.expect_body else None
+        expect = {"status": 200, "content_type": "text/plain", "body": body}
+        request = {"kind": "x", "method": shape.method, "path": shape.path, "expect": expect}
         target = {"host": "127.0.0.1", "port": shape.port}
         file.write_text(json.dumps({"protocol": 1, "seed": 7, "target": target, "load": load, "requests": [request]}))
         return ["run", "--plan", str(file)]

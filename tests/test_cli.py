@@ -162,7 +162,7 @@ ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (("frobnicate",), "no such command 'frobnicate'", "./fairground --help"),
+        (("xyzzy",), "no such command 'xyzzy'", "./fairground --help"),
         (("lst",), "no such command 'lst'. Did you mean 'list'?", "./fairground --help"),
         (
             ("run", "--conections", "5"),
@@ -198,7 +198,7 @@ ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
         ((*ONE, "--window", "nan"), "`--window nan` should be more than 0", None),
         ((*ONE, "--workers", "-1"), "`--workers -1` should be more than 0", None),
         ((*ONE, "--timeout-ms", "0"), "`--timeout-ms 0` should be more than 0", None),
-        (("list", "wishes"), "there is no list of `wishes`", "lists: stacks, workloads, suites, runs"),
+        (("list", "wishes"), "there is no list of `wishes`", "lists: stacks, workloads, suites, topologies, runs"),
         (("list", "--servers", "absent"), "there is no folder `absent` to read servers from", "start the lab in its checkout"),
         (("check", "--servers", "servers"), "name a stack, or say `--all`", "./fairground check SERVER"),
         (
@@ -363,15 +363,37 @@ def test_dry_run(lab: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists() and not (tmp_path / "cache").exists()
 
 
+def test_topologies_of_the_command_line(lab: Run) -> None:
+    """Every proxy is planned with every pooler; a hop, a core or a setting that does not exist is an error before anything runs."""
+    found = lab(*ONE, "--proxy", "none,nginx", "--pooler", "none,pgbouncer-tx", "--dry-run")
+    assert {line.split()[5] for line in found.stdout.splitlines() if " block " in line} == {
+        "direct", "nginx", "pgbouncer-tx", "nginx+pgbouncer-tx"
+    }  # fmt: skip
+    for words, said in (
+        (("--proxy", "ngnix"), "there is no proxy `ngnix`"),
+        (("--pin", "server=4096"), "`server` is to run on core 4096, which this machine has not for us"),
+        (("--pin", "cook=0"), "`--pin` names a role `cook` that does not exist"),
+        (("--postgres", "work_men=8MB"), "PostgreSQL has no setting `work_men`"),
+        (("--postgres", "fsync=on"), "the PostgreSQL setting `fsync` is the lab's own"),
+        (("--cpus", "0"), "`--cpus` is below 0.01"),
+    ):
+        refused = lab(*ONE, *words, "--dry-run")
+        assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, f"error: {said}")
+
+
 def test_dry_run_as_json(lab: Run) -> None:
     """As JSON the plan is the whole plan, with every setting that was given."""
-    given = ("--close", "--workers", "3", "--pool-size", "9", "--pool-wait-ms", "0", "--no-prepared", "--durable", "--scale", "2")
+    given = ("--close", "--workers", "3", "--pool-size", "9", "--pool-wait-ms", "0", "--no-prepared", "--durable", "--scale", "2",
+             "--pool-per-worker", "--cpus", "1.5", "--memory-mb", "900", "--pin", "server=0", "--postgres", "work_mem=8MB",
+             "--proxy", "nginx", "--pooler", "pgbouncer-tx", "--pooler-size", "7", "--pooler-clients", "70")  # fmt: skip
     found = document(lab(*ONE, *given, "--window", "2.5", "--warmup", "1,4", "--timeout-ms", "700", "--json"))
     assert found["estimate_s"] > 0
     cell = found["plan"]["slots"][0]["cell"]
     assert cell["settings"] == {
         "workers": 3, "pool_size": 9, "pool_wait_ms": 0, "prepared": False, "durability": "durable", "scale": 2,
+        "pool_scope": "per-worker", "cpus": 1.5, "memory_mb": 900, "pin": [["server", [0]]], "postgres": [["work_mem", "8MB"]],
     }  # fmt: skip
+    assert cell["topology"] == {"proxy": "nginx", "pooler": "pgbouncer-tx", "pooler_size": 7, "pooler_clients": 70}
     load = cell["load"]
     assert (load["keep_alive"], load["window_s"], load["warmup_min_s"], load["warmup_max_s"]) == (False, 2.5, 1.0, 4.0)
     assert (load["timeout_ms"], load["connections"]) == (700, 100)

@@ -23,8 +23,8 @@ from fairground.model import (
     LedgerRow,
     Load,
     Outcomes,
+    PoolScope,
     Result,
-    RoleUse,
     Second,
     Settings,
     Severity,
@@ -80,11 +80,6 @@ def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
 def seconds(*rates: int) -> tuple[Second, ...]:
     """A window of these good answers a second."""
     return tuple(Second(number, rate, 0, None, None, None, None) for number, rate in enumerate(rates))
-
-
-def roles(**cores: float | None) -> dict[str, RoleUse]:
-    """Roles that used so many cores over the ten seconds."""
-    return {role: RoleUse(None if used is None else used * 10e6, None, None, "cgroup2") for role, used in cores.items()}
 
 
 def names(findings: tuple[Finding, ...]) -> list[tuple[str, Severity]]:
@@ -241,6 +236,29 @@ def test_connection_budget(peak: int | None, found: list[tuple[str, Severity]]) 
 
 
 @pytest.mark.parametrize(
+    ("clients", "held", "found"),
+    [
+        (25, 20, []),
+        (26, 20, [("connections", Severity.REJECT)]),
+        (25, 21, [("pooler-size", Severity.WARN)]),
+        (None, None, []),
+    ],
+)
+def test_connection_budget_behind_a_pooler(clients: int | None, held: int | None, found: list[tuple[str, Severity]]) -> None:
+    """Behind a pooler POOL_SIZE is held against the connections to it, and the pooler's size against those to the database."""
+    cell = replace(CELL, topology=Topology(pooler="pgbouncer-tx", pooler_size=20))
+    use = replace(DATABASE, connections_peak=held, pooler_clients_peak=clients)
+    assert names(diagnose.budget(use, cell)) == found
+
+
+def test_connection_budget_of_all_workers() -> None:
+    """A pool for each worker allows the sum of them."""
+    cell = replace(CELL, settings=replace(CELL.settings, pool_size=10, workers=3, pool_scope=PoolScope.PER_WORKER))
+    assert diagnose.budget(replace(DATABASE, connections_peak=30), cell) == ()
+    assert names(diagnose.budget(replace(DATABASE, connections_peak=31), cell)) == [("connections", Severity.REJECT)]
+
+
+@pytest.mark.parametrize(
     ("workload", "commits", "found"),
     [("tx", 1500, []), ("tx", 1501, [("commits-per-answer", Severity.NOTE)]), ("tx", None, []), ("ping", 9999, [])],
 )
@@ -363,102 +381,6 @@ def test_ledger_sentence() -> None:
     rows = {"1": LedgerRow(3, 7, 0, 0), "2": LedgerRow(1, 2, 1, 5)}
     line = diagnose.ledger_line("credits", rows, {"1": 0, "2": 0, "3": 0}, {"1": 7, "2": 99, "3": 0})
     assert line.sentence == "each of 2 rows moved by exactly what 4 acknowledged entries say (credits); rows that moved otherwise"
-
-
-# ---------------------------------------------------------------- what limited it
-
-LOCKED = {"running": 60, "Lock:transactionid": 30, "Lock:tuple": 10, "idle": 1000}
-FREE = {"running": 71, "Lock:transactionid": 29, "idle": 10}
-
-
-def limit(
-    used: Mapping[str, RoleUse], found: Result | None = None, host: HostUse | None = HOST, database: DatabaseUse | None = DATABASE
-) -> str | None:
-    """The limit's id on a machine of two cores."""
-    finding = diagnose.limit(CELL, found or result(), used, host, database, 2)
-    assert finding is None or finding.severity is Severity.NOTE
-    return None if finding is None else finding.id
-
-
-@pytest.mark.parametrize(
-    ("used", "said"),
-    [
-        (roles(server=1.2, database=0.5, generator=0.2), "app-cpu"),
-        (roles(server=0.5, database=1.2, generator=0.2), "db-cpu"),
-        (roles(server=0.5, proxy=0.9, database=0.5), "proxy-cpu"),
-        (roles(server=0.5, pooler=0.9, database=0.5), "pooler"),
-        (roles(server=0.9, database=0.6, generator=0.2), None),
-        (roles(server=1.79), None),
-        (roles(server=1.8), "app-cpu"),
-        (roles(server=None, database=1.9), "db-cpu"),
-        (roles(server=None), None),
-        (roles(generator=1.0, lab=0.9), None),
-        ({}, None),
-    ],
-)
-def test_limit_by_cpu(used: dict[str, RoleUse], said: str | None) -> None:
-    """Full cores are charged to the role that used most of them; cores that are not full explain nothing."""
-    assert limit(used) == said
-
-
-def test_limit_by_generator() -> None:
-    """A full generator is the limit, unless the server itself had no core left."""
-    busy = result(busiest_thread_share=0.95)
-    assert limit(roles(server=0.6, database=0.3, generator=0.95), busy) == "generator"
-    assert limit(roles(server=1.85, generator=0.1), busy) == "app-cpu"
-    assert limit(roles(server=0.6, generator=0.9), result(busiest_thread_share=0.90)) is None
-    assert limit(roles(server=0.6), result(busiest_thread_share=None)) is None
-
-
-@pytest.mark.parametrize(
-    ("events", "deadlocks", "said"),
-    [
-        (LOCKED, 0, "db-lock"),
-        (LOCKED, None, "db-lock"),
-        (LOCKED, 3, "deadlock"),
-        (FREE, 3, None),
-        ({"idle": 500}, 0, None),
-        ({}, 0, None),
-        ({"LWLock:WALWrite": 90, "running": 10}, 0, None),
-    ],
-)
-def test_limit_by_locks(events: dict[str, int], deadlocks: int | None, said: str | None) -> None:
-    """Busy backends that wait for row locks are the limit, by deadlocks where there were any; idle ones do not thin them out."""
-    assert limit({}, database=replace(DATABASE, wait_events=events, deadlocks=deadlocks)) == said
-
-
-def test_waiting_goes_before_work() -> None:
-    """Locks are named even where the cores were full meanwhile."""
-    locked = replace(DATABASE, wait_events=LOCKED)
-    assert limit(roles(server=1.0, database=1.0), database=locked) == "db-lock"
-    assert limit(roles(server=1.0, database=0.9), database=None) == "app-cpu"
-
-
-@pytest.mark.parametrize(
-    ("p50_us", "delayed", "said"),
-    [
-        (41_000, 900, "delayed-ack"),
-        (38_000, 500, "delayed-ack"),
-        (50_000, 500, "delayed-ack"),
-        (37_999, 900, None),
-        (50_001, 900, None),
-        (41_000, 499, None),
-        (None, 900, None),
-        (41_000, None, None),
-    ],
-)
-def test_limit_by_delayed_acknowledgements(p50_us: int | None, delayed: int | None, said: str | None) -> None:
-    """Answers that take 40 ms while the kernel delays as many acknowledgements are named; either alone is not."""
-    host = replace(HOST, tcp={} if delayed is None else {"TcpExtDelayedACKs": delayed})
-    assert limit({}, result(latency_ok=latency(p50_us)), host) == said
-
-
-def test_delayed_acknowledgements_need_answers_and_counters() -> None:
-    """Without latency, without the machine's counters or without an answer nothing is said of them."""
-    host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})
-    assert limit({}, result(latency_ok=None), host) is None
-    assert limit({}, result(latency_ok=latency(41_000)), None) is None
-    assert limit({}, result(outcomes(ok=0), latency_ok=latency(41_000)), host) is None
 
 
 @pytest.mark.parametrize("check", [diagnose.answers, lambda found: diagnose.instrument(found, [100] * 5, True)])

@@ -116,6 +116,15 @@ def test_a_window_that_never_began() -> None:
     assert result.latency_ok is not None and result.latency_ok.p50_us is None
 
 
+def test_a_window_with_steps_is_read_as_a_whole() -> None:
+    """A load curve's document has the sums of its window where every other has them; its steps are more, not other fields."""
+    found = document("result-steps")
+    plain = document("result-minimal")
+    assert set(found) == set(plain) and set(found["window"]) == set(plain["window"])
+    assert len(found["window"]["steps"]) == 3 and plain["window"]["steps"] is None
+    assert engine.parse(found, COMMAND).window_s == found["window"]["duration_us"] / 1e6
+
+
 def test_another_protocol_is_refused() -> None:
     """An engine of another protocol is the instrument's fault, and `make setup` mends it."""
     with pytest.raises(LabError) as caught:

@@ -100,6 +100,7 @@ def test_errors_that_differ_in_their_ports_are_one() -> None:
         ((60, 60, 0, 0), {"ok": 60, "timeout": 4}, "4 hung, unsaid"),
         ((64, 60, 0, 4), {"ok": 60, "timeout": 4}, "agrees"),
         ((None, None, None, None), {"ok": 60}, "no result"),
+        ((0, 0, 0, 0), {"ok": 3}, "nothing counted"),
     ],
 )
 def test_a_report_is_held_against_the_ledger(seen: tuple[int | None, ...], outcomes: dict[str, int], mark: str) -> None:
@@ -121,6 +122,35 @@ def test_ratios_are_taken_inside_a_round() -> None:
     ]  # fmt: skip
     table = engine.table(case, samples)
     assert "1.50 (1.50–1.50)" in table and "0.50 (0.50–0.50)" in table and "aim: CPU ≤ 0.90, requests/s ≥ 1.10" in table
+
+
+def test_the_overview_shows_each_case_beside_its_bars() -> None:
+    """A bar that is met stands plain, one that is missed is bold, and a rival that is missing is named."""
+    engine, generators = bench("engine"), bench("generators")
+    case = engine.Case("case", "null", False, 1, (generators.WRK,), 0.6, 1.6)
+    alone = engine.Case("open", "null", False, 1, (generators.OHA,), 1.0, None, rate_per_s=1)
+    mine, theirs = engine.Sample("fairload", 0, 1500.0, 2.0), engine.Sample("wrk", 0, 1000.0, 4.0)
+    text = engine.overview({case: [mine, theirs], alone: [mine]})
+    assert "| case | wrk | 0.50 (0.50–0.50), ≤ 0.60 | **1.50 (1.50–1.50), ≥ 1.60** |" in text
+    assert "| open | oha: not installed | – | – |" in text
+
+
+def test_a_missing_rival_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is not installed is left out in plain sight."""
+    engine = bench("engine")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert engine.missing_rivals(engine.CASES) == ["ab", "hey", "oha", "wrk"]
+
+
+def test_a_method_is_every_generators(tmp_path: Path) -> None:
+    """HEAD is asked for as each generator wants it."""
+    generators = bench("generators")
+    shape = generators.Shape(7101, 4, 1.0, method="HEAD")
+    argv = {name: getattr(generators, f"{name}_argv")(shape, tmp_path) for name in ("fairload", "wrk", "ab", "hey", "oha")}
+    assert argv["ab"].count("-i") == 1
+    assert 'wrk.method = "HEAD"' in Path(argv["wrk"][argv["wrk"].index("-s") + 1]).read_text()
+    for name, option in (("fairload", "-X"), ("hey", "-m"), ("oha", "-m")):
+        assert argv[name][argv[name].index(option) + 1] == "HEAD", name
 
 
 def test_a_generator_without_a_number_has_no_ratio() -> None:

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from fairground.model import LabError
-from fairground.process import Child, Keeper, RoleMeter
+from fairground.process import Child, Clock, Keeper, Limits, RoleMeter
 from fairground.process import child as child_module
 from fairground.process.cgroup import Group, Groups
+from fairground.process.child import Bounds
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE_S = 10.0
@@ -294,8 +295,8 @@ def test_cgroup_counts_children_that_came_and_went(keeper: Keeper, tmp_path: Pat
     assert [process.pid for process in child.processes()] == [child.pid]
     used_ns = meter.cpu_ns()
     assert used_ns >= 300_000_000
-    assert meter.use(0, used_ns).cpu_us == used_ns / 1000
-    assert meter.use(0, used_ns).source == f"cgroup{keeper.groups.version}"
+    assert meter.use(Clock(0), Clock(used_ns)).cpu_us == used_ns / 1000
+    assert meter.use(Clock(0), Clock(used_ns)).source == f"cgroup{keeper.groups.version}"
     child.stop()
 
 
@@ -310,7 +311,7 @@ def test_schedstat_counts_children_that_came_and_went(groupless: Keeper, tmp_pat
         time.sleep(0.01)
     used_ns = meter.cpu_ns()
     assert used_ns >= 300_000_000
-    assert meter.use(0, used_ns).source == "schedstat"
+    assert meter.use(Clock(0), Clock(used_ns)).source == "schedstat"
     assert meter.threads_peak is not None and meter.threads_peak >= 2
     assert meter.memory_peak_bytes is not None and meter.memory_peak_bytes > 1_000_000
     child.stop()
@@ -360,6 +361,122 @@ def test_unreadable_is_none(tmp_path: Path) -> None:
         assert (group.cpu_ns(), group.memory_bytes(), group.throttled_periods()) == (None, None, None)
     assert Group(None, ()).pids() is None
     assert Group(2, (tmp_path / "gone",)).pids() == []
+
+
+def test_version_2_limits(tmp_path: Path) -> None:
+    """Version 2: a quota as time and period, memory without swap; the group says that it holds both."""
+    folder = fake(tmp_path / "role", cpu_max="max 100000\n", memory_max="max\n", cgroup_procs="")
+    (folder / "memory.swap.max").write_text("max\n")
+    assert Group(2, (folder,)).limit(Limits(1.5, 64_000_000)) == {"cpus", "memory_bytes"}
+    assert (folder / "cpu.max").read_text().startswith("150000 100000")
+    assert (folder / "memory.max").read_text() == "64000000"
+    assert (folder / "memory.swap.max").read_text().startswith("0")
+
+
+def test_version_1_limits(tmp_path: Path) -> None:
+    """Version 1: the quota in one hierarchy, memory and swap in another, and nothing in the third."""
+    accounting = fake(tmp_path / "cpuacct" / "role", cpuacct_usage="1\n")
+    cpu = fake(tmp_path / "cpu" / "role", cpu_stat="nr_periods 9\nnr_throttled 4\nthrottled_time 7\n")
+    for name in ("cpu.cfs_period_us", "cpu.cfs_quota_us"):
+        (cpu / name).write_text("")
+    memory = fake(tmp_path / "memory" / "role", memory_stat="")
+    for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"):
+        (memory / name).write_text("")
+    (memory / "memory.oom_control").write_text("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
+    group = Group(1, (accounting, cpu, memory))
+    assert group.limit(Limits(0.5, 64_000_000)) == {"cpus", "memory_bytes"}
+    assert ((cpu / "cpu.cfs_period_us").read_text(), (cpu / "cpu.cfs_quota_us").read_text()) == ("100000", "50000")
+    assert {(memory / name).read_text() for name in ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")} == {"64000000"}
+    assert (group.periods(), group.throttled_periods(), group.memory_kills()) == (9, 4, 3)
+    assert group.limit(Limits(None, 64_000_000)) == {"memory_bytes"}
+
+
+def test_limits_that_no_group_holds(tmp_path: Path) -> None:
+    """Without the controller's files nothing is held and nothing is made up."""
+    folder = fake(tmp_path / "role", cpu_stat="usage_usec 1\n")
+    group = Group(2, (folder,))
+    assert group.limit(Limits(1.0, 1_000_000)) == frozenset()
+    assert [file.name for file in folder.iterdir()] == ["cpu.stat"]
+    assert (group.periods(), group.memory_kills()) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("group", "limits", "cpus", "cores", "data", "words"),
+    [
+        (Group(None, ()), Limits(), None, None, None, {}),
+        (Group(None, ()), Limits(), (1,), (1,), None, {"cores": "1"}),
+        (Group(1, (), frozenset({"cpus"})), Limits(0.5), None, None, None, {"cpus": "cgroup1 quota of 0.5"}),
+        (
+            Group(2, (), frozenset({"cpus", "memory_bytes"})), Limits(1, 5_000_000), (0, 1), (0, 1), None,
+            {"cpus": "cgroup2 quota of 1", "cores": "0,1", "memory": "5 MB by cgroup2"},
+        ),
+        (
+            Group(None, ()), Limits(1.5, 5_000_000), (0, 2, 4), (0, 2), 5_000_000,
+            {
+                "cpus": "affinity to 2, for want of a quota", "cores": "0,2",
+                "memory": "5 MB by rlimit of each process's data, for want of a memory controller",
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_bounds(
+    group: Group,
+    limits: Limits,
+    cpus: tuple[int, ...] | None,
+    cores: tuple[int, ...] | None,
+    data: int | None,
+    words: dict[str, str],
+) -> None:
+    """What a cgroup does not hold falls to affinity and rlimit, and the result is told which."""
+    assert Bounds.of(group, limits, cpus) == Bounds(cores, data, words)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("groups", ["keeper", "groupless"])
+def test_limits_of_a_real_process(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A limited process is held to its quota and its memory, by cgroups where there are any, by affinity and rlimit else."""
+    kept: Keeper = request.getfixturevalue(groups)
+    program = (
+        "import os, resource, sys, time\n"
+        "print(sorted(os.sched_getaffinity(0)), resource.getrlimit(resource.RLIMIT_DATA)[0], flush=True)\n"
+        "while not os.path.exists(sys.argv[1]): pass\n"
+        "block = bytearray(300_000_000)\n"
+    )
+    with open(tmp_path / "said", "w+b") as said:
+        child = kept.spawn(
+            [sys.executable, "-S", "-c", program, str(tmp_path / "go")],
+            role="server", env=ENVIRONMENT, stdout=said, cpus=(0,), limits=Limits(0.02, 60_000_000),
+        )  # fmt: skip
+        try:
+            assert eventually(lambda: (tmp_path / "said").stat().st_size > 0, 60)
+            said.seek(0)
+            affinity, data = said.read().decode().rsplit(" ", 1)
+            assert affinity == "[0]"
+            if "cpus" in child.group.held:
+                assert eventually(lambda: (child.group.throttled_periods() or 0) > 0, 60)
+            else:
+                assert child.bounds["cpus"] == "affinity to 1, for want of a quota"
+            assert (int(data) == 60_000_000) is ("memory_bytes" not in child.group.held)
+            (tmp_path / "go").touch()
+            assert child.wait(60) not in (0, None), "a block larger than the limit cannot be had"
+            assert child.group.memory_kills() in (None, 1)
+        finally:
+            child.stop()
+    assert not any(folder.exists() for folder in child.group.folders)
+
+
+@pytest.mark.live
+def test_pinning_a_running_process(keeper: Keeper) -> None:
+    """A running process and all of its threads are moved to other cores, and set free again."""
+    cores = sorted(os.sched_getaffinity(0))
+    child = keeper.spawn(["sleep", "60"], role="server", env=ENVIRONMENT)
+    try:
+        child.pin(cores[:1])
+        assert (os.sched_getaffinity(child.pid), child.bounds) == ({cores[0]}, {"cores": str(cores[0])})
+        child.pin(None)
+        assert (sorted(os.sched_getaffinity(child.pid)), child.bounds) == (cores, {})
+    finally:
+        child.stop()
 
 
 @pytest.mark.parametrize("version", [1, 2])

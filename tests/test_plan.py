@@ -123,6 +123,37 @@ def test_compared_stacks_stand_together(stack_count: int, workload_count: int, b
     assert len(heats) == len(set(heats)) == blocks * workload_count
 
 
+@given(SMALL, SMALL, st.integers(2, 4), st.integers(0, 2**40))
+def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int, topology_count: int, seed: int) -> None:
+    """Inside a block the topologies of one stack follow each other, so that what a hop costs is compared at close range."""
+    topologies = tuple(Topology(pooler=f"p{number}") for number in range(topology_count))
+    built = plan.build("t", stacks(stack_count), workloads(2), (Load(),), topologies, Settings(), blocks, seed, "c")
+    assert len(built.slots) == len(set(built.slots)) == stack_count * 2 * topology_count * blocks
+    runs = [len(list(group)) for _, group in groupby(built.slots, key=lambda s: (s.block, s.cell.workload, s.cell.stack))]
+    assert set(runs) == {topology_count}
+
+
+@given(st.integers(2, 5), st.integers(0, 2**40))
+def test_every_topology_gets_every_place(count: int, seed: int) -> None:
+    """Over as many blocks as topologies each of them stands once in each place of its stack."""
+    topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))
+    built = plan.build("t", stacks(2), workloads(1), (Load(),), topologies, Settings(), count, seed, "c")
+    places: Counter[tuple[str, Topology, int]] = Counter()
+    for _, group in groupby(built.slots, key=lambda slot: (slot.block, slot.cell.stack)):
+        places.update((slot.cell.stack, slot.cell.topology, place) for place, slot in enumerate(group))
+    assert set(places.values()) == {1} and len(places) == 2 * count * count
+
+
+def test_topology_that_is_not_here_is_left_out() -> None:
+    """Cells of a topology whose program is missing are left out with the reason, and the rest is measured."""
+    topologies = (Topology(), Topology(pooler="pgcat-tx"))
+    built = plan.build(
+        "t", stacks(1), workloads(1), (Load(),), topologies, Settings(), 1, 1, "c", {"topology pgcat-tx": "no pgcat"}
+    )
+    assert [slot.cell.topology for slot in built.slots] == [Topology()]
+    assert built.skipped == {"topology pgcat-tx": "no pgcat"}
+
+
 @given(SMALL, SMALL, st.integers(1, 8))
 def test_stream_of_requests_is_common_to_a_block(stack_count: int, workload_count: int, blocks: int) -> None:
     """All cells of a block draw the same numbers, and every block draws new ones."""
@@ -190,9 +221,7 @@ SERVERS = (server("a", 2), server("b", 3), server("c"))
 
 def cells(chosen: Suite) -> set[tuple[str, str]]:
     """Stack and workload of each slot; a cell measured twice is an error."""
-    found = [
-        (slot.cell.stack, slot.cell.workload) for slot in plan.of_suite(chosen, SERVERS, workloads(2), (Topology(),), "c").slots
-    ]
+    found = [(slot.cell.stack, slot.cell.workload) for slot in plan.of_suite(chosen, SERVERS, workloads(2), "c").slots]
     assert len(found) == len(set(found))
     return set(found)
 
@@ -216,7 +245,7 @@ def test_groups_are_joined() -> None:
     """Stacks of several groups that share a workload are compared with each other, so they stand together."""
     chosen = suite((("first-variants",), ("all",)), (("other-variants", "c"), ("w1",)))
     assert len(cells(chosen)) == 3 * 2 + 3
-    slots = plan.of_suite(chosen, SERVERS, workloads(2), (Topology(),), "c").slots
+    slots = plan.of_suite(chosen, SERVERS, workloads(2), "c").slots
     assert len([key for key, _ in groupby(slots, key=lambda slot: slot.cell.workload)]) == 2
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +120,7 @@ def test_reset_gives_the_same_bytes(fresh: Database) -> None:
         connection.execute("CREATE TABLE other (id integer)")
     assert contents(fresh) != before
     fresh.reset(SCALE)
-    assert fresh.counters() == postgres.Counters(0, 0, 0, 0)
+    assert replace(fresh.counters(), sessions=0) == postgres.Counters(0, 0, 0, 0, 0)
     assert contents(fresh) == before
 
 
@@ -558,3 +559,56 @@ def test_given_text_that_is_no_url() -> None:
     error = refusal("mysql://nobody")
     assert error.message.startswith("`--database` is not a connection URL: ")
     assert error.hint == "postgresql://USER:PASSWORD@HOST:PORT/postgres"
+
+
+# ---------------------------------------------------------------- settings of a person
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("work_men", "PostgreSQL has no setting `work_men`"),
+        ("fsync", "the PostgreSQL setting `fsync` is the lab's own"),
+        ("Synchronous_Commit", "the PostgreSQL setting `Synchronous_Commit` is the lab's own"),
+        ("listen_addresses", "the PostgreSQL setting `listen_addresses` is the lab's own"),
+    ],
+)
+def test_settings_that_cannot_be_replaced(name: str, message: str) -> None:
+    """A name that PostgreSQL does not know is refused with its neighbours, and so is what the lab itself decides."""
+    with pytest.raises(LabError) as caught:
+        postgres.check({"jit": "on", name: "off"})
+    assert caught.value.message == message and caught.value.hint
+
+
+@pytest.mark.live
+def test_settings_are_replaced(keeper: Keeper, cache: Path) -> None:
+    """A setting given by a person stands in for the lab's own, and is disclosed."""
+    database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, {"work_mem": "7MB", "max_connections": "77"})
+    try:
+        assert {"work_mem": "7MB", "max_connections": "77", "fsync": "off"}.items() <= database.settings().items()
+    finally:
+        database.stop()
+
+
+@pytest.mark.live
+def test_setting_with_a_bad_value(keeper: Keeper, cache: Path) -> None:
+    """A value that PostgreSQL refuses ends the start with its own words."""
+    with pytest.raises(LabError, match="^the embedded PostgreSQL did not start$") as caught:
+        postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, {"work_mem": "many"})
+    assert caught.value.hint is not None and 'invalid value for parameter "work_mem": "many"' in caught.value.hint
+
+
+@pytest.mark.live
+def test_errors_are_logged_where_they_are_asked_for(database: Database) -> None:
+    """Errors of the trial's database are kept from when they are asked for, taken once, and gone with the trial's database."""
+    database.reset(1)
+    database.log_errors()
+    for _ in range(2):
+        with database.connect(as_app=True) as client, pytest.raises(psycopg.Error):
+            client.execute("SELECT nothing_of_the_kind")
+    assert database.take_errors().count('column "nothing_of_the_kind" does not exist') == 2
+    assert database.take_errors() == ""
+    database.reset(1)
+    with database.connect(as_app=True) as client, pytest.raises(psycopg.Error):
+        client.execute("SELECT nothing_of_the_kind")
+    assert database.take_errors() == ""

@@ -35,7 +35,7 @@ def filled(kind: Any, count: Iterator[int]) -> Any:
     if origin in (Union, UnionType):
         return filled(parts[0], count)
     if origin is tuple:
-        return tuple(filled(part, count) for part in (parts[0], parts[0]) if part is not Ellipsis)
+        return tuple(filled(part, count) for part in (parts if Ellipsis not in parts else (parts[0], parts[0])))
     if origin is Mapping or (isinstance(origin, type) and issubclass(origin, Mapping)):
         return {filled(parts[0], count): filled(parts[1], count) for _ in range(2)}
     if isinstance(kind, type) and issubclass(kind, StrEnum):
@@ -393,7 +393,10 @@ def test_run_of_schema_1_is_still_read() -> None:
     run = store.load(FIXTURES / "run-v1")
     first, second = run.trials
     assert (run.id, run.started_unix_s, run.plan.title, run.plan.seed) == ("run-v1", START, "Demo", 7)
-    assert run.plan.slots[1].cell.id == "one:plain db-ping text 1002 “ü”\n+text 1003 “ü”\n c1004-1011.5rps-close"
+    assert (
+        run.plan.slots[1].cell.id
+        == "one:plain db-ping text 1002 “ü”\n+text 1003 “ü”\n c1004-1011.5rps-1013threads-close-text 1012 “ü”\n"
+    )
     assert (first.number, first.verdict, second.number, second.verdict) == (1, Verdict.VALID, 2, Verdict.REJECTED)
     assert first.result is not None
     assert first.result.window == model.Outcomes(1034, 1035, {1036: 1037, 1038: 1039}, *range(1040, 1047))

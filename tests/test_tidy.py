@@ -19,28 +19,37 @@ LAB = ROOT / "src" / "fairground"
 MAY_IMPORT: Mapping[str, set[str]] = {
     "model": set(),
     "stats": set(),
+    "differences": {"stats"},
+    "statement": set(),
     "source": {"model"},
-    "manifest": {"model", "source"},
+    "published": {"model", "source", "statement"},
+    "manifest": {"model", "source", "conditions", "published"},
+    "conditions": {"model"},
     "plan": {"model"},
     "diagnose": {"model", "stats"},
+    "reasons": {"model"},
     "process": {"model"},
     "postgres": {"model", "process"},
     "generators": {"model", "process"},
     "contract": {"model"},
-    "trial": {"model", "diagnose", "process", "postgres", "generators", "contract"},
+    "topology": {"model", "process"},
+    "trial": {"model", "diagnose", "reasons", "process", "postgres", "topology", "generators", "contract"},
     "check": {"model", "process", "postgres", "contract"},
     "build": {"model", "process"},
     "machine": {"model"},
     "store": {"model"},
     "runner": {"model", "store", "trial"},
-    "report": {"model", "stats"},
+    "limits": {"model", "process", "postgres", "generators"},
+    "duel": {"model", "differences", "diagnose", "process", "postgres", "generators", "contract", "trial"},
+    "claims": {"model", "stats", "differences", "statement"},
+    "report": {"model", "stats", "claims", "differences"},
 }
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 
-PROGRAMS = ("process/keeper.py", "report/render.py")
+PROGRAMS = ("process/keeper.py", "process/burner.py", "report/render.py")
 """Files that are also started as programs of their own, and speak with the lab over their streams."""
 
-PURE = ("plan", "stats", "diagnose")
+PURE = ("plan", "stats", "differences", "statement", "diagnose", "reasons", "claims")
 FORBIDDEN_TO_PURE = {
     "asyncio", "builtins", "ctypes", "datetime", "glob", "http", "importlib", "io", "logging", "multiprocessing", "os", "pathlib",
     "platform", "psutil", "psycopg", "random", "resource", "secrets", "select", "shutil", "signal", "socket", "subprocess", "sys",
@@ -49,8 +58,8 @@ FORBIDDEN_TO_PURE = {
 """Modules that read a clock, files, the machine, or hidden chance."""
 
 FUNCTION_LINES, FILE_LINES = 60, 450
-LONGER = {"src/fairground/model.py": 600}
-"""Files that are longer: all nouns in one place, and all verbs. They may shrink, not grow."""
+LONGER: Mapping[str, int] = {}
+"""Files that are longer, and how long. They may shrink, not grow."""
 
 BLOB_BYTES = 256 << 10
 LOCKS = ("requirements.lock", "requirements-dev.lock", "package-lock.json", "go.sum", "Cargo.lock")
@@ -224,7 +233,7 @@ def test_functions_fit_a_screen() -> None:
     functions += [one for path in rust_files() for one in rust_functions(path)]
     assert len(functions) > 200
     # The options of `run` are its signature.
-    signature = {"src/fairground/cli/verbs.py: run": 80}
+    signature = {"src/fairground/cli/run.py: run": 100}
     assert [(name, lines) for name, lines in functions if lines > signature.get(name, FUNCTION_LINES)] == []
 
 

@@ -13,7 +13,7 @@ from fairground import contract, diagnose, manifest
 from fairground.model import Cell, Load, Settings, Slot, Topology, Trial, Verdict
 from fairground.postgres import Database
 from fairground.process import Keeper
-from fairground.trial import Bench, protocol, run, watch
+from fairground.trial import Bench, route, run, watch
 
 ROOT = Path(__file__).resolve().parents[1]
 MACHINE = ("steal", "foreign-cpu", "steadiness", "warm-up", "generator")
@@ -67,7 +67,7 @@ def test_engine_that_fails_makes_the_trial_void(bench: Bench, tmp_path: Path) ->
 
 def test_port_that_is_still_served_makes_the_trial_void(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When something listens after the server was stopped, another server was measured too."""
-    monkeypatch.setattr(protocol, "wait_until_silent", lambda host, port: False)
+    monkeypatch.setattr(route, "wait_until_silent", lambda host, port: False)
     assert found(trial(bench, tmp_path / "trial")).get("port") == "void"
 
 

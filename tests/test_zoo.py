@@ -60,6 +60,8 @@ def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
         assert found.severity == expected.get("severity", found.severity)
     else:
         assert not [finding for finding in findings if finding.severity is not Severity.NOTE], told
+    if "diagnosis" in expected:
+        assert trial.diagnosis == expected["diagnosis"], told
     if trial.verdict is Verdict.REJECTED:
         assert trial.goodput_per_s is None
     assert not bench.keeper.orphans()

@@ -1,7 +1,7 @@
 //! What an exact instrument must see, by calculation. Pure.
 
 use crate::plan::Arrivals;
-use crate::schedule::Schedule;
+use crate::schedule::{Curve, Schedule};
 use crate::script::{Queue, Stall};
 
 /// Requests that are due evenly over whole periods of a server that stands still for part of each, and takes no time otherwise.
@@ -24,7 +24,7 @@ pub fn mm1_quantile_us(rate_per_s: f64, mean_us: f64, quantile: f64) -> f64 {
 /// The times in the queue of this very schedule and these very services, sorted, in µs (Lindley's recursion): what is left of the
 /// difference to the steady state is chance, and this takes it out.
 pub fn queue_times_us(seed: u64, rate_per_s: f64, seconds: f64, queue: Queue) -> Vec<f64> {
-    let mut schedule = Schedule::new(seed, Arrivals::Poisson, rate_per_s);
+    let mut schedule = Schedule::new(seed, Arrivals::Poisson, Curve::flat(rate_per_s));
     let (mut free_ns, mut times) = (0, Vec::new());
     loop {
         let (number, due_ns) = schedule.next();

@@ -1,15 +1,18 @@
-//! The command line. This module and its commands alone read arguments and standard input, print, and decide on exit codes.
+//! The command line. This module and its commands alone read arguments and standard input, print results, and decide on exit codes.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufRead, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{Sender, channel};
 
 use clap::{Args, Parser, Subcommand};
-use serde_json::json;
 
 use crate::config::Config;
 use crate::control::Input;
-use crate::output::{Document, Event};
+use crate::direct::DirectArgs;
+use crate::event::Event;
+use crate::histogram::write_hgrm;
+use crate::output::Document;
 use crate::qualify::{QualifyArgs, qualify_command};
 use crate::run::{Measurement, run};
 use crate::serve::{FAULTY_EXAMPLES, FaultyArgs, NullArgs, faulty_command, null_command};
@@ -19,21 +22,41 @@ const WRONG_INPUT: u8 = 2;
 const NOTHING_MEASURED: u8 = 3;
 const INTERRUPTED: u8 = 130;
 
-const EXAMPLES: &str = "\
+const COMMANDS: &str = "\
 Examples:
-  fairload run --url http://127.0.0.1:8080/ping -c 100 -d 10
-  fairload run --url 'http://127.0.0.1:8080/tx?aid={int:1..100000}&delta={int:-50..50}' --method POST --warmup 2
-  fairload run --url http://127.0.0.1:8080/ping --rate 5000      open loop: latency counts from the due time
-  fairload run --url http://127.0.0.1:8080/ping --json           the whole result, for machines
-  fairload run --plan -                                          plan and commands on standard input
+  fairload run http://127.0.0.1:8080/ping -c 100 -d 10s          measure a server
   fairload null --port 8080                                      a server that costs next to nothing
   fairload faulty SCRIPT.toml                                    a server that misbehaves on purpose
   fairload qualify                                               can this machine measure? takes 36 s
 
+`fairload run --help` has more.
+
 Exit codes: 0 measured, 1 `qualify` missed a known number, 2 wrong input, 3 the server never accepted a connection, 130 interrupted.";
 
+const RUN_EXAMPLES: &str = "\
+Examples:
+  100 connections, each with one request on its way, for 10 seconds:
+      fairload run http://127.0.0.1:8080/ping -c 100
+  5000 requests a second, come what may; latency counts from the moment at which each was due:
+      fairload run http://127.0.0.1:8080/ping --rate 5000
+  Where does it break? Ten steps from 1000 to 20000 a second, 5 s each:
+      fairload run http://127.0.0.1:8080/ping -c 500 --rate 1000..20000 --step 5s
+  Other values in each request, and a look at every answer:
+      fairload run 'http://127.0.0.1:8080/tx?aid={int:1..100000}&delta={int:-50..50}' -X POST --expect-body ok
+      fairload run 'http://127.0.0.1:8080/find?q={file:words.txt}' --warmup 2s
+      fairload run http://127.0.0.1:8080/users -X POST -H 'content-type: application/json' -b '{{\"name\":\"{file:names.txt}\"}'
+  For plotters of HdrHistograms, and for programs:
+      fairload run http://127.0.0.1:8080/ping --hgrm ping.hgrm
+      fairload run http://127.0.0.1:8080/ping --json | jq .window.latency.ok.p99_us
+
+Slots, in the path and in the body: {int:1..9} uniform · {int:1..9!=name} but not slot `name` · {low:1..9} and {high:1..9} two numbers
+in order · {choice:a|b} · {file:PATH} a line of a file, escaped for where it stands · {seq} 1, 2, 3 … · {{ is a brace. The same seed
+gives the same requests.
+
+Exit codes: 0 measured, 2 wrong input, 3 the server never accepted a connection, 130 interrupted.";
+
 #[derive(Parser)]
-#[command(name = "fairload", version, about = "An HTTP load engine that accounts for every request", after_help = EXAMPLES)]
+#[command(name = "fairload", version, about = "An HTTP load engine that accounts for every request", after_help = COMMANDS)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -42,8 +65,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Measure a server, by a plan or by options
-    #[command(after_help = EXAMPLES)]
-    Run(RunArgs),
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
     /// Answer every request with 200 and one fixed body: the ceiling of this machine
     Null(NullArgs),
     /// Misbehave as a script says, and write down every request: for tests of clients
@@ -56,66 +79,21 @@ enum Command {
 
 #[derive(Args)]
 struct RunArgs {
-    /// File with a plan as JSON; `-`: the first line of standard input. Further input: one JSON command a line
-    #[arg(long, value_name = "FILE", conflicts_with = "url")]
-    plan: Option<String>,
     #[command(flatten)]
     direct: DirectArgs,
-}
-
-#[derive(Args)]
-struct DirectArgs {
-    /// What to request: http://HOST:PORT/PATH; may hold slots: {int:1..9} {choice:a|b} {seq}, `{{` for a brace
-    #[arg(long)]
-    url: Option<String>,
-    /// Connections (closed loop: each has one request on its way; with --rate: the most that are opened)
-    #[arg(short, long, default_value_t = 10)]
-    connections: usize,
-    /// Seconds to measure
-    #[arg(short, long, default_value_t = 10.0, value_name = "SECONDS")]
-    duration: f64,
-    /// Seconds of load before the measurement
-    #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
-    warmup: f64,
-    /// Threads, which share nothing
-    #[arg(short, long, default_value_t = 1)]
-    threads: usize,
-    /// Open loop: requests a second, due at random (Poisson) times whether or not the server keeps up
-    #[arg(long, value_name = "PER_SECOND")]
-    rate: Option<f64>,
-    /// With --rate: due at equal distances instead
-    #[arg(long, requires = "rate")]
-    constant: bool,
-    #[arg(short = 'X', long, default_value = "GET")]
-    method: String,
-    /// A header, `name: value`; may be given several times
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    headers: Vec<String>,
-    /// The request's body; may hold slots
-    #[arg(short, long)]
-    body: Option<String>,
-    /// The status of a good answer
-    #[arg(long, default_value_t = 200, value_name = "STATUS")]
-    expect_status: u16,
-    /// The body of a good answer, compared every time
-    #[arg(long, value_name = "TEXT")]
-    expect_body: Option<String>,
-    /// Longest wait for an answer
-    #[arg(long, default_value_t = 10_000, value_name = "MS")]
-    timeout_ms: u64,
-    /// A new connection for each request
-    #[arg(long)]
-    close: bool,
-    /// Decides on the values of all slots and on the arrivals
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    /// Instead of a URL: a file with a plan as JSON; `-`: the first line of standard input. Further input: one JSON command a line
+    #[arg(long, value_name = "FILE", help_heading = "Plan")]
+    plan: Option<String>,
     /// Print the whole result as JSON on standard output, and events on standard error
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
+    /// Write the latencies of the good answers to this file, as percentiles that HdrHistogram's plotters read (in ms)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    hgrm: Option<String>,
 }
 
 /// How to speak: events and JSON for machines, or a summary for people.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Machine,
     Person,
@@ -123,7 +101,7 @@ enum Voice {
 
 pub fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Run(args) => run_command(args),
+        Command::Run(args) => run_command(&args),
         Command::Null(args) => null_command(&args).map_err(|message| (Voice::Machine, message)),
         Command::Qualify(args) => {
             qualify_command(&args).map_err(|message| (Voice::Person, message))
@@ -134,7 +112,7 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err((voice, message)) => {
             match voice {
-                Voice::Machine => print_event(&Event::Error { message }),
+                Voice::Machine => Event::Error { message }.print(),
                 Voice::Person => eprintln!("fairload: {message}"),
             }
             ExitCode::from(WRONG_INPUT)
@@ -142,44 +120,68 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run_command(args: RunArgs) -> Result<u8, (Voice, String)> {
+impl RunArgs {
+    /// `terminal`: standard output is one.
+    fn voice(&self, terminal: bool) -> Voice {
+        let is_programs = match self.plan.as_deref() {
+            Some("-") => true,
+            Some(_) => !terminal,
+            None => false,
+        };
+        if self.json || is_programs {
+            Voice::Machine
+        } else {
+            Voice::Person
+        }
+    }
+
+    fn config(&self, commands: &Sender<Input>) -> Result<Config, String> {
+        let Some(source) = &self.plan else {
+            return Config::parse(&self.direct.plan()?);
+        };
+        let config = Config::parse(&read_plan(source)?)?;
+        listen_to_commands(commands.clone());
+        Ok(config)
+    }
+
+    /// Opened before the load: whoever cannot have the file shall not wait for it.
+    fn hgrm_file(&self) -> Result<Option<(File, &str)>, String> {
+        let Some(path) = self.hgrm.as_deref() else {
+            return Ok(None);
+        };
+        match File::create(path) {
+            Ok(file) => Ok(Some((file, path))),
+            Err(error) => Err(format!("`{path}` cannot be written: {error}")),
+        }
+    }
+}
+
+fn run_command(args: &RunArgs) -> Result<u8, (Voice, String)> {
     sys::block_termination();
     let (sender, receiver) = channel();
-    let voice = if args.plan.is_some() || args.direct.json {
-        Voice::Machine
-    } else {
-        Voice::Person
-    };
+    let voice = args.voice(std::io::stdout().is_terminal());
     let fail = |message| (voice, message);
-    let config = match &args.plan {
-        Some(source) => {
-            let config = Config::parse(&read_plan(source).map_err(fail)?).map_err(fail)?;
-            listen_to_commands(sender.clone());
-            config
-        }
-        None => Config::parse(&direct_plan(&args.direct).map_err(fail)?).map_err(fail)?,
-    };
-    let interrupts = sender.clone();
-    std::thread::spawn(move || {
-        loop {
-            sys::wait_for_termination();
-            if interrupts.send(Input::Interrupt).is_err() {
-                return;
-            }
-        }
-    });
-    let live = voice == Voice::Person && std::io::stderr().is_terminal();
-    let mut on_event = |event: &Event| match voice {
-        Voice::Machine => print_event(event),
-        Voice::Person if live => summary::live(event),
-        Voice::Person => {}
+    let config = args.config(&sender).map_err(fail)?;
+    let hgrm = args.hgrm_file().map_err(fail)?;
+    listen_to_signals(sender.clone());
+    let live = (voice == Voice::Person && std::io::stderr().is_terminal())
+        .then(|| summary::Live::new(&config));
+    let mut on_event = |event: &Event| match (voice, &live) {
+        (Voice::Machine, _) => event.print(),
+        (Voice::Person, Some(live)) => live.draw(event),
+        (Voice::Person, None) => {}
     };
     let measurement = run(config, &sender, &receiver, &mut on_event).map_err(fail)?;
     // A wrong sum is a fault of the engine: better no result than one that lies.
     if let Err(sentence) = measurement.record.check_identities() {
         panic!("the engine lost count: {sentence}");
     }
-    Ok(report(&measurement, voice))
+    let code = report(&measurement, voice);
+    if let Some((file, path)) = hgrm {
+        write_hgrm(&measurement.record.latency_ok(), &mut BufWriter::new(file))
+            .map_err(|error| fail(format!("`{path}` cannot be written: {error}")))?;
+    }
+    Ok(code)
 }
 
 fn report(measurement: &Measurement, voice: Voice) -> u8 {
@@ -201,15 +203,10 @@ fn report(measurement: &Measurement, voice: Voice) -> u8 {
         measurement.config.address
     );
     match voice {
-        Voice::Machine => print_event(&Event::Error { message }),
+        Voice::Machine => Event::Error { message }.print(),
         Voice::Person => eprintln!("fairload: {message}"),
     }
     NOTHING_MEASURED
-}
-
-pub(crate) fn print_event(event: &Event) {
-    let line = serde_json::to_string(event).expect("an event is plain data") + "\n";
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 fn read_plan(source: &str) -> Result<String, String> {
@@ -226,6 +223,17 @@ fn read_plan(source: &str) -> Result<String, String> {
         return Err("standard input ended before a plan; write it as one line of JSON".to_string());
     }
     Ok(plan)
+}
+
+fn listen_to_signals(sender: Sender<Input>) {
+    std::thread::spawn(move || {
+        loop {
+            sys::wait_for_termination();
+            if sender.send(Input::Interrupt).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 fn listen_to_commands(sender: Sender<Input>) {
@@ -255,67 +263,6 @@ fn parse_command(line: &str) -> Input {
             "`{line}` is no command; write {{\"command\":\"measure\"}} or {{\"command\":\"stop\"}}"
         )),
     }
-}
-
-/// The direct form, as the plan that it stands for.
-fn direct_plan(args: &DirectArgs) -> Result<String, String> {
-    let missing = "give --url or --plan; `fairload run --help` shows examples";
-    let url = args.url.as_deref().ok_or(missing)?;
-    let rest = url
-        .strip_prefix("http://")
-        .ok_or_else(|| format!("url `{url}` does not start with `http://`"))?;
-    let (authority, path) = rest
-        .find(['/', '?'])
-        .map_or((rest, "/"), |at| rest.split_at(at));
-    let path = if path.starts_with('?') {
-        format!("/{path}")
-    } else {
-        path.to_string()
-    };
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (
-            host,
-            port.parse::<u16>()
-                .map_err(|_| format!("url `{url}`: `{port}` is no port"))?,
-        ),
-        _ => (authority, 80),
-    };
-    let headers: Vec<(&str, &str)> = args
-        .headers
-        .iter()
-        .map(|header| {
-            header
-                .split_once(':')
-                .map(|(name, value)| (name.trim(), value.trim()))
-        })
-        .collect::<Option<_>>()
-        .ok_or("a header has no colon; write `name: value`")?;
-    let model = if args.rate.is_some() {
-        "open"
-    } else {
-        "closed"
-    };
-    let arrivals = args
-        .rate
-        .map(|_| if args.constant { "constant" } else { "poisson" });
-    let plan = json!({
-        "protocol": 1,
-        "seed": args.seed,
-        "target": {"host": host, "port": port},
-        "load": {
-            "model": model, "connections": args.connections, "threads": args.threads, "keep_alive": !args.close,
-            "warmup_s": args.warmup, "window_s": args.duration, "timeout_ms": args.timeout_ms,
-            "rate_per_s": args.rate, "arrivals": arrivals
-        },
-        "requests": [{
-            "kind": "request", "method": args.method, "path": path, "headers": headers, "body": args.body,
-            "expect": {
-                "status": args.expect_status,
-                "body": args.expect_body.as_ref().map(|text| json!({"exact": text}))
-            }
-        }]
-    });
-    Ok(plan.to_string())
 }
 
 #[cfg(test)]

@@ -1,34 +1,63 @@
 //! The plan as it is needed: every limit is checked here, nothing later can be wrong.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::RangeInclusive;
 
-use crate::plan::{Arrivals, Load, Model, Plan, Target};
+use crate::lines::{self, Lines};
+use crate::plan::{self, Arrivals, Load, Model, Plan, Target};
 use crate::random;
 use crate::request::Request;
+use crate::schedule::{Curve, Step};
 
 const MAX_CONNECTIONS: usize = 100_000;
 const MAX_THREADS: usize = 256;
 const MAX_SECONDS: f64 = 86_400.0;
+const RATES_PER_S: RangeInclusive<f64> = 0.001..=10_000_000.0;
+/// Each keeps histograms of its own.
+const MAX_STEPS: usize = 100;
 
 #[derive(Debug)]
 pub struct Config {
     pub seed: u64,
     pub address: SocketAddr,
     pub load: Load,
-    pub arrivals: Option<Arrivals>,
+    pub window_s: f64,
+    /// Open loop only.
+    pub offered: Option<Offered>,
     pub requests: Vec<Request>,
     total_weight: u64,
 }
 
+/// What the open loop sends, whether or not the server keeps up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offered {
+    pub arrivals: Arrivals,
+    pub curve: Curve,
+}
+
+/// What a plan names and does not hold: files and addresses.
+pub struct Outside<'a> {
+    pub lines: &'a dyn Fn(&str) -> Result<Lines, String>,
+    pub resolve: &'a dyn Fn(&Target) -> Result<SocketAddr, String>,
+}
+
 impl Config {
-    /// Parses and checks a plan; the error is one sentence for a person.
+    /// Parses and checks a plan, with the files and names of this machine; the error is one sentence for a person.
     pub fn parse(json: &str) -> Result<Config, String> {
-        let plan: Plan = serde_json::from_str(json)
-            .map_err(|error| format!("the plan cannot be read: {error}"))?;
-        Config::new(plan)
+        let outside = Outside {
+            lines: &lines::read,
+            resolve: &resolve,
+        };
+        Config::parse_with(json, &outside)
     }
 
-    pub fn new(plan: Plan) -> Result<Config, String> {
+    pub fn parse_with(json: &str, outside: &Outside) -> Result<Config, String> {
+        let plan: Plan = serde_json::from_str(json)
+            .map_err(|error| format!("the plan cannot be read: {error}"))?;
+        Config::new(plan, outside)
+    }
+
+    fn new(plan: Plan, outside: &Outside) -> Result<Config, String> {
         if plan.protocol != 1 {
             return Err(format!(
                 "the plan speaks protocol {}, this engine speaks 1",
@@ -36,11 +65,12 @@ impl Config {
             ));
         }
         check_load(&plan.load)?;
-        let arrivals = check_model(&plan.load)?;
-        let address = resolve(&plan.target)?;
+        let offered = offered(&plan.load)?;
+        let window_s = window_s(&plan.load)?;
+        let address = (outside.resolve)(&plan.target)?;
         let host = host_header(&plan.target);
         let compile = |request| {
-            Request::compile(request, &host, plan.load.keep_alive)
+            Request::compile(request, &host, plan.load.keep_alive, outside.lines)
                 .map_err(|error| format!("request `{}`: {error}", request.kind))
         };
         let requests = plan
@@ -59,7 +89,8 @@ impl Config {
             seed: plan.seed,
             address,
             load: plan.load,
-            arrivals,
+            window_s,
+            offered,
             requests,
             total_weight,
         })
@@ -83,6 +114,14 @@ impl Config {
         unreachable!("a ticket is smaller than the sum of the weights")
     }
 
+    /// The steps of the window that are told apart in the result.
+    pub fn steps(&self) -> &[Step] {
+        match &self.offered {
+            Some(offered) if self.load.steps.is_some() => offered.curve.steps(),
+            _ => &[],
+        }
+    }
+
     /// Connections of thread `thread`: the first threads take one more where they do not divide evenly.
     pub fn connections_of(&self, thread: usize) -> usize {
         let (connections, threads) = (self.load.connections, self.load.threads);
@@ -104,12 +143,6 @@ fn check_load(load: &Load) -> Result<(), String> {
             load.threads
         ));
     }
-    if !(load.window_s > 0.0 && load.window_s <= MAX_SECONDS) {
-        return Err(format!(
-            "`load.window_s` is {}; write seconds above 0, up to {MAX_SECONDS}",
-            load.window_s
-        ));
-    }
     if load
         .warmup_s
         .is_some_and(|seconds| !(0.0..=MAX_SECONDS).contains(&seconds))
@@ -128,21 +161,85 @@ fn check_load(load: &Load) -> Result<(), String> {
     Ok(())
 }
 
-fn check_model(load: &Load) -> Result<Option<Arrivals>, String> {
-    match (load.model, load.rate_per_s) {
-        (Model::Closed, None) if load.arrivals.is_none() => Ok(None),
-        (Model::Closed, _) => Err(
-            "`load.rate_per_s` and `load.arrivals` belong to the model `open`; leave them out"
-                .to_string(),
-        ),
-        (Model::Open, Some(rate)) if rate > 0.0 && rate <= 10_000_000.0 => {
-            Ok(Some(load.arrivals.unwrap_or(Arrivals::Poisson)))
+fn window_s(load: &Load) -> Result<f64, String> {
+    let seconds = match (&load.steps, load.window_s) {
+        (Some(_), Some(_)) => {
+            return Err(
+                "`load.window_s` is as long as all of `load.steps`; leave it out".to_string(),
+            );
         }
-        (Model::Open, Some(rate)) => Err(format!(
-            "`load.rate_per_s` is {rate}; write a number above 0, up to 10000000"
-        )),
-        (Model::Open, None) => Err("the model `open` needs `load.rate_per_s`".to_string()),
+        (Some(steps), None) => steps.iter().map(|step| step.duration_s).sum(),
+        (None, Some(seconds)) => seconds,
+        (None, None) => return Err("`load.window_s` is missing".to_string()),
+    };
+    if seconds > 0.0 && seconds <= MAX_SECONDS {
+        return Ok(seconds);
     }
+    let name = load.steps.as_ref().map_or(
+        "`load.window_s`",
+        |_| "the sum of all `duration_s` of `load.steps`",
+    );
+    Err(format!(
+        "{name} is {seconds}; write seconds above 0, up to {MAX_SECONDS}"
+    ))
+}
+
+fn offered(load: &Load) -> Result<Option<Offered>, String> {
+    let curve = match (load.model, load.rate_per_s, &load.steps) {
+        (Model::Closed, None, None) if load.arrivals.is_none() => return Ok(None),
+        (Model::Closed, ..) => {
+            return Err(
+                "`load.rate_per_s`, `load.steps` and `load.arrivals` belong to the model `open`; leave them out"
+                    .to_string(),
+            );
+        }
+        (Model::Open, Some(rate), None) => {
+            check_rate("load.rate_per_s", rate)?;
+            Curve::flat(rate)
+        }
+        (Model::Open, None, Some(steps)) => Curve::new(check_steps(steps)?),
+        (Model::Open, Some(_), Some(_)) => {
+            return Err("`load.rate_per_s` and `load.steps` exclude each other".to_string());
+        }
+        (Model::Open, None, None) => {
+            return Err("the model `open` needs `load.rate_per_s` or `load.steps`".to_string());
+        }
+    };
+    let arrivals = load.arrivals.unwrap_or(Arrivals::Poisson);
+    Ok(Some(Offered { arrivals, curve }))
+}
+
+fn check_steps(steps: &[plan::Step]) -> Result<Vec<Step>, String> {
+    if !(1..=MAX_STEPS).contains(&steps.len()) {
+        return Err(format!(
+            "`load.steps` has {} steps; write 1 to {MAX_STEPS}",
+            steps.len()
+        ));
+    }
+    let check = |(index, step): (usize, &plan::Step)| {
+        check_rate(&format!("load.steps[{index}].rate_per_s"), step.rate_per_s)?;
+        if !(step.duration_s >= 0.1 && step.duration_s <= MAX_SECONDS) {
+            return Err(format!(
+                "`load.steps[{index}].duration_s` is {}; write seconds from 0.1 to {MAX_SECONDS}",
+                step.duration_s
+            ));
+        }
+        Ok(Step {
+            rate_per_s: step.rate_per_s,
+            duration_ns: (step.duration_s * 1e9) as u64,
+        })
+    };
+    steps.iter().enumerate().map(check).collect()
+}
+
+fn check_rate(name: &str, rate_per_s: f64) -> Result<(), String> {
+    if RATES_PER_S.contains(&rate_per_s) {
+        return Ok(());
+    }
+    let (least, most) = (RATES_PER_S.start(), RATES_PER_S.end());
+    Err(format!(
+        "`{name}` is {rate_per_s}; write {least} to {most} requests/s"
+    ))
 }
 
 fn resolve(target: &Target) -> Result<SocketAddr, String> {

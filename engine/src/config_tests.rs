@@ -58,11 +58,11 @@ fn mistakes_have_sentences() {
         ),
         (
             closed(("10", "10,\"rate_per_s\":5")),
-            "`load.rate_per_s` and `load.arrivals` belong to the model `open`; leave them out",
+            "`load.rate_per_s`, `load.steps` and `load.arrivals` belong to the model `open`; leave them out",
         ),
         (
             closed(("closed", "open")),
-            "the model `open` needs `load.rate_per_s`",
+            "the model `open` needs `load.rate_per_s` or `load.steps`",
         ),
         (
             plan(LOAD, ""),
@@ -87,6 +87,61 @@ fn mistakes_have_sentences() {
         let sentence = Config::parse(json).unwrap_err();
         assert!(sentence.contains(part), "{sentence}");
     }
+}
+
+const STEP: &str = r#"{"rate_per_s":10,"duration_s":1.5}"#;
+
+/// Steps make the window as long as they are together, and every step has the limits of a rate and of a time.
+#[test]
+fn steps() {
+    let steps = |more: &str, steps: &str| {
+        let load = format!(r#""model":"open","connections":1{more},"steps":[{steps}]"#);
+        Config::parse(&plan(&load, PING))
+    };
+    let two = steps("", &format!("{STEP},{STEP}")).unwrap();
+    assert_eq!((two.window_s, two.steps().len()), (3.0, 2));
+    let many = vec![STEP; 101].join(",");
+    let rows = [
+        (
+            r#","window_s":3"#,
+            STEP,
+            "`load.window_s` is as long as all of `load.steps`; leave it out",
+        ),
+        (
+            r#","rate_per_s":3"#,
+            STEP,
+            "`load.rate_per_s` and `load.steps` exclude each other",
+        ),
+        ("", "", "`load.steps` has 0 steps; write 1 to 100"),
+        ("", &many, "`load.steps` has 101 steps; write 1 to 100"),
+        (
+            "",
+            r#"{"rate_per_s":0,"duration_s":1}"#,
+            "`load.steps[0].rate_per_s` is 0; write 0.001 to 10000000 requests/s",
+        ),
+        (
+            "",
+            r#"{"rate_per_s":1,"duration_s":0.01}"#,
+            "`load.steps[0].duration_s` is 0.01; write seconds from 0.1 to 86400",
+        ),
+    ];
+    for (more, list, sentence) in rows {
+        assert_eq!(steps(more, list).unwrap_err(), sentence);
+    }
+    let closed = plan(
+        &format!(r#""model":"closed","connections":1,"steps":[{STEP}]"#),
+        PING,
+    );
+    assert!(
+        Config::parse(&closed)
+            .unwrap_err()
+            .contains("belong to the model `open`")
+    );
+    let neither = plan(r#""model":"closed","connections":1"#, PING);
+    assert_eq!(
+        Config::parse(&neither).unwrap_err(),
+        "`load.window_s` is missing"
+    );
 }
 
 /// A mix follows its weights, and depends on the request's number alone.

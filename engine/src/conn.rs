@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use crate::http1::{Answer, Progress, Step};
+use crate::socket;
 use crate::sys;
 
 /// A refused connection is tried again after 10 ms, then 20, … at most 320.
@@ -33,6 +34,8 @@ pub struct Exchange {
     /// When it could be sent (closed loop) or was due (open loop).
     pub due_ns: u64,
     pub sent_ns: u64,
+    /// The step of the window that it was due in.
+    pub step: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +74,9 @@ pub struct Conn {
     /// Answers on this socket so far.
     pub answers: u64,
     pub bytes_in: usize,
+    /// When the kernel had the bytes that were read last, in wall-clock time, where it was asked and says so.
+    pub stamp_ns: Option<u64>,
+    stamped: bool,
 }
 
 impl Conn {
@@ -89,6 +95,8 @@ impl Conn {
             refusals: 0,
             answers: 0,
             bytes_in: 0,
+            stamp_ns: None,
+            stamped: false,
         }
     }
 
@@ -102,8 +110,13 @@ impl Conn {
     }
 
     /// Begins to connect and registers with `epoll`. True: connected already.
-    pub fn open(&mut self, dial: &sys::Dial, epoll: &sys::Epoll, index: usize) -> io::Result<bool> {
-        let (socket, connected) = sys::connect(dial)?;
+    pub fn open(
+        &mut self,
+        dial: &socket::Dial,
+        epoll: &sys::Epoll,
+        index: usize,
+    ) -> io::Result<bool> {
+        let (socket, connected) = socket::connect(dial)?;
         self.generation = self.generation.wrapping_add(1);
         epoll.add(
             socket.as_raw_fd(),
@@ -112,6 +125,7 @@ impl Conn {
         )?;
         self.socket = Some(socket);
         self.answers = 0;
+        self.stamped = dial.stamped;
         self.state = State::Connecting;
         Ok(connected)
     }
@@ -139,7 +153,7 @@ impl Conn {
 
     /// Why the connection could not be made, once `epoll` called it broken.
     pub fn connect_error(&self) -> Option<io::Error> {
-        self.socket.as_ref().and_then(sys::take_error)
+        self.socket.as_ref().and_then(socket::take_error)
     }
 
     /// Sends what the socket takes; the rest goes when it is writable again. Returns the bytes sent now.
@@ -149,7 +163,7 @@ impl Conn {
         };
         let mut sent = 0;
         while self.written < self.out.len() {
-            match sys::send(socket, &self.out[self.written..]) {
+            match socket::send(socket, &self.out[self.written..]) {
                 Ok(bytes) => {
                     self.written += bytes;
                     sent += bytes;
@@ -175,7 +189,15 @@ impl Conn {
             return Received::Ended { by_reset: true };
         };
         loop {
-            let (count, ended) = match sys::receive(socket, scratch) {
+            let received = if self.stamped {
+                socket::receive_stamped(socket, scratch).map(|(count, stamp_ns)| {
+                    self.stamp_ns = stamp_ns;
+                    count
+                })
+            } else {
+                socket::receive(socket, scratch)
+            };
+            let (count, ended) = match received {
                 Ok(0) => (0, true),
                 Ok(count) => (count, false),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::More,
@@ -241,17 +263,18 @@ pub fn from_token(token: u64) -> (usize, u32) {
 }
 
 /// How connection number `index` is dialled. Connections that are not kept use several loopback addresses.
-pub fn dial(to: SocketAddr, index: usize, keep_alive: bool) -> sys::Dial {
+pub fn dial(to: SocketAddr, index: usize, keep_alive: bool, stamped: bool) -> socket::Dial {
     let loopback = match to.ip() {
         IpAddr::V4(address) => address.is_loopback(),
         IpAddr::V6(_) => false,
     };
     let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1 + (index % SOURCES) as u8));
     let from = (loopback && !keep_alive).then(|| SocketAddr::new(source, 0));
-    sys::Dial {
+    socket::Dial {
         to,
         from,
         once: !keep_alive,
+        stamped,
     }
 }
 
@@ -285,9 +308,12 @@ mod tests {
             "192.0.2.1:80".parse().unwrap(),
         );
         assert_eq!(
-            dial(local, 17, false).from,
+            dial(local, 17, false, false).from,
             Some("127.0.0.2:0".parse().unwrap())
         );
-        assert!(dial(local, 17, true).from.is_none() && dial(remote, 17, false).from.is_none());
+        assert!(
+            dial(local, 17, true, false).from.is_none()
+                && dial(remote, 17, false, false).from.is_none()
+        );
     }
 }

@@ -24,13 +24,15 @@ impl Worker {
             .slots
             .draw(self.config.seed, number, &mut conn.values);
         request.render(&conn.values, &mut self.body, &mut conn.out);
-        let in_window = self.record.sent((self.now_ns - due_ns) / 1000);
+        let step = self.pace.step_at(due_ns);
+        let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
         conn.begin(Exchange {
             kind,
             to_head: request.is_head(),
             in_window,
             due_ns,
             sent_ns: self.now_ns,
+            step,
         });
         if conn.is_open() {
             conn.state = State::Busy;
@@ -95,6 +97,10 @@ impl Worker {
         let conn = &mut self.conns[index];
         let received = conn.receive(&mut self.scratch, gone);
         self.record.bytes(0, conn.bytes_in);
+        if let Some(stamp_ns) = conn.stamp_ns.take() {
+            self.record
+                .received_late(sys::unix_ns().saturating_sub(stamp_ns) / 1000);
+        }
         self.now_ns = sys::now_ns();
         match received {
             Received::More => {}
@@ -188,6 +194,8 @@ impl Worker {
             latency_us: (self.now_ns - exchange.due_ns) / 1000,
             service_us: (self.now_ns - exchange.sent_ns) / 1000,
             body_checked,
+            step: exchange.step,
+            ended_in_step: self.pace.step_at(self.now_ns),
         });
         self.record
             .ledger

@@ -1,9 +1,11 @@
 use super::*;
-use crate::template::Template;
+use crate::template::{Escape, Template};
 
 fn slots() -> Slots {
     let mut slots = Slots::default();
-    Template::compile("/x?id={int:1..9}&word={choice:a|b}", &mut slots).unwrap();
+    let read = |_: &str| crate::lines::split("a \"b\"");
+    let text = "/x?id={int:1..9}&word={choice:a|b}&line={file:f}";
+    Template::compile(text, &mut slots, Escape::Url, &read).unwrap();
     slots
 }
 
@@ -16,7 +18,7 @@ fn judge(expect: &str, status: u16, content_type: &str, body: &str) -> (Outcome,
         close: false,
         extra_bytes: 0,
     };
-    let judgement = expect.judge(&answer, &slots(), &[5, 1], true, || 1000.5);
+    let judgement = expect.judge(&answer, &slots(), &[5, 1, 0], true, || 1000.5);
     (judgement.outcome, judgement.reason)
 }
 
@@ -36,6 +38,10 @@ fn right_answers() {
         (
             r#"{"status":200,"body":{"json":{"id":{"slot":"id"},"w":{"slot":"word"}}}}"#,
             r#"{"id":"5","w":"b"}"#,
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"q":{"slot":"line"}}}}"#,
+            r#"{"q":"a \"b\""}"#,
         ),
         (
             r#"{"status":200,"body":{"json":{"t":{"unix_now_within_s":2}}}}"#,
@@ -169,7 +175,7 @@ fn mistakes_have_sentences() {
         ),
         (
             r#"{"status":200,"body":{"json":{"a":{"slot":"x"}}}}"#,
-            "`expect.body`: there is no slot `x` (slots: `id`, `word`)",
+            "`expect.body`: there is no slot `x` (slots: `id`, `word`, `line`)",
         ),
         (
             r#"{"status":200,"body":{"json":{"a":{"unix_now_within_s":-1}}}}"#,

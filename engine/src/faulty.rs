@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use crate::conn::{from_token, token};
 use crate::null::{Request, parse};
-use crate::script::{Act, Script, Then};
+use crate::script::{Act, Manner, Script, Then};
 use crate::scripted::{Peer, Task};
+use crate::socket;
 use crate::sys::{self, Epoll, Event, Waker};
 use crate::tally::{Fate, Line, Tally};
 
@@ -40,8 +41,8 @@ pub struct Faulty {
     epoll: Epoll,
     stop: Arc<Stop>,
     script: Script,
-    /// The steps of each deed, for requests that keep their connection and for those that do not.
-    acts: Vec<[Arc<[Act]>; 2]>,
+    /// The steps of each deed, for each manner of request.
+    acts: Vec<[Arc<[Act]>; 4]>,
     /// By descriptor.
     peers: Vec<Option<Peer>>,
     generation: u32,
@@ -65,7 +66,7 @@ enum After {
 impl Faulty {
     /// Listens. `lists`: the tally holds each request.
     pub fn new(address: SocketAddr, script: Script, lists: bool) -> io::Result<Faulty> {
-        let listener = std::net::TcpListener::from(sys::listen(address)?);
+        let listener = std::net::TcpListener::from(socket::listen(address)?);
         let port = listener.local_addr()?.port();
         let listener = OwnedFd::from(listener);
         let epoll = Epoll::new()?;
@@ -77,7 +78,7 @@ impl Faulty {
         epoll.add(stop.waker.fd(), sys::READ_EDGES, WAKE)?;
         let acts = script
             .deeds()
-            .map(|deed| [true, false].map(|kept| Arc::from(deed.acts(kept))))
+            .map(|deed| Manner::ALL.map(|manner| Arc::from(deed.acts(manner))))
             .collect();
         Ok(Faulty {
             listener,
@@ -168,7 +169,7 @@ impl Faulty {
     }
 
     fn accept(&mut self) {
-        while let Ok(socket) = sys::accept(&self.listener) {
+        while let Ok(socket) = socket::accept(&self.listener) {
             let number = self.tally.connections;
             self.tally.connections += 1;
             if self
@@ -177,7 +178,7 @@ impl Faulty {
                 .is_some_and(|turns| turns.include(number))
             {
                 self.tally.refused += 1;
-                sys::close_by_reset(socket);
+                socket::close_by_reset(socket);
                 continue;
             }
             let fd = socket.as_raw_fd() as usize;
@@ -241,10 +242,13 @@ impl Faulty {
         let Some(peer) = &mut self.peers[fd] else {
             return false;
         };
-        let (length, keep_alive) = match parse(&peer.received) {
+        let (length, manner) = match parse(&peer.received) {
             Request::Whole {
-                length, keep_alive, ..
-            } => (length, keep_alive),
+                length,
+                keep_alive,
+                head,
+                ..
+            } => (length, Manner::new(keep_alive, head)),
             Request::Partial if !peer.gone => return false,
             Request::Partial | Request::Bad => {
                 self.tally.broken += u64::from(!peer.received.is_empty());
@@ -265,7 +269,7 @@ impl Faulty {
             number,
             line: String::from_utf8_lossy(line).into_owned(),
             deed,
-            acts: self.acts[deed][usize::from(!keep_alive)].clone(),
+            acts: self.acts[deed][manner.index()].clone(),
             next: 0,
             due_ns: now_ns,
         });
@@ -331,13 +335,13 @@ impl Faulty {
         match (then, self.peers[fd].as_mut()) {
             (Then::Close, Some(peer)) => {
                 peer.shut = true;
-                sys::end_stream(&peer.socket);
+                socket::end_stream(&peer.socket);
                 After::Ready
             }
             (Then::Reset, _) => {
                 if let Some(peer) = self.peers[fd].take() {
                     self.tally.resets += 1;
-                    sys::close_by_reset(peer.socket);
+                    socket::close_by_reset(peer.socket);
                 }
                 After::Dropped
             }

@@ -7,6 +7,8 @@ pub const MAX_HEAD_BYTES: usize = 32 * 1024;
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 const MAX_HEADERS: usize = 128;
 const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
+const HEAD_TOO_LONG: &str = "the header is longer than 32 KiB";
+const CHUNK_LINE_TOO_LONG: &str = "a chunk's size line is too long";
 
 /// What is known after some more bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +70,9 @@ impl Progress {
     pub fn step(&mut self, bytes: &[u8], to_head: bool, ended: bool) -> Step {
         while self.head.is_none() {
             match parse_head(&bytes[self.head_start..], to_head) {
+                Ok(Some(head)) if head.body_start > MAX_HEAD_BYTES => {
+                    return Step::Bad(HEAD_TOO_LONG);
+                }
                 Ok(Some(mut head)) => {
                     shift(&mut head, self.head_start);
                     if head.status == 101 {
@@ -75,13 +80,16 @@ impl Progress {
                     }
                     if head.status < 200 {
                         self.head_start = head.body_start;
+                        if self.head_start > MAX_HEAD_BYTES {
+                            return Step::Bad("interim answers without end");
+                        }
                         continue;
                     }
                     self.chunk_start = head.body_start;
                     self.head = Some(head);
                 }
                 Ok(None) if bytes.len() - self.head_start > MAX_HEAD_BYTES => {
-                    return Step::Bad("the header is longer than 32 KiB");
+                    return Step::Bad(HEAD_TOO_LONG);
                 }
                 Ok(None) => return Step::More,
                 Err(reason) => return Step::Bad(reason),
@@ -113,9 +121,12 @@ impl Progress {
         while !self.in_trailers {
             let rest = &bytes[self.chunk_start..];
             let (line, size) = match httparse::parse_chunk_size(rest) {
+                Ok(httparse::Status::Complete((line, _))) if line > MAX_CHUNK_LINE_BYTES => {
+                    return Step::Bad(CHUNK_LINE_TOO_LONG);
+                }
                 Ok(httparse::Status::Complete((line, size))) => (line, size as usize),
                 Ok(httparse::Status::Partial) if rest.len() > MAX_CHUNK_LINE_BYTES => {
-                    return Step::Bad("a chunk's size line is too long");
+                    return Step::Bad(CHUNK_LINE_TOO_LONG);
                 }
                 Ok(httparse::Status::Partial) => return Step::More,
                 Err(_) => return Step::Bad("a chunk's size is not a hexadecimal number"),
@@ -149,7 +160,9 @@ impl Progress {
                     return Step::Done;
                 }
                 Some(length) if length <= MAX_CHUNK_LINE_BYTES => self.chunk_start += length + 2,
-                None if rest.len() <= MAX_CHUNK_LINE_BYTES => return Step::More,
+                None if rest.strip_suffix(b"\r").unwrap_or(rest).len() <= MAX_CHUNK_LINE_BYTES => {
+                    return Step::More;
+                }
                 _ => return Step::Bad("a trailer line is too long"),
             }
         }

@@ -165,7 +165,15 @@ mod tests {
             "expect":{{"status":200}},"ledger":[{{"name":"credits","account":"from","add":"-amount"}},
             {{"name":"credits","account":"to","add":"amount"}},{{"name":"rows","account":"to","add":"1"}}]}}"#
         );
-        vec![Request::compile(&serde_json::from_str(&json).unwrap(), "h", true).unwrap()]
+        vec![
+            Request::compile(
+                &serde_json::from_str(&json).unwrap(),
+                "h",
+                true,
+                &crate::lines::read,
+            )
+            .unwrap(),
+        ]
     }
 
     fn row(acknowledged: (u64, i64), unknown: (u64, i64)) -> Row {

@@ -1,22 +1,28 @@
 //! fairload: an HTTP load engine that accounts for every request.
 //!
-//! `http1`, `template`, `schedule`, `record`, `ledger`, `expect`, `script` and `tally` are pure: they touch neither clock nor socket.
-//! `worker` and `exchange` are one thread's loop, `run` moves all threads through the phases of a measurement.
-//! `null` and `faulty` are servers, for ceilings and for tests.
+//! `http1`, `template`, `schedule`, `pace`, `record`, `ledger`, `expect`, `script` and `tally` are pure: they touch neither clock
+//! nor socket. `worker` and `exchange` are one thread's loop, `run` moves all threads through the phases of a measurement,
+//! `event` and `output` are what it says. `null` and `faulty` are servers, for ceilings and for tests.
+//! Modules use each other one way, from `cli` down; a test holds that.
 
 pub mod analytic;
 pub mod cli;
 pub mod config;
 mod conn;
 mod control;
+mod direct;
+pub mod event;
 mod exchange;
 pub mod expect;
 pub mod faulty;
+pub mod histogram;
 pub mod http1;
 pub mod ledger;
+pub mod lines;
 pub mod null;
 pub mod outcome;
 pub mod output;
+mod pace;
 pub mod plan;
 pub mod qualify;
 mod random;
@@ -27,6 +33,7 @@ pub mod schedule;
 pub mod script;
 mod scripted;
 pub mod serve;
+mod socket;
 pub mod summary;
 pub mod sys;
 pub mod tally;

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 
+use crate::socket;
 use crate::sys::{self, Epoll, Event};
 
 const LISTENER: u64 = u64::MAX;
@@ -18,11 +19,11 @@ pub fn start(
     content_type: &str,
     body: &str,
 ) -> io::Result<u16> {
-    let first = std::net::TcpListener::from(sys::listen(address)?);
+    let first = std::net::TcpListener::from(socket::listen(address)?);
     let address = first.local_addr()?;
     let mut listeners = vec![OwnedFd::from(first)];
     for _ in 1..threads {
-        listeners.push(sys::listen(address)?);
+        listeners.push(socket::listen(address)?);
     }
     for listener in listeners {
         let responder = Responder::new(listener, content_type, body)?;
@@ -47,6 +48,7 @@ struct Responder {
 
 /// The one answer, by what it says of the connection.
 struct Answers {
+    body_bytes: usize,
     kept: Vec<u8>,
     confirmed: Vec<u8>,
     closing: Vec<u8>,
@@ -68,6 +70,8 @@ pub(crate) enum Request {
         keep_alive: bool,
         /// HTTP/1.0: a kept connection has to be confirmed.
         old: bool,
+        /// Its answer ends with the header.
+        head: bool,
     },
 }
 
@@ -84,6 +88,7 @@ impl Responder {
             epoll,
             peers: Vec::new(),
             answers: Answers {
+                body_bytes: body.len(),
                 kept: answer(""),
                 confirmed: answer("connection: keep-alive\r\n"),
                 closing: answer("connection: close\r\n"),
@@ -114,7 +119,7 @@ impl Responder {
 
     fn accept(&mut self) {
         // An error ends this round only: out of descriptors, the rest waits for the next edge.
-        while let Ok(socket) = sys::accept(&self.listener) {
+        while let Ok(socket) = socket::accept(&self.listener) {
             let fd = socket.as_raw_fd();
             let index = fd as usize;
             if self.peers.len() <= index {
@@ -137,7 +142,7 @@ impl Responder {
         };
         peer.flush()?;
         loop {
-            let count = match sys::receive(&peer.socket, &mut self.buffer) {
+            let count = match socket::receive(&peer.socket, &mut self.buffer) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -182,16 +187,19 @@ fn answer_all(
                 length,
                 keep_alive,
                 old,
+                head,
             } => {
-                if keep_alive && !old && start == 0 && length == peer.partial.len() {
+                if keep_alive && !old && !head && start == 0 && length == peer.partial.len() {
                     known.clear();
                     known.extend_from_slice(&peer.partial);
                 }
-                out.extend_from_slice(match (keep_alive, old) {
+                let answer = match (keep_alive, old) {
                     (true, false) => &answers.kept,
                     (true, true) => &answers.confirmed,
                     (false, _) => &answers.closing,
-                });
+                };
+                let without = if head { answers.body_bytes } else { 0 };
+                out.extend_from_slice(&answer[..answer.len() - without]);
                 keeps = keep_alive;
                 start += length;
             }
@@ -235,6 +243,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Request {
             length: head + body,
             keep_alive,
             old,
+            head: request.method == Some("HEAD"),
         }
     }
 }
@@ -245,7 +254,7 @@ impl Peer {
             self.unsent.extend_from_slice(bytes);
             return self.flush();
         }
-        let sent = match sys::send(&self.socket, bytes) {
+        let sent = match socket::send(&self.socket, bytes) {
             Ok(sent) => sent,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error),
@@ -258,7 +267,7 @@ impl Peer {
         if self.unsent.is_empty() {
             return Ok(());
         }
-        match sys::send(&self.socket, &self.unsent) {
+        match socket::send(&self.socket, &self.unsent) {
             Ok(sent) => {
                 self.unsent.drain(..sent);
                 Ok(())
@@ -280,11 +289,13 @@ mod tests {
             length,
             keep_alive,
             old: false,
+            head: false,
         };
         let old = |length, keep_alive| Request::Whole {
             length,
             keep_alive,
             old: true,
+            head: false,
         };
         let rows = [
             ("GET / HTTP/1.1\r\nhost: a\r\n\r\n", whole(27, true)),
@@ -292,6 +303,15 @@ mod tests {
             (
                 "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
                 whole(37, false),
+            ),
+            (
+                "HEAD / HTTP/1.1\r\n\r\n",
+                Request::Whole {
+                    length: 19,
+                    keep_alive: true,
+                    old: false,
+                    head: true,
+                },
             ),
             ("GET / HTTP/1.0\r\n\r\n", old(18, false)),
             (

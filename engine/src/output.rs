@@ -1,52 +1,21 @@
-//! Events and the result as they are printed: the second half of `docs/engine-protocol.md`.
+//! The result as it is printed: the last part of `docs/engine-protocol.md`.
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::Histogram as Hdr;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::event::SecondRow;
+use crate::histogram::{Summary, add, histogram};
 use crate::ledger;
 use crate::outcome::Outcomes as Counts;
-use crate::record::{Phase, Record, Sample as KeptSample, Second as Counted, histogram};
+use crate::record::{Record, Sample as KeptSample, StepRecord};
 use crate::run::{Measurement, Window as Measured};
+use crate::schedule;
 
 pub const ENGINE: &str = concat!("fairload ", env!("CARGO_PKG_VERSION"));
 /// A thread that is busy for more than this share of the window may have been the bottleneck.
 const LIMITED_FROM_SHARE: f64 = 0.9;
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(tag = "event", rename_all = "lowercase")]
-pub enum Event {
-    Start { unix_us: u64 },
-    Second(SecondEvent),
-    Window { unix_us: u64 },
-    Drain { unix_us: u64 },
-    End { unix_us: u64 },
-    Listening { port: u16 },
-    Warning { message: String },
-    Error { message: String },
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct SecondEvent {
-    pub phase: &'static str,
-    #[serde(flatten)]
-    pub numbers: SecondNumbers,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct SecondNumbers {
-    pub second: u64,
-    pub ok: u64,
-    pub not_ok: u64,
-    pub p50_us: Option<u64>,
-    pub p99_us: Option<u64>,
-    pub max_us: Option<u64>,
-    pub in_flight: u64,
-}
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Document {
@@ -55,7 +24,7 @@ pub struct Document {
     pub seed: u64,
     pub life: Life,
     pub window: Window,
-    pub seconds: Vec<Second>,
+    pub seconds: Vec<SecondRow>,
     pub ledger: BTreeMap<String, Ledger>,
     pub samples: Vec<Sample>,
     #[serde(rename = "self")]
@@ -83,23 +52,43 @@ pub struct Window {
     pub bodies_checked: u64,
     pub connections_opened: u64,
     pub latency: Latency,
-    pub service: Option<Histogram>,
-    pub send_lag: Option<Histogram>,
-    pub connect: Option<Histogram>,
+    pub service: Option<Summary>,
+    pub send_lag: Option<Summary>,
+    pub connect: Option<Summary>,
     pub kinds: Vec<Kind>,
+    pub steps: Option<Vec<Step>>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Latency {
-    pub ok: Histogram,
-    pub all: Histogram,
+    pub ok: Summary,
+    pub all: Summary,
 }
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Kind {
     pub kind: String,
     pub outcomes: Outcomes,
-    pub latency_ok: Histogram,
+    pub latency_ok: Summary,
+}
+
+/// The requests that were due in one step; `completed`: what arrived during it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Step {
+    pub step: usize,
+    pub rate_per_s: f64,
+    pub start_us: u64,
+    pub duration_us: u64,
+    pub due: u64,
+    pub sent: u64,
+    pub offered_per_s: Option<f64>,
+    pub achieved_per_s: Option<f64>,
+    pub outcomes: Outcomes,
+    pub completed: u64,
+    pub completed_ok: u64,
+    pub latency: Latency,
+    pub service: Summary,
+    pub send_lag: Summary,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -114,26 +103,6 @@ pub struct Outcomes {
     pub malformed: u64,
     pub unsent: u64,
     pub in_flight: u64,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Histogram {
-    pub count: u64,
-    pub min_us: Option<u64>,
-    pub mean_us: Option<f64>,
-    pub max_us: Option<u64>,
-    pub p50_us: Option<u64>,
-    pub p90_us: Option<u64>,
-    pub p99_us: Option<u64>,
-    pub p999_us: Option<u64>,
-    pub v2: String,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct Second {
-    #[serde(flatten)]
-    pub numbers: SecondNumbers,
-    pub histogram: String,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -167,48 +136,14 @@ pub struct Own {
     pub busiest_thread_busy_share: Option<f64>,
     pub generator_limited: bool,
     pub evidence: String,
-}
-
-impl Event {
-    pub fn second(phase: Phase, index: u64, second: &Counted) -> Event {
-        let phase = if phase == Phase::Warmup {
-            "warmup"
-        } else {
-            "window"
-        };
-        Event::Second(SecondEvent {
-            phase,
-            numbers: SecondNumbers::new(index, second),
-        })
-    }
-}
-
-impl SecondNumbers {
-    fn new(index: u64, second: &Counted) -> SecondNumbers {
-        let latency = &second.latency_ok;
-        SecondNumbers {
-            second: index,
-            ok: second.ok,
-            not_ok: second.not_ok,
-            p50_us: quantile(latency, 0.5),
-            p99_us: quantile(latency, 0.99),
-            max_us: (!latency.is_empty()).then(|| latency.max()),
-            in_flight: second.in_flight,
-        }
-    }
+    /// From the kernel's receipt of an answer's bytes to their handling; `null` with the reason where it was not measured.
+    pub receive_lag: Option<Summary>,
+    pub receive_lag_missing: Option<String>,
 }
 
 impl Document {
     pub fn new(measurement: &Measurement) -> Document {
         let Measurement { config, record, .. } = measurement;
-        let seconds = measurement
-            .seconds
-            .iter()
-            .enumerate()
-            .map(|(index, second)| Second {
-                numbers: SecondNumbers::new(index as u64, second),
-                histogram: encode(&second.latency_ok),
-            });
         let names: Vec<&str> = config
             .requests
             .iter()
@@ -222,8 +157,8 @@ impl Document {
                 sent: record.life_sent,
                 outcomes: Outcomes::from(&record.life),
             },
-            window: Window::new(measurement.window.as_ref(), record, &names),
-            seconds: seconds.collect(),
+            window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),
+            seconds: measurement.seconds.clone(),
             ledger: record
                 .ledger
                 .by_name(&config.requests)
@@ -235,29 +170,29 @@ impl Document {
                 .iter()
                 .map(|sample| Sample::new(sample, &names))
                 .collect(),
-            own: Own::new(measurement.window.as_ref(), config.load.threads),
+            own: Own::new(measurement),
         }
     }
 }
 
 impl Window {
-    fn new(window: Option<&Measured>, record: &Record, names: &[&str]) -> Window {
-        let mut ok = histogram();
-        for kind in &record.kinds {
-            ok.add(&kind.latency_ok)
-                .expect("all histograms have the same bounds");
-        }
-        let mut all = ok.clone();
-        all.add(&record.latency_not_ok)
-            .expect("all histograms have the same bounds");
+    fn new(
+        window: Option<&Measured>,
+        record: &Record,
+        names: &[&str],
+        steps: &[schedule::Step],
+    ) -> Window {
+        let ok = record.latency_ok();
+        let (duration_us, late_us) =
+            window.map_or((0, 0), |window| (window.duration_us, window.late_us));
         let kinds = names.iter().zip(&record.kinds).map(|(name, kind)| Kind {
             kind: name.to_string(),
             outcomes: Outcomes::from(&kind.outcomes),
-            latency_ok: Histogram::from(&kind.latency_ok),
+            latency_ok: Summary::from(&kind.latency_ok),
         });
         Window {
             start_unix_us: window.map(|window| window.start_unix_us),
-            duration_us: window.map_or(0, |window| window.duration_us),
+            duration_us,
             sent: record.window_sent,
             outcomes: Outcomes::from(&record.window_outcomes()),
             completed: record.completed,
@@ -268,14 +203,79 @@ impl Window {
             bytes_received: record.bytes_received,
             bodies_checked: record.bodies_checked,
             connections_opened: record.connections_opened,
-            latency: Latency {
-                ok: Histogram::from(&ok),
-                all: Histogram::from(&all),
-            },
-            service: record.service.as_ref().map(Histogram::from),
-            send_lag: record.send_lag.as_ref().map(Histogram::from),
-            connect: (!record.connect.is_empty()).then(|| Histogram::from(&record.connect)),
+            latency: Latency::new(&ok, &record.latency_not_ok),
+            service: record.service.as_ref().map(Summary::from),
+            send_lag: record.send_lag.as_ref().map(Summary::from),
+            connect: (!record.connect.is_empty()).then(|| Summary::from(&record.connect)),
             kinds: kinds.collect(),
+            steps: (!steps.is_empty())
+                .then(|| Step::rows(&record.steps, steps, duration_us, late_us)),
+        }
+    }
+}
+
+impl Latency {
+    fn new(ok: &Histogram<u64>, not_ok: &Histogram<u64>) -> Latency {
+        let mut all = histogram();
+        add(&mut all, ok);
+        add(&mut all, not_ok);
+        Latency {
+            ok: Summary::from(ok),
+            all: Summary::from(&all),
+        }
+    }
+}
+
+impl Step {
+    /// `window_us`: how long the window was in fact. It begins `late_us` into the first step and ends the last one; a step that it
+    /// did not reach has no time.
+    fn rows(
+        records: &[StepRecord],
+        steps: &[schedule::Step],
+        window_us: u64,
+        late_us: u64,
+    ) -> Vec<Step> {
+        let (mut curve_us, mut start_us) = (0, 0);
+        let rows = records.iter().zip(steps).enumerate();
+        rows.map(|(index, (record, step))| {
+            curve_us += step.duration_ns / 1000;
+            let end_us = if index + 1 == steps.len() {
+                window_us
+            } else {
+                curve_us.saturating_sub(late_us).min(window_us)
+            };
+            let duration_us = end_us - start_us;
+            let row = Step::new(index, record, step.rate_per_s, start_us, duration_us);
+            start_us = end_us;
+            row
+        })
+        .collect()
+    }
+
+    fn new(
+        step: usize,
+        record: &StepRecord,
+        rate_per_s: f64,
+        start_us: u64,
+        duration_us: u64,
+    ) -> Step {
+        let due = record.sent + record.outcomes.unsent;
+        let per_s = |count: u64| (duration_us > 0).then(|| count as f64 * 1e6 / duration_us as f64);
+        Step {
+            step,
+            rate_per_s,
+            start_us,
+            duration_us,
+            due,
+            sent: record.sent,
+            offered_per_s: per_s(due),
+            achieved_per_s: per_s(record.completed_ok),
+            outcomes: Outcomes::from(&record.outcomes),
+            completed: record.completed,
+            completed_ok: record.completed_ok,
+            latency: Latency::new(&record.latency_ok, &record.latency_not_ok),
+            service: Summary::from(&record.service),
+            send_lag: Summary::from(&record.send_lag),
         }
     }
 }
@@ -293,23 +293,6 @@ impl From<&Counts> for Outcomes {
             malformed: counts.malformed,
             unsent: counts.unsent,
             in_flight: counts.in_flight,
-        }
-    }
-}
-
-impl From<&Hdr<u64>> for Histogram {
-    fn from(histogram: &Hdr<u64>) -> Histogram {
-        let some = !histogram.is_empty();
-        Histogram {
-            count: histogram.len(),
-            min_us: some.then(|| histogram.min()),
-            mean_us: some.then(|| histogram.mean()),
-            max_us: some.then(|| histogram.max()),
-            p50_us: quantile(histogram, 0.5),
-            p90_us: quantile(histogram, 0.9),
-            p99_us: quantile(histogram, 0.99),
-            p999_us: quantile(histogram, 0.999),
-            v2: encode(histogram),
         }
     }
 }
@@ -349,7 +332,8 @@ impl Sample {
 }
 
 impl Own {
-    fn new(window: Option<&Measured>, threads: usize) -> Own {
+    fn new(measurement: &Measurement) -> Own {
+        let window = measurement.window.as_ref();
         let share =
             window.map(|window| window.busiest_cpu_us as f64 / window.duration_us.max(1) as f64);
         let waited = window.and_then(|window| {
@@ -366,26 +350,16 @@ impl Own {
             (Some(share), None) => format!("busiest thread {:.0} % busy", share * 100.0),
             (None, _) => "the window never began".to_string(),
         };
+        let lag = &measurement.record.receive_lag;
         Own {
             cpu_user_us: window.map(|window| window.cpu_user_us),
             cpu_system_us: window.map(|window| window.cpu_system_us),
-            threads,
+            threads: measurement.config.load.threads,
             busiest_thread_busy_share: share,
             generator_limited: share.is_some_and(|share| share >= LIMITED_FROM_SHARE),
             evidence,
+            receive_lag: (!lag.is_empty()).then(|| Summary::from(lag)),
+            receive_lag_missing: measurement.why_no_receive_lag(),
         }
     }
-}
-
-fn quantile(histogram: &Hdr<u64>, quantile: f64) -> Option<u64> {
-    (!histogram.is_empty()).then(|| histogram.value_at_quantile(quantile))
-}
-
-/// HdrHistogram V2, deflated, in base64.
-fn encode(histogram: &Hdr<u64>) -> String {
-    let mut bytes = Vec::new();
-    V2DeflateSerializer::new()
-        .serialize(histogram, &mut bytes)
-        .expect("writing to memory does not fail");
-    BASE64.encode(bytes)
 }

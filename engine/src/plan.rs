@@ -46,11 +46,24 @@ pub struct Load {
     pub keep_alive: bool,
     /// `None`: until the command `measure`.
     pub warmup_s: Option<f64>,
-    pub window_s: f64,
+    /// `None`: as long as all `steps` together.
+    pub window_s: Option<f64>,
     #[serde(default = "ten_seconds")]
     pub timeout_ms: u64,
     pub rate_per_s: Option<f64>,
     pub arrivals: Option<Arrivals>,
+    pub steps: Option<Vec<Step>>,
+    /// Histogram of the time from the kernel's receipt of bytes to their handling.
+    #[serde(default)]
+    pub kernel_timestamps: bool,
+}
+
+/// One stretch of the window at one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    pub rate_per_s: f64,
+    pub duration_s: f64,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::analytic;
 use crate::config::Config;
-use crate::record::histogram;
+use crate::histogram::histogram;
 use crate::run::{Measurement, run};
 use crate::script::{Queue, Stall};
 

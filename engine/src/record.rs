@@ -2,16 +2,9 @@
 
 use hdrhistogram::Histogram;
 
+use crate::histogram::{add, histogram, record};
 use crate::ledger::Ledger;
 use crate::outcome::{Outcome, Outcomes};
-
-/// Two timeouts of 60 s: an open-loop request may wait one for a connection and one for its answer.
-const HIGHEST_US: u64 = 120_000_000;
-
-pub fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST_US, 3)
-        .expect("1 µs to 120 s with 3 digits is a valid range")
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -27,6 +20,57 @@ pub enum Phase {
 pub struct KindRecord {
     pub outcomes: Outcomes,
     pub latency_ok: Histogram<u64>,
+}
+
+/// The requests that were due in one step of the window; `completed`: the answers that arrived during it.
+#[derive(Debug, Clone)]
+pub struct StepRecord {
+    pub sent: u64,
+    pub outcomes: Outcomes,
+    pub completed: u64,
+    pub completed_ok: u64,
+    pub latency_ok: Histogram<u64>,
+    pub latency_not_ok: Histogram<u64>,
+    pub service: Histogram<u64>,
+    pub send_lag: Histogram<u64>,
+}
+
+impl StepRecord {
+    fn new() -> StepRecord {
+        StepRecord {
+            sent: 0,
+            outcomes: Outcomes::default(),
+            completed: 0,
+            completed_ok: 0,
+            latency_ok: histogram(),
+            latency_not_ok: histogram(),
+            service: histogram(),
+            send_lag: histogram(),
+        }
+    }
+
+    fn ended(&mut self, ended: Ended) {
+        self.outcomes.add(ended.outcome);
+        match ended.outcome {
+            Outcome::InFlight => {}
+            Outcome::Ok => {
+                record(&mut self.latency_ok, ended.latency_us);
+                record(&mut self.service, ended.service_us);
+            }
+            _ => record(&mut self.latency_not_ok, ended.latency_us),
+        }
+    }
+
+    fn merge(&mut self, other: &StepRecord) {
+        self.sent += other.sent;
+        self.outcomes.merge(&other.outcomes);
+        self.completed += other.completed;
+        self.completed_ok += other.completed_ok;
+        add(&mut self.latency_ok, &other.latency_ok);
+        add(&mut self.latency_not_ok, &other.latency_not_ok);
+        add(&mut self.service, &other.service);
+        add(&mut self.send_lag, &other.send_lag);
+    }
 }
 
 /// The answers that arrived inside one second.
@@ -87,6 +131,9 @@ pub struct Ended {
     /// From the moment it was sent.
     pub service_us: u64,
     pub body_checked: bool,
+    /// The step of the window that it was due in, and the one that it ended in. 0 where there are none.
+    pub step: usize,
+    pub ended_in_step: usize,
 }
 
 #[derive(Debug)]
@@ -96,10 +143,14 @@ pub struct Record {
     pub life: Outcomes,
     pub window_sent: u64,
     pub kinds: Vec<KindRecord>,
+    /// Empty where the load has no steps.
+    pub steps: Vec<StepRecord>,
     pub latency_not_ok: Histogram<u64>,
     pub service: Option<Histogram<u64>>,
     pub send_lag: Option<Histogram<u64>>,
     pub connect: Histogram<u64>,
+    /// From the kernel's receipt of bytes to their handling, where the kernel was asked.
+    pub receive_lag: Histogram<u64>,
     pub completed: u64,
     pub completed_ok: u64,
     in_flight: u64,
@@ -115,8 +166,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// `open_loop`: service times and send lags are kept too.
-    pub fn new(kinds: usize, ledger: Ledger, open_loop: bool) -> Record {
+    /// `open_loop`: service times and send lags are kept too. `steps`: of the window, 0 where it has one rate or none.
+    pub fn new(kinds: usize, ledger: Ledger, open_loop: bool, steps: usize) -> Record {
         let kind = KindRecord {
             outcomes: Outcomes::default(),
             latency_ok: histogram(),
@@ -127,10 +178,12 @@ impl Record {
             life: Outcomes::default(),
             window_sent: 0,
             kinds: vec![kind; kinds],
+            steps: (0..steps).map(|_| StepRecord::new()).collect(),
             latency_not_ok: histogram(),
             service: open_loop.then(histogram),
             send_lag: open_loop.then(histogram),
             connect: histogram(),
+            receive_lag: histogram(),
             completed: 0,
             completed_ok: 0,
             in_flight: 0,
@@ -166,8 +219,8 @@ impl Record {
         self.second = Second::new();
     }
 
-    /// A request is sent; the answer is what `Ended::in_window` must be.
-    pub fn sent(&mut self, lag_us: u64) -> bool {
+    /// A request is sent that was due in `step`; the answer is what `Ended::in_window` must be.
+    pub fn sent(&mut self, lag_us: u64, step: usize) -> bool {
         self.life_sent += 1;
         self.in_flight += 1;
         let in_window = self.phase == Phase::Window;
@@ -176,15 +229,22 @@ impl Record {
             if let Some(send_lag) = &mut self.send_lag {
                 record(send_lag, lag_us);
             }
+            if let Some(step) = self.steps.get_mut(step) {
+                step.sent += 1;
+                record(&mut step.send_lag, lag_us);
+            }
         }
         in_window
     }
 
-    /// A request that was due could not be sent.
-    pub fn unsent(&mut self, kind: usize) {
+    /// A request that was due in `step` could not be sent.
+    pub fn unsent(&mut self, kind: usize, step: usize) {
         self.life.unsent += 1;
         if self.phase == Phase::Window {
             self.kinds[kind].outcomes.unsent += 1;
+            if let Some(step) = self.steps.get_mut(step) {
+                step.outcomes.unsent += 1;
+            }
         }
     }
 
@@ -195,6 +255,10 @@ impl Record {
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);
+            if let Some(step) = self.steps.get_mut(ended.ended_in_step) {
+                step.completed += 1;
+                step.completed_ok += u64::from(ok);
+            }
         }
         if ok {
             self.second.ok += 1;
@@ -210,6 +274,9 @@ impl Record {
     fn ended_in_window(&mut self, ended: Ended, ok: bool) {
         let kind = &mut self.kinds[ended.kind];
         kind.outcomes.add(ended.outcome);
+        if let Some(step) = self.steps.get_mut(ended.step) {
+            step.ended(ended);
+        }
         self.bodies_checked += u64::from(ended.body_checked);
         if ended.outcome == Outcome::InFlight {
             return;
@@ -231,6 +298,13 @@ impl Record {
         if self.phase == Phase::Window {
             self.connections_opened += 1;
             record(&mut self.connect, connect_us);
+        }
+    }
+
+    /// Bytes were handled `lag_us` after the kernel had received them.
+    pub fn received_late(&mut self, lag_us: u64) {
+        if self.phase == Phase::Window {
+            record(&mut self.receive_lag, lag_us);
         }
     }
 
@@ -259,6 +333,15 @@ impl Record {
         all
     }
 
+    /// The good answers of all kinds.
+    pub fn latency_ok(&self) -> Histogram<u64> {
+        let mut all = histogram();
+        self.kinds
+            .iter()
+            .for_each(|kind| add(&mut all, &kind.latency_ok));
+        all
+    }
+
     /// Adds another thread's record. Both must be finished.
     pub fn merge(&mut self, other: &Record) {
         self.life_sent += other.life_sent;
@@ -268,8 +351,12 @@ impl Record {
             mine.outcomes.merge(&others.outcomes);
             add(&mut mine.latency_ok, &others.latency_ok);
         }
+        for (mine, others) in self.steps.iter_mut().zip(&other.steps) {
+            mine.merge(others);
+        }
         add(&mut self.latency_not_ok, &other.latency_not_ok);
         add(&mut self.connect, &other.connect);
+        add(&mut self.receive_lag, &other.receive_lag);
         for (mine, others) in [
             (&mut self.service, &other.service),
             (&mut self.send_lag, &other.send_lag),
@@ -297,6 +384,11 @@ impl Record {
     /// Every request must have exactly one outcome; a sum that is off is a fault of the engine.
     pub fn check_identities(&self) -> Result<(), String> {
         let window = self.window_outcomes();
+        let mut steps = Outcomes::default();
+        self.steps
+            .iter()
+            .for_each(|step| steps.merge(&step.outcomes));
+        let has_steps = u64::from(!self.steps.is_empty());
         let rows = [
             (
                 "life: outcomes = sent + unsent",
@@ -314,6 +406,16 @@ impl Record {
                 self.completed + self.in_flight_end,
             ),
             ("nothing is in flight after the end", self.in_flight, 0),
+            (
+                "steps: their outcomes are the window's",
+                steps.total(),
+                has_steps * window.total(),
+            ),
+            (
+                "steps: completed is the window's",
+                self.steps.iter().map(|step| step.completed).sum(),
+                has_steps * self.completed,
+            ),
         ];
         match rows.iter().find(|(_, left, right)| left != right) {
             Some((identity, left, right)) => {
@@ -322,16 +424,6 @@ impl Record {
             None => Ok(()),
         }
     }
-}
-
-fn record(histogram: &mut Histogram<u64>, value_us: u64) {
-    // Timeouts keep values inside the bounds; only an engine that was itself stopped for a minute reaches the upper one.
-    histogram.saturating_record(value_us.max(1));
-}
-
-fn add(mine: &mut Histogram<u64>, others: &Histogram<u64>) {
-    mine.add(others)
-        .expect("all histograms have the same bounds");
 }
 
 #[cfg(test)]

@@ -23,11 +23,13 @@ fn end(outcome: Outcome, in_window: bool, latency_us: u64) -> Ended {
         latency_us,
         service_us: latency_us / 2,
         body_checked: outcome == Outcome::Ok,
+        step: 0,
+        ended_in_step: 1,
     }
 }
 
 fn new() -> Record {
-    Record::new(1, Ledger::default(), true)
+    Record::new(1, Ledger::default(), true, 2)
 }
 
 /// Whatever is sent, answered and left over in whatever order, the sums hold.
@@ -41,8 +43,8 @@ fn identities_hold_for_any_history() {
             match (step, bits % 3) {
                 (150, _) => record.enter(Phase::Window),
                 (400, _) => record.enter(Phase::Drain),
-                (_, 0) if step < 400 => open.push(record.sent(bits % 1000)),
-                (_, 1) if bits.is_multiple_of(7) => record.unsent(0),
+                (_, 0) if step < 400 => open.push(record.sent(bits % 1000, bits as usize % 2)),
+                (_, 1) if bits.is_multiple_of(7) => record.unsent(0, 1),
                 _ if !open.is_empty() => {
                     let in_window = open.swap_remove((bits >> 8) as usize % open.len());
                     record.ended(end(
@@ -66,7 +68,7 @@ fn identities_hold_for_any_history() {
 #[test]
 fn broken_identities_are_found() {
     let mut record = new();
-    record.sent(0);
+    record.sent(0, 0);
     assert_eq!(
         record.check_identities().unwrap_err(),
         "life: outcomes = sent + unsent does not hold: 0 against 1"
@@ -90,11 +92,11 @@ fn broken_identities_are_found() {
 #[test]
 fn window_edges() {
     let mut record = new();
-    let before = record.sent(0);
-    let also_before = record.sent(0);
+    let before = record.sent(0, 0);
+    let also_before = record.sent(0, 0);
     record.enter(Phase::Window);
     record.ended(end(Outcome::Ok, before, 10));
-    let inside = record.sent(7);
+    let inside = record.sent(7, 0);
     record.enter(Phase::Drain);
     record.ended(end(Outcome::Ok, inside, 20));
     record.ended(end(Outcome::Timeout, also_before, 30));
@@ -119,6 +121,96 @@ fn window_edges() {
     assert_eq!(record.send_lag.as_ref().unwrap().max(), 7);
 }
 
+/// A step has the requests that were due in it, wherever they ended, and the answers that arrived during it.
+#[test]
+fn steps() {
+    let mut record = new();
+    record.enter(Phase::Window);
+    let in_window = [record.sent(3, 0), record.sent(4, 0)];
+    record.unsent(0, 1);
+    let answer = |outcome, step, ended_in_step, latency_us| Ended {
+        step,
+        ended_in_step,
+        ..end(outcome, true, latency_us)
+    };
+    assert_eq!(in_window, [true, true]);
+    record.ended(answer(Outcome::Ok, 0, 1, 50));
+    record.ended(answer(Outcome::Shed, 0, 0, 90));
+    record.enter(Phase::Drain);
+    assert_eq!(record.check_identities(), Ok(()));
+    let other = record.steps.clone();
+    for (mine, others) in record.steps.iter_mut().zip(&other) {
+        mine.merge(others);
+    }
+    let [first, second] = &record.steps[..] else {
+        panic!("two steps")
+    };
+    assert_eq!(
+        (
+            first.sent,
+            first.outcomes.ok,
+            first.outcomes.shed,
+            first.completed,
+            first.completed_ok
+        ),
+        (4, 2, 2, 2, 0)
+    );
+    assert_eq!(
+        (
+            second.sent,
+            second.outcomes.unsent,
+            second.completed,
+            second.completed_ok
+        ),
+        (0, 2, 2, 2)
+    );
+    assert_eq!(
+        (first.latency_ok.max(), first.latency_not_ok.max()),
+        (50, 90)
+    );
+    assert_eq!(
+        (
+            first.service.max(),
+            first.send_lag.min(),
+            first.send_lag.max()
+        ),
+        (25, 3, 4)
+    );
+    assert!(second.latency_ok.is_empty());
+}
+
+/// A step that lost a request breaks an identity of its own.
+#[test]
+fn broken_steps_are_found() {
+    let mut record = new();
+    record.enter(Phase::Window);
+    let sent = record.sent(0, 0);
+    record.ended(end(Outcome::Ok, sent, 5));
+    record.enter(Phase::Drain);
+    record.steps[1].completed -= 1;
+    assert_eq!(
+        record.check_identities().unwrap_err(),
+        "steps: completed is the window's does not hold: 0 against 1"
+    );
+    record.steps[0].outcomes.ok -= 1;
+    assert_eq!(
+        record.check_identities().unwrap_err(),
+        "steps: their outcomes are the window's does not hold: 0 against 1"
+    );
+}
+
+/// How late the kernel's bytes were taken counts inside the window only.
+#[test]
+fn receive_lag() {
+    let mut record = new();
+    record.received_late(5);
+    record.enter(Phase::Window);
+    record.received_late(7);
+    record.enter(Phase::Drain);
+    record.received_late(9);
+    assert_eq!((record.receive_lag.len(), record.receive_lag.max()), (1, 7));
+}
+
 /// Two threads' records add up field by field, and keep three samples of each outcome.
 #[test]
 fn records_merge() {
@@ -128,7 +220,7 @@ fn records_merge() {
         record.bytes(100, 200);
         record.connected(9);
         for outcome in ALL {
-            let in_window = record.sent(1);
+            let in_window = record.sent(1, 0);
             record.ended(end(outcome, in_window, latency_us));
             for _ in 0..2 {
                 let sample = Sample {
@@ -184,9 +276,9 @@ fn records_merge() {
 #[test]
 fn seconds() {
     let mut record = new();
-    let sent = record.sent(0);
+    let sent = record.sent(0, 0);
     record.ended(end(Outcome::Ok, sent, 40));
-    let sent = record.sent(0);
+    let sent = record.sent(0, 0);
     record.ended(end(Outcome::Reset, sent, 50));
     let mut second = record.second.clone();
     assert_eq!(

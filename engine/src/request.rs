@@ -1,8 +1,9 @@
 //! One kind of request, compiled: rendered into bytes without allocation.
 
 use crate::expect::Expect;
+use crate::lines::Lines;
 use crate::plan;
-use crate::template::{Slots, Template, check_pairs};
+use crate::template::{Escape, MAX_ABS, Slots, Template, check_pairs};
 
 #[derive(Debug)]
 pub struct Request {
@@ -32,16 +33,25 @@ pub enum Add {
 }
 
 impl Request {
-    /// `host`: the value of the `host` header where the plan names none.
-    pub fn compile(plan: &plan::Request, host: &str, keep_alive: bool) -> Result<Request, String> {
+    /// `host`: the value of the `host` header where the plan names none. `read`: gives the lines of a file.
+    pub fn compile(
+        plan: &plan::Request,
+        host: &str,
+        keep_alive: bool,
+        read: &dyn Fn(&str) -> Result<Lines, String>,
+    ) -> Result<Request, String> {
         check_method(&plan.method)?;
+        check_head(plan)?;
         let mut slots = Slots::default();
-        let path = Template::compile(&plan.path, &mut slots)?;
+        let path = Template::compile(&plan.path, &mut slots, Escape::Url, read)?;
         check_path(&plan.path, &path, &slots)?;
         let body = plan
             .body
             .as_ref()
-            .map(|body| Template::compile(body, &mut slots))
+            .map(|body| {
+                let escape = body_escape(&plan.headers, body);
+                Template::compile(body, &mut slots, escape, read)
+            })
             .transpose()?;
         check_pairs(&slots)?;
         let head_rest = compile_head(&plan.headers, host, keep_alive)?;
@@ -93,6 +103,23 @@ impl Request {
     }
 }
 
+/// By the content type; a body without one is JSON if it begins like it.
+fn body_escape(headers: &[(String, String)], body: &str) -> Escape {
+    let named = headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let Some((_, value)) = named else {
+        let is_json = body.starts_with("{{") || body.starts_with('[');
+        return if is_json { Escape::Json } else { Escape::AsIs };
+    };
+    let media = value.split(';').next().unwrap_or_default().trim();
+    match media.to_ascii_lowercase().as_str() {
+        "application/x-www-form-urlencoded" => Escape::Url,
+        media if media.ends_with("/json") || media.ends_with("+json") => Escape::Json,
+        _ => Escape::AsIs,
+    }
+}
+
 fn check_method(method: &str) -> Result<(), String> {
     if method.is_empty()
         || method == "CONNECT"
@@ -101,6 +128,18 @@ fn check_method(method: &str) -> Result<(), String> {
         return Err(format!(
             "method `{method}` cannot be sent; write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
         ));
+    }
+    Ok(())
+}
+
+fn check_head(plan: &plan::Request) -> Result<(), String> {
+    let expects_body =
+        plan.expect.body.is_some() || plan.expect.length.is_some_and(|length| length > 0);
+    if plan.method == "HEAD" && expects_body {
+        return Err(
+            "the answer to HEAD has no body; leave out `expect.body` and `expect.length`"
+                .to_string(),
+        );
     }
     Ok(())
 }
@@ -166,6 +205,9 @@ fn compile_ledger(entry: &plan::LedgerEntry, slots: &Slots) -> Result<LedgerRule
     let within = |error| format!("ledger `{}`: {error}", entry.name);
     let account = slots.find(&entry.account).map_err(within)?;
     let add = match entry.add.parse::<i64>() {
+        Ok(constant) if constant.unsigned_abs() > MAX_ABS as u64 => {
+            return Err(within(format!("`{constant}` goes beyond ±10^15")));
+        }
         Ok(constant) => Add::Constant(constant),
         Err(_) => {
             let (sign, name) = entry
@@ -175,7 +217,7 @@ fn compile_ledger(entry: &plan::LedgerEntry, slots: &Slots) -> Result<LedgerRule
             let index = slots.find(name).map_err(within)?;
             if !slots.is_number(index) {
                 return Err(within(format!(
-                    "slot `{name}` is a choice of words and cannot be added"
+                    "slot `{name}` holds words and cannot be added"
                 )));
             }
             Add::Slot { index, sign }
@@ -196,8 +238,12 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
+    fn read(_: &str) -> Result<Lines, String> {
+        Ok(Lines::from(["a \"b\"/ü".to_string()]))
+    }
+
     fn render(json: &str, keep_alive: bool) -> String {
-        let request = Request::compile(&plan(json), "127.0.0.1:80", keep_alive).unwrap();
+        let request = Request::compile(&plan(json), "127.0.0.1:80", keep_alive, &read).unwrap();
         let (mut values, mut body, mut out) = (Vec::new(), Vec::new(), b"old".to_vec());
         request.slots.draw(7, 0, &mut values);
         request.render(&values, &mut body, &mut out);
@@ -228,6 +274,60 @@ mod tests {
             render(json, true),
             "POST /x HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\n\r\n"
         );
+    }
+
+    /// HEAD is answered without a body, so none can be right.
+    #[test]
+    fn head_has_no_body() {
+        for (expect, fits) in [
+            (r#""length":0"#, true),
+            (r#""length":1"#, false),
+            (r#""body":{"exact":"x"}"#, false),
+        ] {
+            let json = format!(
+                r#"{{"kind":"a","method":"HEAD","path":"/","expect":{{"status":200,{expect}}}}}"#
+            );
+            let compiled = Request::compile(&plan(&json), "h", true, &read);
+            assert_eq!(compiled.is_ok(), fits, "{expect}");
+        }
+    }
+
+    /// A line of a file stays one value wherever it stands: percent-encoded in paths and forms, escaped in JSON, as it is elsewhere.
+    #[test]
+    fn lines_are_escaped() {
+        let json =
+            r#"{"kind":"a","method":"GET","path":"/{file:f}?q={file:f}","expect":{"status":200}}"#;
+        let encoded = "a%20%22b%22%2F%C3%BC";
+        assert!(render(json, true).starts_with(&format!("GET /{encoded}?q={encoded} HTTP/1.1")));
+        let escaped = r#"{"q":"a \"b\"/ü"}"#;
+        let body = r#"{{\"q\":\"{file:f}\"}"#;
+        let rows = [
+            ("", body, escaped),
+            (
+                r#"["Content-Type","application/json; charset=utf-8"]"#,
+                body,
+                escaped,
+            ),
+            (r#"["content-type","application/ld+json"]"#, body, escaped),
+            (
+                r#"["content-type","application/x-www-form-urlencoded"]"#,
+                "q={file:f}",
+                &format!("q={encoded}"),
+            ),
+            (
+                r#"["content-type","text/plain"]"#,
+                "q={file:f}",
+                "q=a \"b\"/ü",
+            ),
+            ("", "q={file:f}", "q=a \"b\"/ü"),
+        ];
+        for (header, body, sent) in rows {
+            let json = format!(
+                r#"{{"kind":"a","method":"POST","path":"/","headers":[{header}],"body":"{body}","expect":{{"status":200}}}}"#
+            );
+            let whole = render(&json, true);
+            assert_eq!(whole.split("\r\n\r\n").nth(1), Some(sent), "{json}");
+        }
     }
 
     /// Every part that cannot be sent is refused with its reason.
@@ -263,6 +363,10 @@ mod tests {
                 "header `Connection` is the engine's own; leave it out (`keep_alive` decides on `connection`)",
             ),
             (
+                r#""method":"GET","path":"/?a={seq}","ledger":[{"name":"l","account":"a","add":"-1000000000000001"}]"#,
+                "ledger `l`: `-1000000000000001` goes beyond ±10^15",
+            ),
+            (
                 r#""method":"GET","path":"/","ledger":[{"name":"l","account":"x","add":"1"}]"#,
                 "ledger `l`: there is no slot `x` (slots: none has a name)",
             ),
@@ -272,14 +376,17 @@ mod tests {
             ),
             (
                 r#""method":"GET","path":"/?a={choice:x}","ledger":[{"name":"l","account":"a","add":"a"}]"#,
-                "ledger `l`: slot `a` is a choice of words and cannot be added",
+                "ledger `l`: slot `a` holds words and cannot be added",
             ),
         ];
         for (part, sentence) in rows {
             let plan = plan(&format!(
                 r#"{{"kind":"a",{part},"expect":{{"status":200}}}}"#
             ));
-            assert_eq!(Request::compile(&plan, "h", true).unwrap_err(), sentence);
+            assert_eq!(
+                Request::compile(&plan, "h", true, &read).unwrap_err(),
+                sentence
+            );
         }
     }
 }

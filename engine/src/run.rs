@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::config::Config;
 use crate::control::{Control, Input, Mark, Report};
-use crate::output::Event;
+use crate::event::{Event, SecondRow};
 use crate::record::{Phase, Record, Second};
+use crate::socket;
 use crate::sys;
 use crate::worker::{SECOND_NS, Worker};
 
@@ -19,22 +20,45 @@ const INTERRUPTED_DRAIN_NS: u64 = SECOND_NS;
 /// Workers scan for late requests now and then, so a drain may last a little longer than the timeout.
 const DRAIN_SLACK_NS: u64 = 500_000_000;
 const FOREVER_NS: u64 = u64::MAX;
+pub const STAMPS_NOT_ASKED: &str = "`kernel_timestamps` was not asked for";
 
 /// Everything that was counted, of all threads together.
 pub struct Measurement {
     pub config: Arc<Config>,
     pub record: Record,
-    pub seconds: Vec<Second>,
+    /// Those of the window.
+    pub seconds: Vec<SecondRow>,
+    /// Why the kernel does not say when it received bytes, although it was asked.
+    pub no_stamps: Option<String>,
     /// `None`: the run ended before its window began.
     pub window: Option<Window>,
     pub connected: bool,
     pub interrupted: bool,
 }
 
+impl Measurement {
+    /// `None`: there is one.
+    pub fn why_no_receive_lag(&self) -> Option<String> {
+        if !self.record.receive_lag.is_empty() {
+            return None;
+        }
+        let reason = match &self.no_stamps {
+            Some(reason) => reason.as_str(),
+            None if self.config.load.kernel_timestamps => {
+                "the kernel stamped nothing that arrived inside the window"
+            }
+            None => STAMPS_NOT_ASKED,
+        };
+        Some(reason.to_string())
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     pub start_unix_us: u64,
     pub duration_us: u64,
+    /// So much of the first step had passed when counting began: a thread enters the window a little after it is told to.
+    pub late_us: u64,
     pub cpu_user_us: u64,
     pub cpu_system_us: u64,
     /// CPU time of the thread that used most, and the time that it waited for a core.
@@ -48,12 +72,16 @@ struct Controller<'a> {
     on_event: &'a mut dyn FnMut(&Event),
     phase: Phase,
     start_ns: u64,
+    window_ns: u64,
     deadline_ns: u64,
     unix_offset_us: u64,
     connected: bool,
     interrupted: bool,
     entered: BTreeMap<Phase, usize>,
+    /// Seconds that some threads have told and others not yet. Whole ones become rows at once: a histogram is large.
     seconds: BTreeMap<(Phase, u64), (usize, Second)>,
+    rows: BTreeMap<u64, SecondRow>,
+    no_stamps: Option<String>,
     reports: Vec<Report>,
     cpu_start_us: (u64, u64),
     cpu_end_us: (u64, u64),
@@ -74,6 +102,12 @@ pub fn run(
             "{connections} connections need {files} open files, the limit is {limit}; raise it with `ulimit -n`"
         ));
     }
+    let mut config = config;
+    let no_stamps = match config.load.kernel_timestamps {
+        true => socket::try_stamps().err(),
+        false => None,
+    };
+    config.load.kernel_timestamps &= no_stamps.is_none();
     let config = Arc::new(config);
     let start_ns = sys::now_ns();
     let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
@@ -96,11 +130,14 @@ pub fn run(
         on_event,
         phase: Phase::Warmup,
         start_ns,
+        window_ns: start_ns,
         unix_offset_us: sys::unix_us() - sys::now_ns() / 1000,
         connected: false,
         interrupted: false,
         entered: BTreeMap::new(),
         seconds: BTreeMap::new(),
+        rows: BTreeMap::new(),
+        no_stamps,
         reports: Vec::new(),
         cpu_start_us: (0, 0),
         cpu_end_us: (0, 0),
@@ -193,13 +230,16 @@ impl Controller<'_> {
     fn enter(&mut self, phase: Phase) {
         let now_ns = sys::now_ns();
         match phase {
-            Phase::Window => self.cpu_start_us = sys::process_cpu_us(),
+            Phase::Window => {
+                self.window_ns = now_ns;
+                self.cpu_start_us = sys::process_cpu_us();
+            }
             Phase::Drain => self.cpu_end_us = sys::process_cpu_us(),
             _ => {}
         }
         self.phase = phase;
         self.deadline_ns = match phase {
-            Phase::Window => now_ns + seconds_ns(self.config.load.window_s),
+            Phase::Window => now_ns + seconds_ns(self.config.window_s),
             Phase::Drain => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
             _ => FOREVER_NS,
         };
@@ -227,9 +267,10 @@ impl Controller<'_> {
         second.merge(part);
         if *threads == self.config.load.threads {
             (self.on_event)(&Event::second(phase, index, second));
-            if phase == Phase::Warmup {
-                self.seconds.remove(&(phase, index));
+            if phase == Phase::Window {
+                self.rows.insert(index, SecondRow::new(index, second));
             }
+            self.seconds.remove(&(phase, index));
         }
     }
 
@@ -237,19 +278,21 @@ impl Controller<'_> {
         at_ns / 1000 + self.unix_offset_us
     }
 
-    fn measurement(self) -> Measurement {
+    fn measurement(mut self) -> Measurement {
         let window = self.window();
         let mut records = self.reports.into_iter().map(|report| report.record);
         let mut record = records.next().expect("a run has at least one thread");
         records.for_each(|other| record.merge(&other));
-        let seconds = self
-            .seconds
-            .into_iter()
-            .filter(|((phase, _), _)| *phase == Phase::Window);
+        for ((phase, index), (_, second)) in &self.seconds {
+            if *phase == Phase::Window {
+                self.rows.insert(*index, SecondRow::new(*index, second));
+            }
+        }
         Measurement {
             config: self.config,
             record,
-            seconds: seconds.map(|(_, (_, second))| second).collect(),
+            seconds: self.rows.into_values().collect(),
+            no_stamps: self.no_stamps,
             window,
             connected: self.connected,
             interrupted: self.interrupted,
@@ -272,6 +315,7 @@ impl Controller<'_> {
         Some(Window {
             start_unix_us: self.unix_us(start_ns),
             duration_us: (end_ns - start_ns) / 1000,
+            late_us: start_ns.saturating_sub(self.window_ns) / 1000,
             cpu_user_us: self.cpu_end_us.0 - self.cpu_start_us.0,
             cpu_system_us: self.cpu_end_us.1 - self.cpu_start_us.1,
             busiest_cpu_us: end.cpu_us - start.cpu_us,

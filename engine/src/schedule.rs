@@ -1,28 +1,98 @@
-//! When requests are due in the open loop. Pure: the n-th due time follows from the seed and n alone.
+//! When requests are due in the open loop. Pure: the n-th due time follows from the seed, the curve and n alone.
 
 use crate::plan::Arrivals;
 use crate::random;
 
+/// One stretch of the window at one rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    pub rate_per_s: f64,
+    pub duration_ns: u64,
+}
+
+/// The rates of a window, one after the other. The first one holds before the window too, the last one after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    steps: Vec<Step>,
+    /// From the window's start, step by step.
+    ends_ns: Vec<u64>,
+}
+
+impl Curve {
+    /// `steps`: at least one, each with a rate above 0.
+    pub fn new(steps: Vec<Step>) -> Curve {
+        let mut end_ns = 0;
+        let ends_ns = steps
+            .iter()
+            .map(|step| {
+                end_ns += step.duration_ns;
+                end_ns
+            })
+            .collect();
+        Curve { steps, ends_ns }
+    }
+
+    /// One rate for ever.
+    pub fn flat(rate_per_s: f64) -> Curve {
+        Curve::new(vec![Step {
+            rate_per_s,
+            duration_ns: u64::MAX,
+        }])
+    }
+
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Which step lies `offset_ns` after the window's start.
+    pub fn step_at(&self, offset_ns: u64) -> usize {
+        let ended = self.ends_ns.partition_point(|end_ns| *end_ns <= offset_ns);
+        ended.min(self.steps.len() - 1)
+    }
+
+    pub fn highest_per_s(&self) -> f64 {
+        self.steps
+            .iter()
+            .map(|step| step.rate_per_s)
+            .fold(0.0, f64::max)
+    }
+}
+
+/// Arrivals of a process with one request per unit of time, whose units pass as fast as the curve says: so a change of rate
+/// falls exactly where it belongs, also between two requests.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     seed: u64,
     arrivals: Arrivals,
-    gap_ns: f64,
-    /// Number of the next request, and its due time from the start.
+    curve: Curve,
+    /// The window's start, once it has begun.
+    window_ns: Option<u64>,
+    /// The step that the next request falls into, and where it begins.
+    step: usize,
+    step_units: f64,
+    step_ns: f64,
+    /// The next request: its number, its place in units, its due time from the start.
     number: u64,
+    units: f64,
     due_ns: f64,
 }
 
 impl Schedule {
-    pub fn new(seed: u64, arrivals: Arrivals, rate_per_s: f64) -> Schedule {
+    pub fn new(seed: u64, arrivals: Arrivals, curve: Curve) -> Schedule {
         let mut schedule = Schedule {
             seed,
             arrivals,
-            gap_ns: 1e9 / rate_per_s,
+            curve,
+            window_ns: None,
+            step: 0,
+            step_units: 0.0,
+            step_ns: 0.0,
             number: 0,
+            units: 0.0,
             due_ns: 0.0,
         };
-        schedule.due_ns = schedule.gap();
+        schedule.units = schedule.gap();
+        schedule.place();
         schedule
     }
 
@@ -31,77 +101,62 @@ impl Schedule {
         (self.number, self.due_ns as u64)
     }
 
+    /// The window begins at `start_ns` from the start: from now on its curve counts.
+    pub fn begin_window(&mut self, start_ns: u64) {
+        self.window_ns = Some(start_ns);
+        self.place();
+    }
+
     /// Goes `steps` requests further. Every thread walks the whole schedule and takes its own part of it.
     pub fn advance(&mut self, steps: u64) {
         for _ in 0..steps {
             self.number += 1;
-            self.due_ns = match self.arrivals {
-                Arrivals::Constant => (self.number + 1) as f64 * self.gap_ns,
-                Arrivals::Poisson => self.due_ns + self.gap(),
+            self.units = match self.arrivals {
+                Arrivals::Constant => (self.number + 1) as f64,
+                Arrivals::Poisson => self.units + self.gap(),
             };
+        }
+        self.place();
+    }
+
+    /// In units of the mean gap.
+    fn gap(&self) -> f64 {
+        match self.arrivals {
+            Arrivals::Constant => 1.0,
+            Arrivals::Poisson => {
+                -random::unit(random::bits(self.seed, self.number, random::ARRIVAL)).ln()
+            }
         }
     }
 
-    fn gap(&self) -> f64 {
-        match self.arrivals {
-            Arrivals::Constant => self.gap_ns,
-            Arrivals::Poisson => {
-                -random::unit(random::bits(self.seed, self.number, random::ARRIVAL)).ln()
-                    * self.gap_ns
+    fn place(&mut self) {
+        loop {
+            let gap_ns = 1e9 / self.curve.steps[self.step].rate_per_s;
+            if let Some(end_ns) = self.step_end_ns() {
+                let end_units = self.step_units + (end_ns - self.step_ns) / gap_ns;
+                if self.units > end_units {
+                    self.step += 1;
+                    (self.step_units, self.step_ns) = (end_units, end_ns);
+                    continue;
+                }
             }
+            self.due_ns = self.step_ns + (self.units - self.step_units) * gap_ns;
+            return;
+        }
+    }
+
+    /// `None`: nothing ends this step (yet).
+    fn step_end_ns(&self) -> Option<f64> {
+        let is_last = self.step + 1 == self.curve.steps.len();
+        match self.window_ns {
+            Some(window_ns) if !is_last => {
+                Some(window_ns as f64 + self.curve.ends_ns[self.step] as f64)
+            }
+            _ => None,
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn dues(mut schedule: Schedule, step: u64, count: usize) -> Vec<(u64, u64)> {
-        let mut dues = Vec::new();
-        for _ in 0..count {
-            dues.push(schedule.next());
-            schedule.advance(step);
-        }
-        dues
-    }
-
-    /// Constant arrivals stand at equal distances, without drift.
-    #[test]
-    fn constant() {
-        let schedule = Schedule::new(1, Arrivals::Constant, 1000.0);
-        assert_eq!(
-            dues(schedule.clone(), 1, 3),
-            [(0, 1_000_000), (1, 2_000_000), (2, 3_000_000)]
-        );
-        assert_eq!(dues(schedule, 999_999, 2)[1], (999_999, 1_000_000_000_000));
-    }
-
-    /// Poisson gaps have the rate's mean, and a standard deviation as large as the mean.
-    #[test]
-    fn poisson() {
-        let all = dues(Schedule::new(1, Arrivals::Poisson, 1000.0), 1, 100_001);
-        let gaps: Vec<f64> = all
-            .windows(2)
-            .map(|pair| (pair[1].1 - pair[0].1) as f64 / 1e6)
-            .collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        assert!(
-            (0.99..1.01).contains(&mean) && (0.97..1.03).contains(&variance.sqrt()),
-            "{mean} {variance}"
-        );
-    }
-
-    /// Threads that take every second request make the same schedule together as one thread alone.
-    #[test]
-    fn threads_share_one_schedule() {
-        let schedule = Schedule::new(5, Arrivals::Poisson, 500.0);
-        let alone = dues(schedule.clone(), 1, 10);
-        let mut second = schedule.clone();
-        second.advance(1);
-        let mut together = [dues(schedule, 2, 5), dues(second, 2, 5)].concat();
-        together.sort_unstable();
-        assert_eq!(together, alone);
-    }
-}
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -32,6 +32,7 @@ pub struct Script {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Client {
+    pub method: String,
     pub connections: usize,
     pub timeout_ms: u64,
     pub keep_alive: bool,
@@ -114,6 +115,35 @@ pub struct Queue {
     pub mean_us: f64,
     #[serde(default)]
     pub seed: u64,
+}
+
+/// How a request wants to be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    pub keep_alive: bool,
+    /// It is HEAD: its answer ends with the header.
+    pub to_head: bool,
+}
+
+impl Manner {
+    pub const ALL: [Manner; 4] = [
+        Manner::new(false, false),
+        Manner::new(false, true),
+        Manner::new(true, false),
+        Manner::new(true, true),
+    ];
+
+    pub const fn new(keep_alive: bool, to_head: bool) -> Manner {
+        Manner {
+            keep_alive,
+            to_head,
+        }
+    }
+
+    /// Its place in `ALL`.
+    pub fn index(self) -> usize {
+        usize::from(self.keep_alive) * 2 + usize::from(self.to_head)
+    }
 }
 
 /// One step of a deed.
@@ -207,14 +237,14 @@ impl Queue {
 }
 
 impl Deed {
-    /// The steps of this answer to a request that does or does not want to keep its connection.
-    pub fn acts(&self, keep_alive: bool) -> Vec<Act> {
+    /// The steps of this answer to such a request.
+    pub fn acts(&self, manner: Manner) -> Vec<Act> {
         let mut acts = Vec::new();
         let wait = |ms: f64| Act::Wait((ms * 1e6) as u64);
         if self.delay_ms > 0.0 {
             acts.push(wait(self.delay_ms));
         }
-        let bytes = self.bytes(keep_alive);
+        let bytes = self.bytes(manner);
         for piece in 0..self.pieces {
             let (start, end) = (
                 bytes.len() * piece / self.pieces,
@@ -227,21 +257,22 @@ impl Deed {
                 acts.push(Act::Send(bytes[start..end].to_vec()));
             }
         }
-        let ends = self.then == Then::Keep && (!keep_alive || self.framing == Framing::Close);
+        let ends =
+            self.then == Then::Keep && (!manner.keep_alive || self.framing == Framing::Close);
         acts.push(Act::End(if ends { Then::Close } else { self.then }));
         acts
     }
 
-    fn bytes(&self, keep_alive: bool) -> Vec<u8> {
+    fn bytes(&self, manner: Manner) -> Vec<u8> {
         let mut bytes = match &self.raw {
             Some(raw) => raw.clone().into_bytes(),
-            None => self.answer(keep_alive).into_bytes(),
+            None => self.answer(manner).into_bytes(),
         };
         bytes.truncate(self.cut.unwrap_or(usize::MAX));
         bytes
     }
 
-    fn answer(&self, keep_alive: bool) -> String {
+    fn answer(&self, manner: Manner) -> String {
         let mut text = String::new();
         for status in &self.informational {
             text += &format!("HTTP/1.1 {status} {}\r\n\r\n", phrase(*status));
@@ -256,7 +287,7 @@ impl Deed {
             .iter()
             .any(|header| header.to_ascii_lowercase().starts_with("connection:"))
         {
-            let keeps = keep_alive && self.framing != Framing::Close;
+            let keeps = manner.keep_alive && self.framing != Framing::Close;
             text += if keeps {
                 "Connection: keep-alive\r\n"
             } else {
@@ -264,13 +295,25 @@ impl Deed {
             };
         }
         match self.framing {
+            _ if self.status < 200 || self.status == 204 => {}
             Framing::Length => {
                 let length = self.length.unwrap_or(self.body.len());
-                text + &format!("Content-Length: {length}\r\n\r\n{}", self.body)
+                text += &format!("Content-Length: {length}\r\n");
             }
-            Framing::Chunked => text + "Transfer-Encoding: chunked\r\n\r\n" + &chunks(&self.body),
-            Framing::Close => text + "\r\n" + &self.body,
+            Framing::Chunked => text += "Transfer-Encoding: chunked\r\n",
+            Framing::Close => {}
         }
+        text += "\r\n";
+        match self.framing {
+            _ if manner.to_head || self.is_bodyless() => text,
+            Framing::Chunked => text + &chunks(&self.body),
+            Framing::Length | Framing::Close => text + &self.body,
+        }
+    }
+
+    /// Whatever its header says, such an answer ends with it.
+    fn is_bodyless(&self) -> bool {
+        self.status < 200 || self.status == 204 || self.status == 304
     }
 
     fn check(&self) -> Result<(), String> {
@@ -324,6 +367,7 @@ impl Default for Turns {
 impl Default for Client {
     fn default() -> Client {
         Client {
+            method: "GET".to_string(),
             connections: 4,
             timeout_ms: 5000,
             keep_alive: true,

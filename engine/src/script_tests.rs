@@ -1,9 +1,9 @@
 use super::*;
 
-fn sent(toml: &str, number: u64, keep_alive: bool) -> (String, Act) {
+fn sent(toml: &str, number: u64, manner: Manner) -> (String, Act) {
     let script = Script::parse(toml).unwrap();
     let deed = script.deed_of(number);
-    let mut acts = script.deeds().nth(deed).unwrap().acts(keep_alive);
+    let mut acts = script.deeds().nth(deed).unwrap().acts(manner);
     let end = acts.pop().unwrap();
     let bytes = acts.into_iter().flat_map(|act| match act {
         Act::Send(bytes) => bytes,
@@ -74,7 +74,42 @@ fn answers() {
         ),
     ];
     for (toml, keep_alive, bytes, then) in rows {
-        assert_eq!(sent(toml, 0, keep_alive), (bytes, Act::End(then)), "{toml}");
+        let manner = Manner::new(keep_alive, false);
+        assert_eq!(sent(toml, 0, manner), (bytes, Act::End(then)), "{toml}");
+    }
+}
+
+/// An answer to HEAD, and one with a status that has no body, ends with its header; only `raw` can be wrong about that.
+#[test]
+fn answers_without_a_body() {
+    let head = "Content-Type: text/plain\r\nConnection: keep-alive\r\n";
+    let rows = [
+        (
+            "",
+            true,
+            format!("200 OK\r\n{head}Content-Length: 4\r\n\r\n"),
+        ),
+        (
+            "framing = 'chunked'",
+            true,
+            format!("200 OK\r\n{head}Transfer-Encoding: chunked\r\n\r\n"),
+        ),
+        ("status = 204", false, format!("204 Scripted\r\n{head}\r\n")),
+        (
+            "status = 304",
+            false,
+            format!("304 Scripted\r\n{head}Content-Length: 4\r\n\r\n"),
+        ),
+        ("raw = 'HTTP/1.1 x'", true, "x".to_string()),
+    ];
+    for (answer, to_head, rest) in rows {
+        let toml = format!("[answer]\n{answer}");
+        let (bytes, end) = sent(&toml, 0, Manner::new(true, to_head));
+        assert_eq!(bytes, format!("HTTP/1.1 {rest}"), "{answer}");
+        assert_eq!(end, Act::End(Then::Keep));
+    }
+    for manner in Manner::ALL {
+        assert_eq!(Manner::ALL[manner.index()], manner);
     }
 }
 
@@ -83,7 +118,7 @@ fn answers() {
 fn waits() {
     let script =
         Script::parse("[answer]\nraw = 'abcd'\npieces = 2\ngap_ms = 1.5\ndelay_ms = 3").unwrap();
-    let acts = script.answer.acts(true);
+    let acts = script.answer.acts(Manner::new(true, false));
     let (ab, cd) = (Act::Send(b"ab".to_vec()), Act::Send(b"cd".to_vec()));
     assert_eq!(
         acts,

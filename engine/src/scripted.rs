@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::null::{Request, parse};
 use crate::script::Act;
-use crate::sys;
+use crate::socket;
 
 pub(crate) struct Peer {
     pub(crate) socket: OwnedFd,
@@ -48,7 +48,7 @@ impl Peer {
     /// Reads all there is, to the end of the stream if that is there: whoever hung up must be known before an answer.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) {
         loop {
-            match sys::receive(&self.socket, buffer) {
+            match socket::receive(&self.socket, buffer) {
                 Ok(0) => return self.gone = true,
                 Ok(count) => self.received.extend_from_slice(&buffer[..count]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -59,7 +59,7 @@ impl Peer {
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while !self.unsent.is_empty() {
-            match sys::send(&self.socket, &self.unsent) {
+            match socket::send(&self.socket, &self.unsent) {
                 Ok(sent) => drop(self.unsent.drain(..sent)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) => return Err(error),

@@ -6,9 +6,8 @@ use std::sync::mpsc::channel;
 
 use clap::Args;
 
-use crate::cli::print_event;
+use crate::event::Event;
 use crate::faulty::Faulty;
-use crate::output::Event;
 use crate::script::Script;
 use crate::{null, sys};
 
@@ -96,7 +95,7 @@ pub fn null_command(args: &NullArgs) -> Result<u8, String> {
     sys::raise_open_files(MOST_FILES);
     let port = null::start(address, args.threads, &args.content_type, &args.body)
         .map_err(|error| args.place.cannot_listen(&error))?;
-    print_event(&Event::Listening { port });
+    Event::Listening { port }.print();
     wait_for_the_end();
     Ok(0)
 }
@@ -114,9 +113,10 @@ pub fn faulty_command(args: &FaultyArgs) -> Result<u8, String> {
     sys::raise_open_files(MOST_FILES);
     let server = Faulty::new(address, script, args.list)
         .map_err(|error| args.place.cannot_listen(&error))?;
-    print_event(&Event::Listening {
+    Event::Listening {
         port: server.port(),
-    });
+    }
+    .print();
     let stopper = server.stopper();
     std::thread::spawn(move || {
         wait_for_the_end();

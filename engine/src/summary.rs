@@ -3,30 +3,78 @@
 use std::fmt::Write as _;
 
 use crate::config::Config;
-use crate::output::{Document, Event, Histogram, Outcomes};
+use crate::event::{Event, SecondEvent};
+use crate::histogram::Summary;
+use crate::output::{Document, Outcomes, Own, Step};
+use crate::run::STAMPS_NOT_ASKED;
+use crate::schedule::Curve;
 
-/// One line that is drawn over itself each second.
-pub fn live(event: &Event) {
-    match event {
-        Event::Second(second) => {
-            let numbers = &second.numbers;
-            let p99 = numbers.p99_us.map_or("–".to_string(), milliseconds);
-            eprint!(
-                "\r\x1b[K{} {:>3} s  {:>8} ok/s  p99 {p99}",
-                second.phase,
-                numbers.second + 1,
-                numbers.ok
-            );
-            if numbers.not_ok > 0 {
-                eprint!("  {} not ok", numbers.not_ok);
-            }
+/// One line that is drawn over itself each second while a measurement runs.
+pub struct Live {
+    warmup_s: Option<f64>,
+    window_s: f64,
+    curve: Option<Curve>,
+}
+
+impl Live {
+    pub fn new(config: &Config) -> Live {
+        Live {
+            warmup_s: config.load.warmup_s,
+            window_s: config.window_s,
+            curve: config
+                .offered
+                .as_ref()
+                .filter(|_| !config.steps().is_empty())
+                .map(|offered| offered.curve.clone()),
         }
-        Event::End { .. } => eprint!("\r\x1b[K"),
-        Event::Warning { message } | Event::Error { message } => eprintln!("\r\x1b[K{message}"),
-        Event::Start { .. }
-        | Event::Window { .. }
-        | Event::Drain { .. }
-        | Event::Listening { .. } => {}
+    }
+
+    pub fn draw(&self, event: &Event) {
+        match event {
+            Event::Second(second) => {
+                if let Some(line) = self.line(second) {
+                    eprint!("\r\x1b[K{line}");
+                }
+            }
+            Event::End { .. } => eprint!("\r\x1b[K"),
+            Event::Warning { message } | Event::Error { message } => {
+                eprintln!("\r\x1b[K{message}");
+            }
+            Event::Start { .. }
+            | Event::Window { .. }
+            | Event::Drain { .. }
+            | Event::Listening { .. } => {}
+        }
+    }
+
+    /// `None`: the second was cut short by the end of its phase, so its counts are no rates.
+    fn line(&self, second: &SecondEvent) -> Option<String> {
+        let numbers = &second.numbers;
+        let elapsed_s = numbers.second + 1;
+        let is_warmup = second.phase == "warmup";
+        let length_s = if is_warmup {
+            self.warmup_s
+        } else {
+            Some(self.window_s)
+        };
+        if length_s.is_some_and(|length_s| elapsed_s as f64 > length_s) {
+            return None;
+        }
+        let left = length_s.map_or("open end".to_string(), |length_s| {
+            format!("{:.0} s left", length_s - elapsed_s as f64)
+        });
+        let p99 = numbers.p99_us.map_or("–".to_string(), milliseconds);
+        let due = match &self.curve {
+            Some(curve) if !is_warmup => {
+                let step = curve.steps()[curve.step_at(numbers.second * 1_000_000_000)];
+                format!("{:.0} due/s  ", step.rate_per_s)
+            }
+            _ => String::new(),
+        };
+        Some(format!(
+            "{} {elapsed_s} s, {left}  {due}{} ok/s  p99 {p99}  {} not ok",
+            second.phase, numbers.ok, numbers.not_ok
+        ))
     }
 }
 
@@ -57,6 +105,9 @@ pub fn text(document: &Document, config: &Config) -> String {
             row(&mut out, name, histogram);
         }
     }
+    if let Some(steps) = &window.steps {
+        steps_table(&mut out, steps);
+    }
     let _ = writeln!(out, "\n  outcomes    {}", outcomes(&window.outcomes));
     for sample in &document.samples {
         let _ = writeln!(
@@ -65,21 +116,40 @@ pub fn text(document: &Document, config: &Config) -> String {
             sample.outcome, sample.request, sample.reason
         );
     }
-    if let (Some(user), Some(system)) = (document.own.cpu_user_us, document.own.cpu_system_us) {
-        let each = (user + system) as f64 / window.completed.max(1) as f64;
+    engine(&mut out, &document.own, window.completed);
+    out
+}
+
+/// What the engine knows of itself.
+fn engine(out: &mut String, own: &Own, completed: u64) {
+    if let (Some(user), Some(system)) = (own.cpu_user_us, own.cpu_system_us) {
+        let each = (user + system) as f64 / completed.max(1) as f64;
         let _ = writeln!(
             out,
             "  engine      {each:.1} µs of CPU per answer; {}",
-            document.own.evidence
+            own.evidence
         );
     }
-    if document.own.generator_limited {
+    let time = |us: Option<u64>| us.map_or("–".to_string(), milliseconds);
+    match (&own.receive_lag, &own.receive_lag_missing) {
+        (Some(lag), _) => {
+            let (p50, p99) = (time(lag.p50_us), time(lag.p99_us));
+            let _ = writeln!(
+                out,
+                "              answers lay in the kernel for {p50} (p50), {p99} (p99)"
+            );
+        }
+        (None, Some(reason)) if reason != STAMPS_NOT_ASKED => {
+            let _ = writeln!(out, "              receive lag unknown: {reason}");
+        }
+        _ => {}
+    }
+    if own.generator_limited {
         let _ = writeln!(
             out,
             "  The engine may have been the bottleneck: give it more threads, or take the numbers as its own limit."
         );
     }
-    out
 }
 
 fn headline(config: &Config, seconds: f64) -> String {
@@ -88,17 +158,25 @@ fn headline(config: &Config, seconds: f64) -> String {
     } else {
         "one request each"
     };
-    let loaded = match config.load.rate_per_s {
-        Some(rate) => format!(
-            "{rate} requests/s due, at most {} connections",
-            config.load.connections
-        ),
-        None => format!("{} connections", config.load.connections),
+    let connections = config.load.connections;
+    let loaded = match (&config.offered, config.steps()) {
+        (None, _) => format!("{connections} connections"),
+        (Some(offered), []) => {
+            let rate = offered.curve.highest_per_s();
+            format!("{rate} requests/s due, at most {connections} connections")
+        }
+        (Some(_), steps) => {
+            let (first, last) = (steps[0].rate_per_s, steps[steps.len() - 1].rate_per_s);
+            let count = steps.len();
+            format!(
+                "{count} steps, {first:.0} to {last:.0} requests/s due, at most {connections} connections"
+            )
+        }
     };
     format!("{}  {loaded}, {kept}, {seconds:.1} s\n", config.address)
 }
 
-fn row(out: &mut String, name: &str, histogram: &Histogram) {
+fn row(out: &mut String, name: &str, histogram: &Summary) {
     let _ = write!(out, "  {name:<12}");
     let mean = histogram.mean_us.map(|mean| mean.round() as u64);
     let values = [
@@ -113,6 +191,31 @@ fn row(out: &mut String, name: &str, histogram: &Histogram) {
         let _ = write!(out, "{:>10}", value.map_or("–".to_string(), milliseconds));
     }
     out.push('\n');
+}
+
+fn steps_table(out: &mut String, steps: &[Step]) {
+    let _ = writeln!(
+        out,
+        "\n  {:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "rate", "offered/s", "ok/s", "not ok", "p50", "p99", "lag p99"
+    );
+    for step in steps {
+        let rate =
+            |per_s: Option<f64>| per_s.map_or("–".to_string(), |per_s| format!("{per_s:.0}"));
+        let time = |us: Option<u64>| us.map_or("–".to_string(), milliseconds);
+        let latency = &step.latency.ok;
+        let _ = writeln!(
+            out,
+            "  {:>12.0}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+            step.rate_per_s,
+            rate(step.offered_per_s),
+            rate(step.achieved_per_s),
+            step.due - step.outcomes.ok,
+            time(latency.p50_us),
+            time(latency.p99_us),
+            time(step.send_lag.p99_us)
+        );
+    }
 }
 
 fn milliseconds(us: u64) -> String {

@@ -1,10 +1,9 @@
-//! The kernel, thinly: clocks, epoll, sockets, signals. All `unsafe` code of the crate is here.
+//! The kernel, thinly: clocks, limits, signals, epoll. All `unsafe` code of the crate is here and in `socket`.
 
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
         Err(io::Error::last_os_error())
     } else {
@@ -12,7 +11,7 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     }
 }
 
-fn own(result: libc::c_int) -> io::Result<OwnedFd> {
+pub(crate) fn own(result: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: the kernel just returned this descriptor and nothing else owns it.
     check(result).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -33,8 +32,12 @@ pub fn now_ns() -> u64 {
 }
 
 /// Wall-clock time.
+pub fn unix_ns() -> u64 {
+    clock_ns(libc::CLOCK_REALTIME)
+}
+
 pub fn unix_us() -> u64 {
-    clock_ns(libc::CLOCK_REALTIME) / 1000
+    unix_ns() / 1000
 }
 
 /// CPU time of the calling thread.
@@ -201,194 +204,4 @@ impl Waker {
     pub fn fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }
-}
-
-fn set_option(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: libc::c_int) {
-    let length = size_of::<libc::c_int>() as libc::socklen_t;
-    // SAFETY: `value` is valid for the read of `length` bytes.
-    unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            level,
-            name,
-            (&raw const value).cast(),
-            length,
-        )
-    };
-}
-
-/// An address in the kernel's form, and its length.
-fn encode(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
-    // SAFETY: sockaddr_storage is plain bytes, large and aligned enough for both families.
-    unsafe {
-        let mut storage: libc::sockaddr_storage = std::mem::zeroed();
-        let length = match address {
-            SocketAddr::V4(v4) => {
-                let out = &mut *(&raw mut storage).cast::<libc::sockaddr_in>();
-                out.sin_family = libc::AF_INET as libc::sa_family_t;
-                out.sin_port = v4.port().to_be();
-                out.sin_addr.s_addr = u32::from_ne_bytes(v4.ip().octets());
-                size_of::<libc::sockaddr_in>()
-            }
-            SocketAddr::V6(v6) => {
-                let out = &mut *(&raw mut storage).cast::<libc::sockaddr_in6>();
-                out.sin6_family = libc::AF_INET6 as libc::sa_family_t;
-                out.sin6_port = v6.port().to_be();
-                out.sin6_addr.s6_addr = v6.ip().octets();
-                out.sin6_scope_id = v6.scope_id();
-                size_of::<libc::sockaddr_in6>()
-            }
-        };
-        (storage, length as libc::socklen_t)
-    }
-}
-
-fn stream_socket(address: SocketAddr) -> io::Result<OwnedFd> {
-    let family = if address.is_ipv4() {
-        libc::AF_INET
-    } else {
-        libc::AF_INET6
-    };
-    // SAFETY: takes plain numbers.
-    own(unsafe {
-        libc::socket(
-            family,
-            libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
-            0,
-        )
-    })
-}
-
-/// How a connection is made.
-#[derive(Debug, Clone, Copy)]
-pub struct Dial {
-    pub to: SocketAddr,
-    /// The local address; its port is chosen by the kernel at connect.
-    pub from: Option<SocketAddr>,
-    /// One request and no more: the acknowledgement of the handshake may travel with it.
-    pub once: bool,
-}
-
-/// Begins to connect. True: the connection already stands (usual on loopback).
-pub fn connect(dial: &Dial) -> io::Result<(OwnedFd, bool)> {
-    let fd = stream_socket(dial.to)?;
-    if dial.once {
-        set_option(&fd, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0);
-    } else {
-        set_option(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
-    }
-    if let Some(from) = dial.from {
-        set_option(&fd, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1);
-        let (address, length) = encode(from);
-        // SAFETY: `address` holds `length` valid bytes.
-        check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })?;
-    }
-    let (address, length) = encode(dial.to);
-    // SAFETY: as above.
-    match check(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), length) }) {
-        Ok(_) => Ok((fd, true)),
-        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok((fd, false)),
-        Err(error) => Err(error),
-    }
-}
-
-/// The error that a connection attempt ended with, if any.
-pub fn take_error(fd: &OwnedFd) -> Option<io::Error> {
-    let (mut code, mut length) = (
-        0 as libc::c_int,
-        size_of::<libc::c_int>() as libc::socklen_t,
-    );
-    // SAFETY: `code` and `length` are valid for the writes.
-    unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_ERROR,
-            (&raw mut code).cast(),
-            &mut length,
-        )
-    };
-    (code != 0).then(|| io::Error::from_raw_os_error(code))
-}
-
-pub fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
-    // SAFETY: `bytes` is valid for reads of its length.
-    let sent = unsafe {
-        libc::send(
-            fd.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            libc::MSG_NOSIGNAL,
-        )
-    };
-    if sent < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(sent as usize)
-    }
-}
-
-pub fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: `buffer` is valid for writes of its length.
-    let received =
-        unsafe { libc::recv(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-    if received < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(received as usize)
-    }
-}
-
-/// A listener that shares its port with others; the kernel spreads new connections over them.
-pub fn listen(address: SocketAddr) -> io::Result<OwnedFd> {
-    let fd = stream_socket(address)?;
-    set_option(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1);
-    set_option(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1);
-    let (encoded, length) = encode(address);
-    // SAFETY: `encoded` holds `length` valid bytes.
-    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const encoded).cast(), length) })?;
-    check(unsafe { libc::listen(fd.as_raw_fd(), 4096) })?;
-    Ok(fd)
-}
-
-/// The next connection, not blocking, answers sent at once.
-pub fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
-    let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-    // SAFETY: null means that the peer's address is not wanted.
-    let fd = own(unsafe {
-        libc::accept4(
-            listener.as_raw_fd(),
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            flags,
-        )
-    })?;
-    set_option(&fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1);
-    Ok(fd)
-}
-
-/// Says that nothing more will be sent; the other side may still speak.
-pub fn end_stream(fd: &OwnedFd) {
-    // SAFETY: takes plain numbers.
-    unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_WR) };
-}
-
-/// Ends a connection without ceremony: the other side gets a reset.
-pub fn close_by_reset(fd: OwnedFd) {
-    let linger = libc::linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    let length = size_of::<libc::linger>() as libc::socklen_t;
-    // SAFETY: `linger` is valid for the read of `length` bytes.
-    unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            length,
-        )
-    };
-    drop(fd);
 }

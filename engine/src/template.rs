@@ -1,9 +1,10 @@
 //! Request templates: text with seeded slots, compiled once, rendered without allocation.
 
+use crate::lines::Lines;
 use crate::random;
 
 /// Numbers in templates stay inside ±10^15, so that sums of millions of them fit 64 bits.
-const MAX_ABS: i64 = 1_000_000_000_000_000;
+pub const MAX_ABS: i64 = 1_000_000_000_000_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
@@ -23,7 +24,18 @@ enum Draw {
     Low { low: i64, span: u64 },
     High { of: usize },
     Choice(Vec<String>),
+    Line { lines: Lines, sent: Vec<Vec<u8>> },
     Seq,
+}
+
+/// How a line of a file is written where its slot stands, so that no line can become more than one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// Percent-encoded, all but RFC 3986's unreserved characters.
+    Url,
+    /// As inside of a JSON string.
+    Json,
+    AsIs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +81,7 @@ impl Slots {
         self.slots.is_empty()
     }
 
-    /// Fills `values` with those of request `number`. A choice is its index.
+    /// Fills `values` with those of request `number`. A choice and a line are their index.
     pub fn draw(&self, seed: u64, number: u64, values: &mut Vec<i64>) {
         values.clear();
         for index in 0..self.slots.len() {
@@ -89,21 +101,23 @@ impl Slots {
                 _ => unreachable!("`high` is compiled with the index of its `low`"),
             },
             Draw::Choice(words) => random::below(bits(index), words.len() as u64) as i64,
+            Draw::Line { lines, .. } => random::below(bits(index), lines.len() as u64) as i64,
             Draw::Seq => number as i64 + 1,
         }
     }
 
-    /// The value as it stands in the request.
+    /// The value in words, not escaped.
     pub fn text(&self, index: usize, value: i64) -> String {
         match &self.slots[index].draw {
             Draw::Choice(words) => words[value as usize].clone(),
+            Draw::Line { lines, .. } => lines[value as usize].clone(),
             _ => value.to_string(),
         }
     }
 
-    /// A number, unless the slot is a choice of words.
+    /// A number, unless the slot holds words.
     pub fn is_number(&self, index: usize) -> bool {
-        !matches!(self.slots[index].draw, Draw::Choice(_))
+        !matches!(self.slots[index].draw, Draw::Choice(_) | Draw::Line { .. })
     }
 
     /// Smallest value and count of values, where that is known and the same for every request.
@@ -114,6 +128,7 @@ impl Slots {
             }
             Draw::High { of } => self.range(*of),
             Draw::Choice(words) => Some((0, words.len() as u64)),
+            Draw::Line { lines, .. } => Some((0, lines.len() as u64)),
             Draw::Seq => None,
         }
     }
@@ -142,8 +157,13 @@ fn pair(bits: u64, low: i64, span: u64) -> (i64, i64) {
 }
 
 impl Template {
-    /// Compiles `text`; its slots are appended to `slots`.
-    pub fn compile(text: &str, slots: &mut Slots) -> Result<Template, String> {
+    /// Compiles `text`; its slots are appended to `slots`. `read` gives the lines of a file, written by `escape`.
+    pub fn compile(
+        text: &str,
+        slots: &mut Slots,
+        escape: Escape,
+        read: &dyn Fn(&str) -> Result<Lines, String>,
+    ) -> Result<Template, String> {
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
@@ -161,8 +181,13 @@ impl Template {
                 )
             })?;
             let name = name_before(&literal, &pieces);
-            let slot = compile_slot(&rest[at + 1..at + end], name, slots)?;
-            slots.slots.push(slot);
+            let inner = &rest[at + 1..at + end];
+            check_name(name.as_deref(), slots)?;
+            let draw = match inner.strip_prefix("file:") {
+                Some(path) => compile_lines(inner, path, escape, read)?,
+                None => compile_draw(inner, slots)?,
+            };
+            slots.slots.push(Slot { name, draw });
             pieces.push(Piece::Text(std::mem::take(&mut literal).into_bytes()));
             pieces.push(Piece::Slot(slots.slots.len() - 1));
             rest = &rest[at + end + 1..];
@@ -180,6 +205,9 @@ impl Template {
                 Piece::Slot(index) => match &slots.slots[*index].draw {
                     Draw::Choice(words) => {
                         out.extend_from_slice(words[values[*index] as usize].as_bytes())
+                    }
+                    Draw::Line { sent, .. } => {
+                        out.extend_from_slice(&sent[values[*index] as usize])
                     }
                     _ => {
                         out.extend_from_slice(itoa::Buffer::new().format(values[*index]).as_bytes())
@@ -219,20 +247,19 @@ fn name_before(literal: &str, pieces: &[Piece]) -> Option<String> {
     key.rfind('"').map(|at| key[at + 1..].to_string())
 }
 
-const KINDS: &str = "slots: {int:a..b}, {int:a..b!=name}, {low:a..b}, {high:a..b}, {choice:x|y}, {seq}; `{{` is a brace";
+const KINDS: &str = "slots: {int:a..b}, {int:a..b!=name}, {low:a..b}, {high:a..b}, {choice:x|y}, {file:PATH}, {seq}; `{{` is a brace";
 
-fn compile_slot(inner: &str, name: Option<String>, slots: &mut Slots) -> Result<Slot, String> {
-    if let Some(name) = &name
-        && slots
-            .slots
-            .iter()
-            .any(|slot| slot.name.as_ref() == Some(name))
-    {
-        return Err(format!("two slots are called `{name}`"));
+fn check_name(name: Option<&str>, slots: &Slots) -> Result<(), String> {
+    match name {
+        Some(name) if slots.find(name).is_ok() => Err(format!("two slots are called `{name}`")),
+        _ => Ok(()),
     }
+}
+
+fn compile_draw(inner: &str, slots: &mut Slots) -> Result<Draw, String> {
     let (kind, argument) = inner.split_once(':').unwrap_or((inner, ""));
-    let draw = match kind {
-        "int" => compile_int(inner, argument, slots)?,
+    match kind {
+        "int" => compile_int(inner, argument, slots),
         "low" => {
             let (low, span) = distinct_range(inner, argument)?;
             if slots
@@ -242,25 +269,22 @@ fn compile_slot(inner: &str, name: Option<String>, slots: &mut Slots) -> Result<
             {
                 return Err(format!("`{{{inner}}}` follows a `low` that has no `high`"));
             }
-            Draw::Low { low, span }
+            Ok(Draw::Low { low, span })
         }
         "high" => {
             let range = distinct_range(inner, argument)?;
             match slots.unpaired_low.take() {
-                Some((of, low, span)) if (low, span) == range => Draw::High { of },
-                Some(_) => {
-                    return Err(format!(
-                        "`{{{inner}}}` has another range than the `low` before it"
-                    ));
-                }
-                None => return Err(format!("`{{{inner}}}` stands without a `low` before it")),
+                Some((of, low, span)) if (low, span) == range => Ok(Draw::High { of }),
+                Some(_) => Err(format!(
+                    "`{{{inner}}}` has another range than the `low` before it"
+                )),
+                None => Err(format!("`{{{inner}}}` stands without a `low` before it")),
             }
         }
-        "choice" => compile_choice(inner, argument)?,
-        "seq" if argument.is_empty() && !inner.contains(':') => Draw::Seq,
-        _ => return Err(format!("`{{{inner}}}` is no slot ({KINDS})")),
-    };
-    Ok(Slot { name, draw })
+        "choice" => compile_choice(inner, argument),
+        "seq" if argument.is_empty() && !inner.contains(':') => Ok(Draw::Seq),
+        _ => Err(format!("`{{{inner}}}` is no slot ({KINDS})")),
+    }
 }
 
 fn compile_int(inner: &str, argument: &str, slots: &Slots) -> Result<Draw, String> {
@@ -273,9 +297,7 @@ fn compile_int(inner: &str, argument: &str, slots: &Slots) -> Result<Draw, Strin
         .find(other)
         .map_err(|error| format!("`{{{inner}}}`: {error} before it"))?;
     if !slots.is_number(other) {
-        return Err(format!(
-            "`{{{inner}}}` cannot differ from a choice of words"
-        ));
+        return Err(format!("`{{{inner}}}` cannot differ from a slot of words"));
     }
     if span < 2 {
         return Err(format!(
@@ -295,6 +317,38 @@ fn compile_choice(inner: &str, argument: &str) -> Result<Draw, String> {
     Ok(Draw::Choice(words))
 }
 
+fn compile_lines(
+    inner: &str,
+    path: &str,
+    escape: Escape,
+    read: &dyn Fn(&str) -> Result<Lines, String>,
+) -> Result<Draw, String> {
+    let lines = read(path).map_err(|error| format!("`{{{inner}}}`: {error}"))?;
+    let sent = lines.iter().map(|line| escape.write(line)).collect();
+    Ok(Draw::Line { lines, sent })
+}
+
+impl Escape {
+    fn write(self, line: &str) -> Vec<u8> {
+        match self {
+            Escape::AsIs => line.as_bytes().to_vec(),
+            Escape::Json => {
+                let quoted = serde_json::to_string(line).expect("a line is plain text");
+                quoted.as_bytes()[1..quoted.len() - 1].to_vec()
+            }
+            Escape::Url => {
+                let is_unreserved =
+                    |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+                let written = line.bytes().map(|byte| match byte {
+                    byte if is_unreserved(byte) => char::from(byte).to_string(),
+                    byte => format!("%{byte:02X}"),
+                });
+                written.collect::<String>().into_bytes()
+            }
+        }
+    }
+}
+
 fn distinct_range(inner: &str, argument: &str) -> Result<(i64, u64), String> {
     let (low, span) = parse_range(inner, argument)?;
     // The pair is one draw out of span * (span - 1), which must fit 64 bits.
@@ -311,7 +365,7 @@ fn parse_range(inner: &str, argument: &str) -> Result<(i64, u64), String> {
         .and_then(|(low, high)| Some((low.parse::<i64>().ok()?, high.parse::<i64>().ok()?)));
     let (low, high) = numbers
         .ok_or_else(|| format!("`{{{inner}}}` is not a range of whole numbers; write `a..b`"))?;
-    if low.abs().max(high.abs()) > MAX_ABS {
+    if low.unsigned_abs().max(high.unsigned_abs()) > MAX_ABS as u64 {
         return Err(format!("`{{{inner}}}` goes beyond ±10^15"));
     }
     if low > high {

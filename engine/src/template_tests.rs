@@ -2,7 +2,11 @@ use super::*;
 
 fn compile(text: &str) -> Result<(Template, Slots), String> {
     let mut slots = Slots::default();
-    let template = Template::compile(text, &mut slots)?;
+    let read = |path: &str| match path {
+        "words" => crate::lines::split("one\ntwo words\nthree\n"),
+        _ => Err(format!("file `{path}` cannot be read: it is not there")),
+    };
+    let template = Template::compile(text, &mut slots, Escape::Url, &read)?;
     check_pairs(&slots)?;
     Ok((template, slots))
 }
@@ -103,6 +107,29 @@ fn choice_and_seq() {
     );
 }
 
+/// `file` gives each of its lines equally often; the line is told as it stands in the file, and sent escaped.
+#[test]
+fn lines() {
+    let mut counts = [0; 3];
+    for values in values("/x?q={file:words}") {
+        counts[values[0] as usize] += 1;
+    }
+    assert!(
+        counts.iter().all(|count| (6_300..7_000).contains(count)),
+        "{counts:?}"
+    );
+    let (_, slots) = compile("/x?q={file:words}").unwrap();
+    assert_eq!(slots.text(slots.find("q").unwrap(), 1), "two words");
+    assert_eq!((slots.range(0), slots.is_number(0)), (Some((0, 3)), false));
+    let sent: std::collections::BTreeSet<String> = (0..100)
+        .map(|number| render("{file:words}", 1, number))
+        .collect();
+    assert_eq!(
+        sent.into_iter().collect::<Vec<_>>(),
+        ["one", "three", "two%20words"]
+    );
+}
+
 /// The same seed and number give the same text; another seed gives another.
 #[test]
 fn seed_decides() {
@@ -167,7 +194,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "/x?a={choice:x|y}&b={int:1..2!=a}",
-        "`{int:1..2!=a}` cannot differ from a choice of words",
+        "`{int:1..2!=a}` cannot differ from a slot of words",
     ),
     (
         "/x?a={seq}&b={int:1..1!=a}",
@@ -203,6 +230,14 @@ const MISTAKES: &[(&str, &str)] = &[
         "`{choice}` has an empty word; write `{choice:x|y}`",
     ),
     ("/x?a={seq}&a={seq}", "two slots are called `a`"),
+    (
+        "/{file:none}",
+        "`{file:none}`: file `none` cannot be read: it is not there",
+    ),
+    (
+        "/x?a={file:words}&b={int:1..2!=a}",
+        "`{int:1..2!=a}` cannot differ from a slot of words",
+    ),
 ];
 
 /// Every mistake is named with the slot that holds it.

@@ -10,8 +10,9 @@ use crate::conn::{self, Conn, State};
 use crate::control::{Control, Input, Mark, Report};
 use crate::ledger::Ledger;
 use crate::outcome::Outcome;
+use crate::pace::Pace;
 use crate::record::{Phase, Record};
-use crate::schedule::Schedule;
+use crate::socket;
 use crate::sys::{self, Epoll, Event};
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
@@ -21,9 +22,6 @@ const SCRATCH_BYTES: usize = 64 * 1024;
 const WAKE: u64 = u64::MAX;
 /// Closed-loop connections are opened one after the other, so that no listen queue overflows.
 const OPENING_GAP_NS: u64 = 20_000;
-/// From this rate on, sends are gathered on ticks: a wake-up for each costs more than the send.
-const TICK_FROM_RATE_PER_S: f64 = 20_000.0;
-const TICK_NS: u64 = 200_000;
 
 pub struct Worker {
     thread: usize,
@@ -40,9 +38,8 @@ pub struct Worker {
     pub(crate) now_ns: u64,
     /// When which connection may be used again.
     retry: BinaryHeap<Reverse<(u64, usize)>>,
-    /// Open loop only.
-    schedule: Option<Schedule>,
-    schedule_start_ns: u64,
+    pub(crate) pace: Pace,
+    /// Connections without a request; open loop only.
     idle: Vec<usize>,
     next_number: u64,
     timeout_ns: u64,
@@ -65,19 +62,11 @@ impl Worker {
         let epoll = Epoll::new()?;
         epoll.add(control.waker(thread).fd(), sys::READ_EDGES, WAKE)?;
         let start_ns = control.phase_start_ns();
-        let schedule = config.arrivals.map(|arrivals| {
-            let mut schedule = Schedule::new(
-                config.seed,
-                arrivals,
-                config.load.rate_per_s.unwrap_or_default(),
-            );
-            schedule.advance(thread as u64);
-            schedule
-        });
         let record = Record::new(
             config.requests.len(),
             Ledger::new(&config.requests),
-            schedule.is_some(),
+            config.offered.is_some(),
+            config.steps().len(),
         );
         Ok(Worker {
             thread,
@@ -91,8 +80,7 @@ impl Worker {
             answers: vec![0; config.requests.len()],
             now_ns: start_ns,
             retry: BinaryHeap::new(),
-            schedule,
-            schedule_start_ns: start_ns,
+            pace: Pace::new(&config, thread, start_ns),
             idle: Vec::new(),
             next_number: thread as u64,
             timeout_ns: config.load.timeout_ms * 1_000_000,
@@ -134,7 +122,7 @@ impl Worker {
     }
 
     fn start(&mut self) {
-        if self.schedule.is_some() {
+        if self.pace.is_open() {
             sys::precise_timers();
             self.idle = (0..self.conns.len()).rev().collect();
         } else {
@@ -187,7 +175,7 @@ impl Worker {
         if self.record.phase() >= Phase::Drain {
             return;
         }
-        if self.schedule.is_some() {
+        if self.pace.is_open() {
             self.idle.push(index);
             return self.dispatch();
         }
@@ -202,20 +190,13 @@ impl Worker {
 
     /// Sends what is due, as far as connections are free. What waited for a whole timeout is given up and counted.
     fn dispatch(&mut self) {
-        let threads = self.config.load.threads as u64;
-        while let Some(schedule) = &mut self.schedule {
-            let (number, offset_ns) = schedule.next();
-            let due_ns = self.schedule_start_ns + offset_ns;
-            if due_ns > self.now_ns {
-                return;
-            }
+        while let Some((number, due_ns)) = self.pace.due(self.now_ns) {
             if self.now_ns - due_ns > self.timeout_ns {
-                schedule.advance(threads);
-                self.record.unsent(self.config.kind_of(number));
+                self.give_up(number, due_ns);
                 continue;
             }
             let Some(index) = self.idle.pop() else { return };
-            schedule.advance(threads);
+            self.pace.advance();
             self.issue(index, number, due_ns);
             self.now_ns = sys::now_ns();
         }
@@ -223,15 +204,15 @@ impl Worker {
 
     /// What was due inside the window and never sent.
     fn give_up_backlog(&mut self) {
-        let threads = self.config.load.threads as u64;
-        while let Some(schedule) = &mut self.schedule {
-            let (number, offset_ns) = schedule.next();
-            if self.schedule_start_ns + offset_ns > self.now_ns {
-                return;
-            }
-            schedule.advance(threads);
-            self.record.unsent(self.config.kind_of(number));
+        while let Some((number, due_ns)) = self.pace.due(self.now_ns) {
+            self.give_up(number, due_ns);
         }
+    }
+
+    fn give_up(&mut self, number: u64, due_ns: u64) {
+        self.pace.advance();
+        self.record
+            .unsent(self.config.kind_of(number), self.pace.step_at(due_ns));
     }
 
     fn until_next_ns(&self) -> u64 {
@@ -241,20 +222,8 @@ impl Worker {
             if let Some(Reverse((due_ns, _))) = self.retry.peek() {
                 next_ns = next_ns.min(*due_ns);
             }
-            if let Some(schedule) = &self.schedule
-                && !self.idle.is_empty()
-            {
-                let due_ns = self.schedule_start_ns + schedule.next().1;
-                let gathers = self
-                    .config
-                    .load
-                    .rate_per_s
-                    .is_some_and(|rate| rate >= TICK_FROM_RATE_PER_S);
-                next_ns = next_ns.min(if gathers {
-                    due_ns.max(self.now_ns + TICK_NS)
-                } else {
-                    due_ns
-                });
+            if !self.idle.is_empty() {
+                next_ns = next_ns.min(self.pace.wake_ns(self.now_ns));
             }
         }
         next_ns.saturating_sub(sys::now_ns())
@@ -344,13 +313,16 @@ impl Worker {
             run_queue_us: sys::thread_run_queue_us(),
         };
         match phase {
-            Phase::Window => self.window_start = Some(mark),
+            Phase::Window => {
+                self.window_start = Some(mark);
+                self.pace.begin_window(self.control.phase_start_ns());
+            }
             Phase::Drain if self.window_start.is_some() => self.window_end = Some(mark),
             _ => {}
         }
         self.record.enter(phase);
         self.second_index = 0;
-        self.last_second = self.config.load.window_s.ceil() as u64 - 1;
+        self.last_second = self.config.window_s.ceil() as u64 - 1;
         self.next_second_ns = self.control.phase_start_ns() + SECOND_NS;
         if phase == Phase::Abandon {
             self.abandon();
@@ -375,8 +347,14 @@ impl Worker {
         }
     }
 
-    pub(crate) fn dial(&self, index: usize) -> sys::Dial {
+    pub(crate) fn dial(&self, index: usize) -> socket::Dial {
         let number = index * self.config.load.threads + self.thread;
-        conn::dial(self.config.address, number, self.config.load.keep_alive)
+        let load = &self.config.load;
+        conn::dial(
+            self.config.address,
+            number,
+            load.keep_alive,
+            load.kernel_timestamps,
+        )
     }
 }

@@ -45,7 +45,7 @@ function readRoutes (store, isReady) {
       const rows = await store.query(
         'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
       return rows.map(([id, username, name, sex, address, mail, birthdate]) =>
-        ({ id, username, name, sex, address: caesar(address), mail, birthdate }))
+        ({ id, username, name, sex, address: caesar(address), mail, birthdate: birthdate.toISOString() }))
     })
   ]
 }
@@ -122,12 +122,14 @@ function parseInteger (query, name, min) {
   return value
 }
 
-function caesar (text) {
-  return text.replace(/[A-Za-z]/g, rotate)
-}
+// The Caesar cipher on UTF-8, whose bytes above 127 are never letters: A–Z and a–z rotated by 14 inside their case.
+const ROTATED = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const first = byte < 97 ? 65 : 97
+  return byte >= first && byte < first + 26 ? first + (byte - first + 14) % 26 : byte
+})
 
-function rotate (letter) {
-  const code = letter.charCodeAt(0)
-  const first = code < 97 ? 65 : 97
-  return String.fromCharCode(first + (code - first + 14) % 26)
+function caesar (text) {
+  const bytes = Buffer.from(text)
+  for (let index = 0; index < bytes.length; index++) bytes[index] = ROTATED[bytes[index]]
+  return bytes.toString()
 }

@@ -30,9 +30,12 @@ INSTALL = {
     "python3": "apt-get install python3 python3-venv",
     "mvn": "apt-get install maven",
     "java": "apt-get install openjdk-17-jdk-headless",
-    "ruby": "apt-get install ruby-full",
+    "ruby": "apt-get install --no-install-recommends ruby-rails ruby-pg puma",
     "g++": "apt-get install g++",
     "cmake": "apt-get install cmake",
+    "cc": "apt-get install gcc",
+    "make": "apt-get install make",
+    "pkg-config": "apt-get install pkg-config libpq-dev rapidjson-dev",
 }
 """What gets a program that is missing."""
 

@@ -17,7 +17,6 @@ from fairground.model import (
     LedgerRow,
     Outcomes,
     Result,
-    RoleUse,
     Severity,
     Verdict,
     Workload,
@@ -29,9 +28,6 @@ FOREIGN_WARN, FOREIGN_VOID = 0.05, 0.15
 GENERATOR_WARN = 0.90
 HALVES_WARN = 0.15
 JUDGED_S = 3
-DELAYED_ACK_US = (38_000, 50_000)
-CORES_FULL = 0.90
-LOCKED_WARN = 0.30
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
@@ -104,6 +100,7 @@ def outcome_words(outcomes: Outcomes) -> str:
         "malformed": outcomes.malformed,
         "never sent": outcomes.unsent,
         "unanswered": outcomes.in_flight,
+        "without a good answer (the generator does not tell more)": outcomes.unclassified,
     }
     parts = [f"{count:,} × status {code}" for code, count in sorted(outcomes.status.items())]
     parts += [f"{count:,} × {name}" for name, count in named.items() if count]
@@ -149,9 +146,27 @@ def instrument(result: Result, warmup_per_second: Sequence[int], warmup_settled:
     return tuple(found)
 
 
+def accounting(result: Result, workload: Workload) -> tuple[Finding, ...]:
+    """What the generator cannot tell, and what of the audit is left out for that."""
+    found = [Finding("accounting", Severity.NOTE, caveat) for caveat in result.caveats]
+    if result.ledgers is None and workload.audit.ledgers:
+        names = ", ".join(ledger.name for ledger in workload.audit.ledgers)
+        sentence = f"{result.generator} keeps no ledger, so that the rows of {names} were not held against the answers"
+        found.append(Finding("no-ledger", Severity.NOTE, sentence))
+    most = result.uncounted_most
+    if most != 0 and workload.audit.writes:
+        words = "more requests than it counted" if most is None else f"{most:,} requests more than it counted"
+        sentence = f"{result.generator} may have sent {words}: the audit allows for them"
+        found.append(Finding("uncounted", Severity.NOTE, sentence, {"uncounted_most": most}))
+    return tuple(found)
+
+
 def _warmup(per_second: Sequence[int]) -> Finding:
     """What is said of a warm-up that did not settle; one too short to be judged is a choice of the plan, not a fault."""
     evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
+    if not per_second:
+        sentence = "the generator tells no seconds of its warm-up, so that nobody knows whether it had settled"
+        return Finding("warm-up", Severity.NOTE, sentence, evidence)
     if len(per_second) < JUDGED_S:
         sentence = f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
         return Finding("warm-up", Severity.NOTE, sentence, evidence)
@@ -197,18 +212,21 @@ def machine(host: HostUse, window_s: float, cores: int) -> tuple[Finding, ...]:
 
 
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
-    """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract."""
-    peak, allowed = database.connections_peak, cell.settings.pool_size
-    if peak is None or peak <= allowed:
-        return ()
-    return (
-        Finding(
-            "connections",
-            Severity.REJECT,
-            f"the server held {peak} connections to the database, and POOL_SIZE allowed {allowed}",
-            {"peak": peak, "pool_size": allowed},
-        ),
-    )
+    """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
+
+    Behind a pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
+    """
+    found, pooler = [], cell.topology.pooler
+    peak, allowed = database.pooler_clients_peak if pooler else database.connections_peak, cell.settings.pool_total
+    if peak is not None and peak > allowed:
+        where = "pooler" if pooler else "database"
+        sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
+        found.append(Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed}))
+    held, most = database.connections_peak, cell.topology.pooler_size
+    if pooler and held is not None and held > most:
+        sentence = f"the pooler held {held} connections to the database, and its size is {most}"
+        found.append(Finding("pooler-size", Severity.WARN, sentence, {"peak": held, "pooler_size": most}))
+    return tuple(found)
 
 
 def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:
@@ -253,10 +271,14 @@ def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tup
 
 
 def invariant_line(
-    id: str, sentence: str, found: int | float | None, expected: int | float | None, unknown: int, may_exceed: bool
+    id: str, sentence: str, found: int | float | None, expected: int | float | None, unknown: int | None, may_exceed: bool
 ) -> AuditLine:
-    """One invariant's arithmetic; requests of unknown outcome may have added to what was acknowledged, where that is allowed."""
-    most = None if expected is None else expected + (unknown if may_exceed else 0)
+    """One invariant's arithmetic; requests of unknown outcome may have added to what was acknowledged, where that is allowed.
+
+    `unknown` is None when nobody knows how many there were.
+    """
+    surplus = unknown if may_exceed else 0
+    most = None if expected is None or surplus is None else expected + surplus
     return AuditLine(id, sentence, found, expected, most)
 
 
@@ -295,79 +317,6 @@ def chatter(workload: Workload, result: Result, database: DatabaseUse) -> tuple[
             f"the database committed {commits:.1f} times for each request",
             {"commits_per_request": commits},
         ),
-    )
-
-
-def limit(
-    cell: Cell, result: Result, roles: Mapping[str, RoleUse], host: HostUse | None, database: DatabaseUse | None, cores: int
-) -> Finding | None:
-    """The named reason that limited a trial, or None where nothing that was measured explains it.
-
-    First waiting, then work: a lock that holds half of the backends limits a server whatever the processors do meanwhile.
-    """
-    window_us = result.window_s * 1e6
-    used = {role: use.cpu_us / window_us for role, use in roles.items() if use.cpu_us is not None}
-    if delayed := _delayed_ack(result, host):
-        return delayed
-    if database is not None and (waiting := _lock_limit(database)):
-        return waiting
-    generator = result.busiest_thread_share
-    if (
-        generator is not None
-        and generator > GENERATOR_WARN
-        and used.get("server", 0.0) < CORES_FULL * min(cell.settings.workers, cores)
-    ):
-        return Finding(
-            "generator",
-            Severity.NOTE,
-            f"the generator was the limit: its busiest thread was {generator:.0%} busy",
-            {"busiest_thread_share": generator},
-        )
-    named = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
-    most = max((role for role in used if role in named), key=lambda role: used[role], default=None)
-    if most is None or sum(used.values()) < CORES_FULL * cores:
-        return None
-    return Finding(
-        named[most],
-        Severity.NOTE,
-        f"the {cores} cores were full, and the {most} used {used[most]:.2f} of them",
-        {f"{role}_cores": round(cores_used, 3) for role, cores_used in used.items()},
-    )
-
-
-def _delayed_ack(result: Result, host: HostUse | None) -> Finding | None:
-    """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
-    latency, low_us, high_us = result.latency_ok, *DELAYED_ACK_US
-    delayed = None if host is None else host.tcp.get("TcpExtDelayedACKs")
-    if latency is None or latency.p50_us is None or delayed is None or result.completed_ok == 0:
-        return None
-    if not low_us <= latency.p50_us <= high_us or delayed < 0.5 * result.completed_ok:
-        return None
-    return Finding(
-        "delayed-ack",
-        Severity.NOTE,
-        f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
-        " acknowledgements: the server writes an answer in two parts without TCP_NODELAY",
-        {"p50_us": latency.p50_us, "delayed_acks": delayed, "answers": result.completed_ok},
-    )
-
-
-def _lock_limit(database: DatabaseUse) -> Finding | None:
-    seen = sum(count for event, count in database.wait_events.items() if event != "idle")
-    locked = sum(count for event, count in database.wait_events.items() if event.startswith("Lock:"))
-    if not seen or locked / seen < LOCKED_WARN:
-        return None
-    evidence = {"waiting_for_locks": locked / seen, "deadlocks": database.deadlocks, "samples": database.wait_samples}
-    if database.deadlocks:
-        return Finding(
-            "deadlock",
-            Severity.NOTE,
-            f"{locked / seen:.0%} of the busy backends waited for a row lock, and {database.deadlocks:,}"
-            " deadlocks each held their rows until the database noticed (deadlock_timeout, 1 s)",
-            evidence,
-        )
-    return Finding(
-        "db-lock", Severity.NOTE, f"{locked / seen:.0%} of the busy backends waited for a row lock that another held", evidence
     )
 
 

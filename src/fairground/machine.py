@@ -82,12 +82,14 @@ def checks(cache: Path, environment_path: str) -> Iterator[Check]:
     yield _memory()
     yield _user_namespaces()
     yield _cgroups()
-    for program, package in (("git", "git"), ("cargo", None), ("nginx", "nginx-light")):
+    for program, package in (("git", "git"), ("cargo", None), ("nginx", "nginx-light"), ("pgbouncer", "pgbouncer")):
         found = shutil.which(program, path=environment_path)
         fix = f"apt-get install -y {package}" if package else "install Rust with rustup"
         yield (
             Check(program, "ok", f"{program} is at {found}") if found else Check(program, "lacking", f"{program} is missing", fix)
         )
+    if shutil.which("pgcat", path=environment_path) is None:
+        yield Check("pgcat", "note", "pgcat is missing, and no registry has a binary: its topologies are left out")
     yield _noise()
 
 

@@ -12,19 +12,22 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from fairground import conditions, published
 from fairground.model import (
+    POOLERS,
+    PROXIES,
     Audit,
     Expectation,
     LabError,
     LedgerEntry,
     Load,
     Server,
-    Settings,
     Stack,
     Suite,
     SuiteGroup,
+    Topology,
     Variant,
     Workload,
 )
@@ -275,7 +278,25 @@ class _GroupTable:
     window_s: float | None = None
     warmup: tuple[float, float] | None = None
     timeout_ms: int | None = None
-    settings: Settings | None = None
+    generator: str | None = None
+    threads: int | None = None
+    rate_per_s: float | None = None
+    arrivals: str | None = None
+    requests: int | None = None
+    proxies: tuple[str, ...] | None = None
+    poolers: tuple[str, ...] | None = None
+    pooler_size: int | None = None
+    pooler_clients: int | None = None
+    settings: conditions.SettingsTable | None = None
+    only: tuple[str, ...] | None = None
+    """Profiles that the group belongs to; None: all."""
+
+
+@dataclass(frozen=True)
+class _ProfileTable:
+    blocks: int | None = None
+    window_s: float | None = None
+    warmup: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,19 +307,43 @@ class _SuiteFile(_GroupTable):
     blocks: int
     seed: int
     group: tuple[_GroupTable, ...] = ()
+    profiles: dict[str, _ProfileTable] = field(default_factory=dict)
+    source: str | None = None
+    tables: tuple[published.NumbersTable, ...] = ()
+    claims: tuple[published.ClaimTable, ...] = ()
 
 
-def load_suite(path: Path) -> Suite:
-    """Read one suite. A `[[group]]` inherits each key that it lacks from the top of the file."""
+def load_suite(path: Path, profile: str | None = None) -> Suite:
+    """Read one suite. A `[[group]]` inherits each key that it lacks from the top of the file.
+
+    With a `profile`, that table's keys stand in for the file's, and groups that name other profiles are left out.
+    """
     source = Source.read(path, depth=2)
-    file = source.parse(_SuiteFile)
+    file = _profiled(source, source.parse(_SuiteFile), profile)
     for key in ("title", "about"):
         source.require_text((key,), getattr(file, key))
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
-    groups = tuple(_group(source, location, group, file) for location, group in here)
-    return Suite(path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups)
+    groups = tuple(_group(source, location, group, file) for location, group in here if _is_in(group, profile))
+    return Suite(
+        path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
+        published.claims(source, file.claims), published.tables(source, file.tables),
+    )  # fmt: skip
+
+
+def _profiled(source: Source, file: _SuiteFile, profile: str | None) -> _SuiteFile:
+    if profile is None:
+        return file
+    if profile not in file.profiles:
+        hint = known(file.profiles, "profiles") if file.profiles else "leave `--profile` out"
+        raise LabError(f"the suite `{source.shown}` has no profile `{profile}`", hint)
+    chosen = file.profiles[profile]
+    return replace(file, **{key.name: value for key in fields(chosen) if (value := getattr(chosen, key.name)) is not None})
+
+
+def _is_in(group: _GroupTable, profile: str | None) -> bool:
+    return profile is None or group.only is None or profile in group.only
 
 
 def _group(source: Source, location: Location, group: _GroupTable, file: _SuiteFile) -> SuiteGroup:
@@ -311,16 +356,37 @@ def _group(source: Source, location: Location, group: _GroupTable, file: _SuiteF
             raise source.error(missing, f"`{key}` is missing or empty in", f"give `{key}` a list, here or at the top")
     if min(merged["connections"]) < 1:
         raise source.error(place["connections"], "`connections` has a number below 1 in", "write at least `[1]`")
-    for key in ("window_s", "timeout_ms"):
+    for key in ("window_s", "timeout_ms", "threads", "rate_per_s", "requests", "pooler_size", "pooler_clients"):
         if merged[key] is not None and merged[key] <= 0:
-            raise source.error(place[key], f"`{key}` is not above 0 in", "write how long")
+            hint = "write how long" if key in ("window_s", "timeout_ms") else "write how many"
+            raise source.error(place[key], f"`{key}` is not above 0 in", hint)
     shortest, longest = merged["warmup"] or (Load.warmup_min_s, Load.warmup_max_s)
     if not 0 <= shortest <= longest:
         raise source.error(place["warmup"], "`warmup` is not a range in", "write `[shortest, longest]` in seconds")
-    settings = merged["settings"] or Settings()
-    for key, least in {"workers": 1, "pool_size": 1, "scale": 1, "pool_wait_ms": 0}.items():
-        if (getattr(settings, key) or 0) < least:
-            raise source.error((*place["settings"], key), f"`settings.{key}` is below {least} in", f"write at least {least}")
-    given = {key: merged[key] for key in ("keep_alive", "window_s", "timeout_ms") if merged[key] is not None}
+    settings = (merged["settings"] or conditions.SettingsTable()).settings()
+    for key, wrong, hint in conditions.faults(settings):
+        raise source.error((*place["settings"], key), f"`settings.{key}` {wrong} in", hint)
+    given = _shape(source, merged, place)
     loads = tuple(Load(count, warmup_min_s=shortest, warmup_max_s=longest, **given) for count in merged["connections"])
-    return SuiteGroup(merged["stacks"], merged["workloads"], loads, settings)
+    return SuiteGroup(merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place))
+
+
+def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
+    """What a group says of its load, apart from connections and warm-up."""
+    if merged["arrivals"] not in (None, "poisson", "constant"):
+        raise source.error(place["arrivals"], f"`arrivals` is `{merged['arrivals']}` in", "write poisson or constant")
+    if merged["rate_per_s"] is not None and merged["requests"] is not None:
+        raise source.error(place["requests"], "`requests` and `rate_per_s` exclude each other in", "leave one of them out")
+    keys = ("keep_alive", "window_s", "timeout_ms", "generator", "threads", "rate_per_s", "arrivals", "requests")
+    given = {key: merged[key] for key in keys if merged[key] is not None}
+    return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
+
+
+def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> tuple[Topology, ...]:
+    for key, there in (("proxies", PROXIES), ("poolers", POOLERS)):
+        for name in merged[key] or ():
+            if name not in (conditions.NONE, *there):
+                hint = nearest(name, (conditions.NONE, *there), key)
+                raise source.error(place[key], f"there is no `{name}` for `{key}` in", hint)
+    sizes = (merged["pooler_size"], merged["pooler_clients"])
+    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes)

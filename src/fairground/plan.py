@@ -1,7 +1,8 @@
 """What is measured in which order: blocks of cells, order-balanced from a seed. Pure: no I/O, no clock, no hidden chance.
 
-A *heat* is the set of stacks that are compared with each other: one workload, topology, load and settings. Inside a block the
-stacks of a heat follow each other, so that a drifting machine harms them alike. The order of stacks in a heat, and of heats in
+A *heat* is the set of stacks that are compared with each other: one workload, load and settings. Inside a block the stacks of a
+heat follow each other, so that a drifting machine harms them alike, and the topologies of one stack stand side by side, since
+they are compared most closely of all: what a hop costs. The order of stacks in a heat, of topologies in a stack, and of heats in
 a block, follows the rows of Williams designs: over as many blocks as there are stacks, every stack stands once in every place
 and, for an even number, once behind every other (for an odd number: twice, over twice as many blocks).
 """
@@ -10,12 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fairground.model import Cell, LabError, Load, Plan, Server, Settings, Slot, Stack, Suite, SuiteGroup, Topology, Workload
 
 Item = TypeVar("Item")
+HeatKey = tuple[str, Load, Settings]
+Heat = dict[str, list[Cell]]
+"""Stack → its cells, one for each topology."""
 
 OVERHEAD_S = 1.5
 """Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
@@ -56,13 +60,16 @@ def of_suite(
     suite: Suite,
     servers: Sequence[Server],
     workloads: Sequence[Workload],
-    topologies: Sequence[Topology],
     command: str,
     unavailable: Mapping[str, str] | None = None,
 ) -> Plan:
-    """The plan of a suite. A cell that stands in several of its groups is measured once."""
+    """The plan of a suite. A cell that stands in several of its groups is measured once.
+
+    `unavailable` says of stacks by id, of load generators by `generator NAME`, and of topologies by `topology ID`, why they are
+    not here.
+    """
     parts = [
-        Part(_stacks(group, servers), _workloads(group, workloads), group.loads, tuple(topologies), group.settings)
+        Part(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
         for group in suite.groups
     ]
     return _join(suite.title, parts, suite.blocks, suite.seed, command, unavailable or {})
@@ -97,8 +104,15 @@ def williams(count: int) -> list[list[int]]:
 
 def _join(title: str, parts: Sequence[Part], blocks: int, seed: int, command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
-    heats: dict[tuple[str, Topology, Load, Settings], list[Cell]] = {}
-    for part in parts:
+    heats: dict[HeatKey, Heat] = {}
+    for whole in parts:
+        names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
+        skipped |= {name: unavailable[name] for name in sorted(set(names)) if name in unavailable}
+        part = replace(
+            whole,
+            loads=tuple(load for load in whole.loads if f"generator {load.generator}" not in unavailable),
+            topologies=tuple(one for one in whole.topologies if f"topology {one.id}" not in unavailable),
+        )
         for workload in part.workloads:
             for stack in part.stacks:
                 if stack.id in unavailable:
@@ -115,25 +129,30 @@ def _join(title: str, parts: Sequence[Part], blocks: int, seed: int, command: st
     return Plan(title, seed, blocks, _slots(list(heats.values()), blocks, seed), skipped, command)
 
 
-def _enter(heats: dict[tuple[str, Topology, Load, Settings], list[Cell]], part: Part, stack: Stack, workload: Workload) -> None:
+def _enter(heats: dict[HeatKey, Heat], part: Part, stack: Stack, workload: Workload) -> None:
     for topology in part.topologies:
         for load in part.loads:
-            heat = heats.setdefault((workload.id, topology, load, part.settings), [])
+            neighbours = heats.setdefault((workload.id, load, part.settings), {}).setdefault(stack.id, [])
             cell = Cell(stack.id, workload.id, topology, load, part.settings)
-            if cell not in heat:
-                heat.append(cell)
+            if cell not in neighbours:
+                neighbours.append(cell)
 
 
-def _slots(heats: Sequence[list[Cell]], blocks: int, seed: int) -> tuple[Slot, ...]:
+def _slots(heats: Sequence[Heat], blocks: int, seed: int) -> tuple[Slot, ...]:
     """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block."""
     heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
-    cell_orders = [_orders(heat, blocks, f"{seed}/{heat[0].workload}/{place}") for place, heat in enumerate(heats)]
+    stack_orders, cell_orders = list[list[list[str]]](), list[dict[str, list[list[Cell]]]]()
+    for place, heat in enumerate(heats):
+        name = f"{seed}/{next(iter(heat.values()))[0].workload}/{place}"
+        stack_orders.append(_orders(list(heat), blocks, name))
+        cell_orders.append({stack: _orders(cells, blocks, f"{name}/{stack}") for stack, cells in heat.items()})
     slots: list[Slot] = []
     for block in range(blocks):
         stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
         for place in heat_orders[block]:
-            for cell in cell_orders[place][block]:
-                slots.append(Slot(len(slots) + 1, block + 1, cell, stream))
+            for stack in stack_orders[place][block]:
+                for cell in cell_orders[place][stack][block]:
+                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream))
     return tuple(slots)
 
 

@@ -87,6 +87,10 @@ fn scripted_plan(script: &Script, server: &Faulty) -> Value {
     plan["load"]["timeout_ms"] = json!(client.timeout_ms);
     plan["load"]["keep_alive"] = json!(client.keep_alive);
     plan["load"]["window_s"] = json!(client.seconds);
+    plan["requests"][0]["method"] = json!(client.method);
+    if client.method == "HEAD" {
+        plan["requests"][0]["expect"]["body"] = Value::Null;
+    }
     plan
 }
 

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairload::config::Config;
+use fairload::event::{Event, SecondRow};
 use fairload::outcome::Outcome;
-use fairload::output::{Document, Event};
+use fairload::output::Document;
+use fairload::plan::Arrivals;
 use fairload::record::{Phase, Record, Sample, Second};
 use fairload::run::{Measurement, Window};
+use fairload::schedule::Curve;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -50,7 +53,7 @@ fn second(first: u64) -> Second {
 
 /// A record in which no two numbers are equal: a crossed wire cannot hide.
 fn record(config: &Config) -> Record {
-    let mut record = Record::new(3, fairload::ledger::Ledger::new(&config.requests), true);
+    let mut record = Record::new(3, fairload::ledger::Ledger::new(&config.requests), true, 0);
     record.life_sent = 1001;
     let life = &mut record.life;
     (
@@ -110,15 +113,20 @@ fn golden_result() {
     let measurement = Measurement {
         record: record(&config),
         config: Arc::new(config),
-        seconds: vec![second(31), second(41)],
+        seconds: vec![
+            SecondRow::new(0, &second(31)),
+            SecondRow::new(1, &second(41)),
+        ],
         window: Some(Window {
             start_unix_us: 1_789_000_003_000_000,
             duration_us: 2_000_123,
+            late_us: 9,
             cpu_user_us: 3001,
             cpu_system_us: 3002,
             busiest_cpu_us: 820_050,
             busiest_waited_us: Some(140_009),
         }),
+        no_stamps: None,
         connected: true,
         interrupted: false,
     };
@@ -128,16 +136,65 @@ fn golden_result() {
     );
 }
 
+/// Two steps of three that began; the third was never reached. No two numbers are equal here either.
+fn step_record(config: &Config) -> Record {
+    let mut record = Record::new(1, fairload::ledger::Ledger::new(&config.requests), true, 3);
+    for (index, base) in [(0, 1000), (1, 2000)] {
+        let step = &mut record.steps[index];
+        (step.sent, step.completed, step.completed_ok) = (base + 1, base + 2, base + 3);
+        let outcomes = &mut step.outcomes;
+        (outcomes.ok, outcomes.shed, outcomes.wrong_body) = (base + 4, base + 5, base + 6);
+        (outcomes.timeout, outcomes.connect, outcomes.reset) = (base + 7, base + 8, base + 9);
+        (outcomes.malformed, outcomes.unsent, outcomes.in_flight) =
+            (base + 10, base + 11, base + 12);
+        outcomes.status.insert(404, base + 13);
+        fill(&mut step.latency_ok, base, 21 + index as u64);
+        fill(&mut step.latency_not_ok, base * 3, 31 + index as u64);
+        fill(&mut step.service, base / 10, 41 + index as u64);
+        fill(&mut step.send_lag, base / 100, 51 + index as u64);
+    }
+    fill(&mut record.receive_lag, 60, 61);
+    record
+}
+
+/// The steps of a window that was stopped in its second one, and the receive lag.
+#[test]
+fn golden_result_with_steps() {
+    let config = config("plan-steps.json");
+    let measurement = Measurement {
+        record: step_record(&config),
+        config: Arc::new(config),
+        seconds: Vec::new(),
+        window: Some(Window {
+            start_unix_us: 1_789_000_003_000_000,
+            duration_us: 3_250_000,
+            late_us: 13,
+            cpu_user_us: 3003,
+            cpu_system_us: 3004,
+            busiest_cpu_us: 3_100_000,
+            busiest_waited_us: None,
+        }),
+        no_stamps: None,
+        connected: true,
+        interrupted: false,
+    };
+    compare(
+        "result-steps.json",
+        &(serde_json::to_string_pretty(&Document::new(&measurement)).unwrap() + "\n"),
+    );
+}
+
 /// The result of a run that ended before its window: what was not measured is null.
 #[test]
 fn golden_result_without_window() {
     let config = config("plan-minimal.json");
-    let record = Record::new(1, fairload::ledger::Ledger::new(&config.requests), false);
+    let record = Record::new(1, fairload::ledger::Ledger::new(&config.requests), false, 0);
     let measurement = Measurement {
         record,
         config: Arc::new(config),
         seconds: Vec::new(),
         window: None,
+        no_stamps: None,
         connected: true,
         interrupted: true,
     };
@@ -196,7 +253,7 @@ fn golden_plans() {
     );
     assert_eq!(
         (load.warmup_s, load.window_s, load.keep_alive),
-        (Some(3.0), 10.5, false)
+        (Some(3.0), Some(10.5), false)
     );
     let kinds: Vec<_> = full
         .requests
@@ -207,9 +264,23 @@ fn golden_plans() {
     assert_eq!(full.requests[0].ledger.len(), 2);
     assert_eq!(full.requests[1].expect.check_one_in, 20);
     let open = config("plan-open.json");
+    let offered = open.offered.unwrap();
+    assert_eq!(offered.arrivals, Arrivals::Constant);
+    assert_eq!(offered.curve, Curve::flat(5000.0));
+    let steps = config("plan-steps.json");
+    let rows: Vec<(f64, u64)> = steps
+        .steps()
+        .iter()
+        .map(|step| (step.rate_per_s, step.duration_ns))
+        .collect();
     assert_eq!(
-        (open.load.rate_per_s, open.arrivals),
-        (Some(5000.0), Some(fairload::plan::Arrivals::Constant))
+        rows,
+        [
+            (1000.0, 2_000_000_000),
+            (2500.5, 1_500_000_000),
+            (500.0, 500_000_000)
+        ]
     );
+    assert_eq!((steps.window_s, steps.load.kernel_timestamps), (4.0, true));
     assert_eq!(config("plan-minimal.json").load.warmup_s, None);
 }

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
+    mem::take,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -69,7 +70,7 @@ async fn time() -> HttpResponse {
 async fn users<S: Store>(store: web::Data<S>) -> Answer {
     let mut users = store.users().await?;
     for user in &mut users {
-        user.address = user.address.chars().map(caesar).collect();
+        user.address = caesar(take(&mut user.address));
     }
     Ok(serialised(&users))
 }
@@ -123,11 +124,17 @@ impl<const MIN: i32> TryFrom<String> for Integer<MIN> {
     }
 }
 
-fn caesar(letter: char) -> char {
-    let rotated = |first: u8| ((letter as u8 - first + 14) % 26 + first) as char;
-    match letter {
-        'a'..='z' => rotated(b'a'),
-        'A'..='Z' => rotated(b'A'),
+fn caesar(text: String) -> String {
+    let mut bytes = text.into_bytes();
+    bytes.iter_mut().for_each(|byte| *byte = rotated(*byte));
+    String::from_utf8(bytes).expect("the bytes of other characters are never letters")
+}
+
+fn rotated(byte: u8) -> u8 {
+    let inside = |first: u8| (byte - first + 14) % 26 + first;
+    match byte {
+        b'a'..=b'z' => inside(b'a'),
+        b'A'..=b'Z' => inside(b'A'),
         other => other,
     }
 }

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from fairground import build, manifest, postgres
+from fairground import build, generators, manifest, postgres, topology
 from fairground.build import Built, Unavailable
-from fairground.model import Durability, LabError, Server, Stack, StackInfo, Workload
+from fairground.generators import Installed
+from fairground.machine import Check
+from fairground.model import Durability, LabError, Plan, Server, Stack, StackInfo, Workload
 from fairground.postgres import Database
 from fairground.process import Keeper
 
@@ -53,6 +55,11 @@ class Places:
             raise LabError("the load engine is not built", hint="make setup", exit_code=3)
         return binary
 
+    @property
+    def tools(self) -> Path:
+        """Where load generators are installed that no package of the distribution has; its `bin` is searched before PATH."""
+        return self.cache / "tools"
+
     def workloads(self) -> tuple[Workload, ...]:
         return manifest.load_workloads(self.root / "workloads")
 
@@ -69,9 +76,18 @@ def keeping() -> Iterator[Keeper]:
 
 
 @contextmanager
-def database(keeper: Keeper, places: Places, url: str | None, durability: Durability) -> Iterator[Database]:
-    """The given database, or the embedded one in `durability`, stopped at the end."""
-    found = postgres.given(url, places.contract) if url else postgres.start(keeper, places.cache, durability, places.contract)
+def database(
+    keeper: Keeper, places: Places, url: str | None, durability: Durability, settings: Mapping[str, str] | None = None
+) -> Iterator[Database]:
+    """The given database, or the embedded one in `durability` and with these settings, stopped at the end."""
+    if url and settings:
+        raise LabError(
+            "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
+        )
+    if url:
+        found = postgres.given(url, places.contract)
+    else:
+        found = postgres.start(keeper, places.cache, durability, places.contract, settings)
     try:
         yield found
     finally:
@@ -110,6 +126,44 @@ def versions(places: Places, found: Database) -> dict[str, str]:
     engine = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     own = {name: version(name) for name in ("psycopg", "hdrhistogram")}
     return {"fairground": lab_version(), "engine": engine, "PostgreSQL": found.version(), "Python": sys.version.split()[0], **own}
+
+
+def tools(places: Places, planned: Plan) -> dict[str, Installed | None]:
+    """The load generators from elsewhere that a plan names, with None for one that is not here."""
+    named = dict.fromkeys(slot.cell.load.generator for slot in planned.slots)
+    return {name: find_tool(places, name) for name in named if name != generators.ENGINE}
+
+
+def find_tool(places: Places, name: str) -> Installed | None:
+    """One load generator, from the lab's own folder or from PATH."""
+    return generators.find(name, os.pathsep.join([str(places.tools / "bin"), os.environ.get("PATH", os.defpath)]))
+
+
+def tool_versions(places: Places, planned: Plan) -> dict[str, str]:
+    """Versions of the load generators that a plan names."""
+    return {name: tool.version or "it tells none" for name, tool in tools(places, planned).items() if tool is not None}
+
+
+def hop_versions(planned: Plan) -> dict[str, str]:
+    """Versions of the proxies and poolers that a plan names."""
+    return topology.versions({slot.cell.topology for slot in planned.slots}, os.environ.get("PATH"))
+
+
+def install_words(places: Places, name: str) -> str:
+    """The command that gets a load generator, or the sentence that says why there is none."""
+    return generators.TOOLS[name].install.format(tools=places.tools)
+
+
+def tool_checks(places: Places) -> list[Check]:
+    """The doctor's lines about load generators from elsewhere."""
+    lines = []
+    for name in generators.TOOLS:
+        tool = find_tool(places, name)
+        if tool is not None:
+            lines.append(Check(f"generator-{name}", "ok", f"load generator {tool.title} is at {tool.program}"))
+        else:
+            lines.append(Check(f"generator-{name}", "lacking", f"load generator {name} is missing", install_words(places, name)))
+    return lines
 
 
 def lab_version() -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fairground import build, manifest, store
+from fairground import build, manifest, store, topology
 from fairground.cli import lab
-from fairground.model import LabError, Server
+from fairground.model import LabError, Server, Topology
 
 Row = dict[str, Any]
 
@@ -15,6 +16,7 @@ WIDTHS: Mapping[str, Sequence[tuple[str, int]]] = {
     "stacks": (("id", 28), ("language", 10), ("title", 22), ("state", 10), ("why", 0)),
     "workloads": (("id", 18), ("title", 28), ("request", 0)),
     "suites": (("path", 24), ("blocks", 2), ("title", 0)),
+    "topologies": (("id", 20), ("role", 8), ("state", 10), ("about", 0)),
     "runs": (("id", 40), ("trials", 5), ("bytes", 12), ("command", 0)),
 }
 """The columns of each list on a terminal, and how wide each is at least."""
@@ -60,6 +62,19 @@ def _suites(places: lab.Places) -> list[Row]:
     ]
 
 
+def _topologies(_: lab.Places) -> list[Row]:
+    rows, path = [], os.environ.get("PATH")
+    for kind in topology.KINDS.values():
+        one = Topology(pooler=kind.name) if kind.role == "pooler" else Topology(kind.name)
+        lacking = topology.lacking(one, path)
+        rows.append({
+            "id": kind.name, "role": kind.role, "state": "not here" if lacking else "ready",
+            "about": f"{kind.about}{' · ' + ' → '.join(lacking) if lacking else ''}",
+            "version": topology.versions([one], path).get(kind.program),
+        })  # fmt: skip
+    return rows
+
+
 def _runs(places: lab.Places) -> list[Row]:
     found = [store.load(path.parent) for path in sorted(places.results.glob("*/plan.json"))]
     return [{"id": one.id, "trials": len(one.trials), "finished": one.finished, "bytes": f"{store.size(one.folder) / 1e6:.1f} MB",
@@ -70,5 +85,6 @@ _KINDS: Mapping[str, Callable[[lab.Places], list[Row]]] = {
     "stacks": _stacks,
     "workloads": _workloads,
     "suites": _suites,
+    "topologies": _topologies,
     "runs": _runs,
 }

@@ -8,22 +8,24 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from rich.console import Console
 
-from fairground import contract, machine, manifest, plan, runner, store
+from fairground import contract, generators, limits, machine, manifest, plan, postgres, runner, store, topology
 from fairground.build import Built, Unavailable
 from fairground.cli import lab
 from fairground.cli.screen import Screen, duration
 from fairground.model import (
     Durability,
     LabError,
+    Limit,
+    Load,
     Plan,
     Run,
     Server,
     Stack,
     Suite,
-    Topology,
     Trial,
     Verdict,
     Workload,
@@ -46,22 +48,29 @@ class Options:
 
 
 def dry_run(suite: Suite, command: str, options: Options) -> Plan:
-    """The plan of a suite as it would be if everything could be built."""
-    return plan.of_suite(suite, options.places.load_servers(), options.places.workloads(), (Topology(),), command)
+    """The plan of a suite as it would be if everything could be built. LabError for a load that its generator cannot make."""
+    workloads = options.places.workloads()
+    planned = plan.of_suite(suite, options.places.load_servers(), workloads, command)
+    rendered = {workload.id: manifest.render(workload, _scale(planned)) for workload in workloads}
+    generators.check((slot.cell for slot in planned.slots), rendered)
+    postgres.check(_class_of(planned)[1])
+    _check_pins(planned, options.database_url)
+    return planned
 
 
 def fresh(suite: Suite, command: str, options: Options) -> Path:
     """Build what the suite needs, freeze its plan, measure it. The run's folder."""
-    places = options.places
+    places, foreseen = options.places, dry_run(suite, command, options)
+    absent = _absent(foreseen, options)
     with ExitStack() as held:
         keeper = held.enter_context(lab.keeping())
         servers, workloads = places.load_servers(), places.workloads()
-        wanted = {slot.cell.stack for slot in plan.of_suite(suite, servers, workloads, (Topology(),), command).slots}
+        wanted = {slot.cell.stack for slot in foreseen.slots}
         builds = build(keeper, [server for server in servers if any(stack.id in wanted for stack in server.stacks)], options)
         lacking = {stack.id: _reason(builds[stack.server.id]) for stack in _stacks(servers)
                    if stack.id in wanted and isinstance(builds[stack.server.id], Unavailable)}  # fmt: skip
-        frozen = plan.of_suite(suite, servers, workloads, (Topology(),), command, lacking)
-        database = held.enter_context(lab.database(keeper, places, options.database_url, _durability(frozen)))
+        frozen = plan.of_suite(suite, servers, workloads, command, absent | lacking)
+        database = held.enter_context(lab.database(keeper, places, options.database_url, *_class_of(frozen)))
         options.talk.print("making the data …", highlight=False)
         database.prepare(_scale(frozen))
         chosen = [stack for stack in _stacks(servers) if stack.id in wanted]
@@ -70,7 +79,7 @@ def fresh(suite: Suite, command: str, options: Options) -> Path:
             frozen,
             started_unix_s=time.time(),
             machine=machine.fingerprint(),
-            versions=lab.versions(places, database),
+            versions=lab.versions(places, database) | lab.tool_versions(places, frozen) | lab.hop_versions(frozen),
             database_settings=database.settings(),
             stacks=lab.stack_infos(chosen, builds),
             workloads=_workload_texts(workloads, frozen),
@@ -91,7 +100,7 @@ def resume(folder: Path, options: Options) -> Path:
         builds = build(keeper, [server for server in servers if any(stack.id in wanted for stack in server.stacks)], options)
         chosen = [stack for stack in _stacks(servers) if stack.id in wanted]
         _same_as_before(run, chosen, builds)
-        database = held.enter_context(lab.database(keeper, places, options.database_url, _durability(run.plan)))
+        database = held.enter_context(lab.database(keeper, places, options.database_url, *_class_of(run.plan)))
         _carry_out(keeper, database, run.plan, folder, chosen, places.workloads(), options)
     return folder
 
@@ -116,6 +125,32 @@ def build(keeper: Keeper, servers: Sequence[Server], options: Options) -> dict[s
     return builds
 
 
+def _absent(planned: Plan, options: Options) -> dict[str, str]:
+    """`generator NAME` or `topology ID` → why its cells are left out; said as well, for the rest goes on."""
+    absent = {}
+    for one in dict.fromkeys(slot.cell.topology for slot in planned.slots):
+        if lacking := topology.lacking(one, os.environ.get("PATH")):
+            absent[f"topology {one.id}"] = " → ".join(lacking)
+            options.talk.print(f"not here: topology {one.id}, {absent[f'topology {one.id}']}", highlight=False, soft_wrap=True)
+    for name, tool in lab.tools(options.places, planned).items():
+        if tool is None:
+            absent[f"generator {name}"] = f"`{name}` is not installed → {lab.install_words(options.places, name)}"
+            options.talk.print(f"not here: generator {name}, {absent[f'generator {name}']}", highlight=False, soft_wrap=True)
+    return absent
+
+
+def _check_pins(planned: Plan, database_url: str | None) -> None:
+    """LabError when a role is pinned to a core that this lab may not use, or a database that is not its own is pinned."""
+    ours = os.sched_getaffinity(0)
+    for settings in dict.fromkeys(slot.cell.settings for slot in planned.slots):
+        if database_url and settings.cores_of("database"):
+            raise LabError("a given database cannot be pinned to cores", "pin it where it is started, or leave out `--database`")
+        for role, cores in settings.pin:
+            if missing := sorted(set(cores) - ours):
+                there = ", ".join(map(str, sorted(ours)))
+                raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
+
+
 def report(folder: Path) -> tuple[Path, Run]:
     """Write summary.csv and report.html of a run, finished or not, and return the page's path."""
     run = store.load(folder)
@@ -135,7 +170,10 @@ def _carry_out(
     options: Options,
 ) -> None:
     """Measure what is left of a plan under a screen."""
-    known, talk = store.load(folder), options.talk
+    known, talk, tools = store.load(folder), options.talk, lab.tools(options.places, frozen)
+    for name, tool in tools.items():
+        if tool is None:
+            raise LabError(f"the load generator `{name}` is not here any more", lab.install_words(options.places, name), 3)
     left = plan.remaining_s(frozen, store.done_slots(known), None)
     stacks_planned = len({slot.cell.stack for slot in frozen.slots})
     talk.print(
@@ -143,6 +181,10 @@ def _carry_out(
         f"about {duration(left)}, seed {frozen.seed} → {_near(folder)}",
         highlight=False,
         soft_wrap=True,
+    )
+    rendered = {workload.id: manifest.render(workload, _scale(frozen)) for workload in workloads}
+    _measure_limits(
+        limits.Bench(keeper, database, options.places.engine, folder / "limits", machine.cores()), known, rendered, talk
     )
     live = talk.is_terminal and "CI" not in os.environ
     with Screen(frozen, known.trials, talk, live, options.quiet) as screen:
@@ -153,11 +195,31 @@ def _carry_out(
             contract.load(options.places.contract / "cases"),
             machine.cores(),
             screen.progress,
+            tools={name: tool for name, tool in tools.items() if tool is not None},
         )
-        rendered = {workload.id: manifest.render(workload, _scale(frozen)) for workload in workloads}
         for trial in runner.run(frozen, folder, {stack.id: stack for stack in stacks}, rendered, bench):
             screen.finished(trial)
             options.on_trial(trial)
+
+
+def _measure_limits(bench: limits.Bench, run: Run, workloads: Mapping[str, Workload], talk: Console) -> None:
+    """What this machine can do at most on each workload of the run, unless that is known from before an interruption."""
+    known = {limit.workload for limit in run.limits}
+    first = {slot.cell.workload: slot.cell for slot in reversed(run.plan.slots)}
+    left = [cell for name, cell in first.items() if name not in known]
+    if left:
+        talk.print(f"measuring this machine's limits on {', '.join(cell.workload for cell in left)} …", highlight=False)
+    http: dict[Load, Limit] = {}  # workloads that work in no database share one ceiling
+    for cell in left:
+        workload = workloads[cell.workload]
+        try:
+            found = http.get(cell.load) if workload.limit_sql is None else None
+            found = found or limits.measure(bench, workload, cell.load, cell.settings)
+            if workload.limit_sql is None:
+                http[cell.load] = found
+            store.append_limit(run.folder, replace(found, workload=workload.id))
+        except LabError as error:
+            talk.print(f"no limit for {cell.workload}: {error.message}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _same_as_before(run: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
@@ -173,8 +235,10 @@ def _same_as_before(run: Run, stacks: Sequence[Stack], builds: Mapping[str, Buil
             )
 
 
-def _durability(frozen: Plan) -> Durability:
-    return Durability(str(runner.one_value(frozen, "durability")))
+def _class_of(frozen: Plan) -> tuple[Durability, dict[str, str]]:
+    """The durability and the PostgreSQL settings that a whole plan has."""
+    settings = dict(cast(tuple[tuple[str, str], ...], runner.one_value(frozen, "postgres")))
+    return Durability(str(runner.one_value(frozen, "durability"))), settings
 
 
 def _scale(frozen: Plan) -> int:

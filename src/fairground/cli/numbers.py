@@ -1,10 +1,12 @@
-"""Numbers on the command line: what is not one of the kind that is meant is an error with an example."""
+"""Numbers and lists on the command line: what is not of the kind that is meant is an error with an example."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypeVar
 
+from fairground import conditions
 from fairground.model import LabError
 
 Above = TypeVar("Above", int, float)
@@ -41,3 +43,31 @@ def positive(option: str, value: Above) -> Above:
     if not 0 < value < math.inf:
         raise LabError(f"`{option} {value}` should be more than 0")
     return value
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def pins(option: str, texts: Sequence[str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """`server=0`, `database=1-3` or `generator=1,3` as role → cores."""
+    found: dict[str, list[int]] = {}
+    for text in texts:
+        role, _, cores = text.partition("=")
+        try:
+            for part in cores.split(","):
+                first, dash, last = part.partition("-")
+                found.setdefault(role.strip(), []).extend(range(int(first), int(last if dash else first) + 1))
+        except ValueError:
+            raise LabError(f"`{option} {text}` should be a role and its cores", f"for instance {option} server=0") from None
+    return conditions.pins(found)
+
+
+def assignments(option: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`name=value`, each."""
+    pairs = [text.partition("=") for text in texts]
+    for (name, equals, _), text in zip(pairs, texts, strict=True):
+        if not name or not equals:
+            raise LabError(f"`{option} {text}` should be a name and a value", f"for instance {option} work_mem=8MB")
+    return conditions.overrides({name.strip(): value.strip() for name, _, value in pairs})

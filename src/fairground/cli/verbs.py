@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fairground import build, check, contract, machine, manifest, store
-from fairground.cli import lab, lists, measure, numbers, say
+from fairground.cli import lab, lists, measure, say
+from fairground.cli.compare import compare
+from fairground.cli.cross_check import cross_check
+from fairground.cli.replicate import replicate
+from fairground.cli.run import BAD_ANSWER, NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers, measure_suite, run
 from fairground.model import (
-    SCHEMA_VERSION,
     Durability,
     LabError,
-    Load,
-    Settings,
     Severity,
-    Suite,
-    SuiteGroup,
-    Trial,
 )
 
 EXIT_CODES = (
     "Exit codes: 0 done · 1 measured, and the answer is bad · 2 wrong input · 3 nothing could be measured here · "
     "70 a fault of the lab itself · 130 interrupted, resumable."
 )
-BAD_ANSWER, NOTHING_MEASURED = 1, 3
 
 app = typer.Typer(
     name="fairground",
@@ -61,15 +56,6 @@ def fairground(
     """Measure web servers backed by PostgreSQL: proves the answers right, and says what limited each number."""
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
-Servers = Annotated[Path | None, typer.Option("--servers", metavar="DIR", help="Read servers from another folder.")]
-Results = Annotated[Path | None, typer.Option("--results", metavar="DIR", help="Where runs are kept (default: results).")]
-DatabaseUrl = Annotated[
-    str | None, typer.Option("--database", metavar="URL", help="Use this PostgreSQL instead of the embedded one.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the summary.")]
-
-
 @app.command()
 def demo(as_json: Json = False, results: Results = None, database: DatabaseUrl = None, quiet: Quiet = False) -> None:
     """Everything in one go: build the servers, measure all workloads briefly, write report.html.
@@ -78,82 +64,23 @@ def demo(as_json: Json = False, results: Results = None, database: DatabaseUrl =
     """
     places = lab.Places.of(os.environ, None, results)
     suite = manifest.load_suite(places.suites / "demo.toml")
-    _measure(suite, places, "./fairground demo", database, quiet, as_json)
+    measure_suite(suite, places, "./fairground demo", database, quiet, as_json)
 
 
-@app.command()
-def run(
-    context: typer.Context,
-    suite: Annotated[Path | None, typer.Argument(help="A suite, such as suites/demo.toml.")] = None,
-    stack: Annotated[
-        list[str] | None, typer.Option("--stack", "-s", help="A stack, or a server for all of its stacks; repeatable.")
-    ] = None,
-    workload: Annotated[list[str] | None, typer.Option("--workload", "-w", help="A workload; repeatable (default: all).")] = None,
-    connections: Annotated[str, typer.Option(help="Connections at once, one or several: 10,100.")] = "100",
-    close: Annotated[bool, typer.Option("--close", help="A new connection for each request.")] = False,
-    window: Annotated[float, typer.Option(help="Seconds measured.")] = 5.0,
-    warmup: Annotated[str, typer.Option(help="Least and most seconds of warm-up.")] = "2,20",
-    timeout_ms: Annotated[int, typer.Option(help="Longest wait for an answer.")] = 10_000,
-    workers: Annotated[int, typer.Option(help="Processes or threads of each server.")] = 2,
-    pool_size: Annotated[int, typer.Option(help="Connections to the database, over all workers.")] = 25,
-    pool_wait_ms: Annotated[int | None, typer.Option(help="Longest wait for a connection; 0: none (default: no limit).")] = None,
-    no_prepared: Annotated[bool, typer.Option("--no-prepared", help="No named prepared statements.")] = False,
-    durable: Annotated[bool, typer.Option("--durable", help="fsync and synchronous_commit on.")] = False,
-    scale: Annotated[int, typer.Option(help="pgbench scale of the data.")] = 10,
-    blocks: Annotated[int | None, typer.Option(help="How often everything is measured (default: the suite's, or 1).")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of order and requests (default: the suite's, or 1).")] = None,
-    resume: Annotated[
-        str | None, typer.Option("--resume", metavar="RUN", help="Go on with an interrupted run: its id, or `latest`.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and its time; measure nothing.")] = False,
-    database: DatabaseUrl = None,
-    servers: Servers = None,
-    results: Results = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
-    """Measure a suite, or the stacks and workloads you name.
-
-    Examples: ./fairground run suites/matrix.toml · ./fairground run -s SERVER:VARIANT -w tx --connections 10,100 --blocks 3
-    """
-    places = lab.Places.of(os.environ, servers, results)
-    if resume is not None:
-        options = _options(places, database, quiet, as_json)
-        folder = store.find(places.results, resume)
-        _finish(lambda: measure.resume(folder, options), as_json)
-        return
-    if (suite is None) == (stack is None):
-        raise LabError(
-            "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"
-        )
-    if suite is not None:
-        _refuse_with_suite(context)
-        chosen = manifest.load_suite(suite)
-    else:
-        durability = Durability.DURABLE if durable else Durability.RELAXED
-        sizes = (numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size))
-        scale = numbers.positive("--scale", scale)
-        settings = Settings(*sizes, numbers.wait(pool_wait_ms), not no_prepared, durability, scale)
-        window = numbers.positive("--window", window)
-        times = (window, *numbers.span("--warmup", warmup), numbers.positive("--timeout-ms", timeout_ms))
-        loads = [Load(count, not close, *times) for count in numbers.counts("--connections", connections)]
-        chosen = _suite_of(places, stack or [], workload or ["all"], loads, settings)
-    chosen = measure.with_overrides(chosen, None if blocks is None else numbers.positive("--blocks", blocks), seed)
-    command = "./fairground " + shlex.join(sys.argv[1:])
-    if dry_run:
-        say.the_plan(measure.dry_run(chosen, command, _options(places, database, quiet, as_json)), as_json)
-    else:
-        _measure(chosen, places, command, database, quiet, as_json)
+app.command()(run)
+app.command(name="cross-check")(cross_check)
+app.command()(compare)
+app.command()(replicate)
 
 
 @app.command(name="list")
 def list_(
-    what: Annotated[str, typer.Argument(help="stacks, workloads, suites or runs.")] = "stacks",
+    what: Annotated[str, typer.Argument(help="stacks, workloads, topologies, suites or runs.")] = "stacks",
     as_json: Json = False,
     servers: Servers = None,
     results: Results = None,
 ) -> None:
-    """What there is: stacks (and why one is not runnable here), workloads, suites, runs.
+    """What there is: stacks (and why one is not runnable here), workloads, topologies, suites, runs.
 
     Examples: ./fairground list · ./fairground list workloads · ./fairground list --json
     """
@@ -172,7 +99,8 @@ def list_(
     if what == "stacks":
         ready = sum(row["state"] != "not here" for row in rows)
         say.talk.print(
-            f"{len(rows)} stacks, {ready} runnable here · more: list workloads · list suites · list runs", highlight=False
+            f"{len(rows)} stacks, {ready} runnable here · more: list workloads · list topologies · list suites · list runs",
+            highlight=False,
         )
 
 
@@ -187,7 +115,7 @@ def doctor(
     """
     places = lab.Places.of(os.environ)
     lines = list(machine.checks(places.cache, os.environ.get("PATH", "")))
-    lines.append(_engine_line(places))
+    lines += [*lab.tool_checks(places), _engine_line(places)]
     if install:
         lines = _install(lines, places)
     if as_json:
@@ -346,60 +274,6 @@ def clean(
         )
 
 
-# ---------------------------------------------------------------- measuring
-
-
-SUITE_HAS_ITS_OWN = (
-    "workload", "connections", "close", "window", "warmup", "timeout_ms", "workers", "pool_size", "pool_wait_ms", "no_prepared",
-    "durable", "scale",
-)  # fmt: skip
-
-
-def _refuse_with_suite(context: typer.Context) -> None:
-    """A suite says itself what is measured and how: an option that would be passed over is an error."""
-    for name in SUITE_HAS_ITS_OWN:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            option = "--" + name.replace("_", "-")
-            raise LabError(f"`{option}` goes with `--stack`: a suite says its own", "leave it out, or edit a copy of the suite")
-
-
-def _suite_of(places: lab.Places, stacks: list[str], workloads: list[str], loads: list[Load], settings: Settings) -> Suite:
-    """A suite of what the command line names."""
-    known = places.load_servers()
-    named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
-    return Suite("run", _title(stacks), "", 1, 1, (SuiteGroup(tuple(named), tuple(workloads), tuple(loads), settings),))
-
-
-def _measure(suite: Suite, places: lab.Places, command: str, database: str | None, quiet: bool, as_json: bool) -> None:
-    options = _options(places, database, quiet, as_json)
-    _finish(lambda: measure.fresh(suite, command, options), as_json)
-
-
-def _options(places: lab.Places, database: str | None, quiet: bool, as_json: bool) -> measure.Options:
-    def print_trial(trial: Trial) -> None:
-        print(json.dumps({"schema": SCHEMA_VERSION, "event": "trial", **say.plain(trial)}), flush=True)
-
-    return measure.Options(places, database, quiet, say.talk, print_trial if as_json else lambda _: None)
-
-
-def _finish(work: Callable[[], Path], as_json: bool) -> None:
-    """Measure, then report; an interruption keeps what is finished and says how to go on."""
-    try:
-        folder = work()
-    except KeyboardInterrupt:
-        say.talk.print(
-            "interrupted; finished trials are kept. Go on with: ./fairground run --resume latest", highlight=False, soft_wrap=True
-        )
-        raise
-    path, found = measure.report(folder)
-    say.the_summary(found, path, as_json)
-    if not measure.measured(found):
-        raise typer.Exit(NOTHING_MEASURED)
-    if measure.rejected(found):
-        raise typer.Exit(BAD_ANSWER)
-
-
 # ---------------------------------------------------------------- small things
 
 
@@ -414,13 +288,9 @@ def _engine_line(places: lab.Places) -> machine.Check:
 def _install(lines: Sequence[machine.Check], places: lab.Places) -> list[machine.Check]:
     """Run the fixes that are commands of one program with its words; others are for the person to do."""
     for line in lines:
-        if line.state == "lacking" and line.fix and line.fix.split()[0] in ("apt-get", "sysctl"):
+        if line.state == "lacking" and line.fix and line.fix.split()[0] in ("apt-get", "sysctl", "env", "cargo"):
             if line.fix.startswith("apt-get"):
                 subprocess.run(["apt-get", "update", "-q"], stdout=sys.stderr, check=False)
             say.talk.print(f"running: {line.fix}", highlight=False)
             subprocess.run(shlex.split(line.fix), stdout=sys.stderr, check=False)
-    return [*machine.checks(places.cache, os.environ.get("PATH", "")), _engine_line(places)]
-
-
-def _title(stacks: Sequence[str]) -> str:
-    return " ".join(stacks[:3]) + (" and more" if len(stacks) > 3 else "")
+    return [*machine.checks(places.cache, os.environ.get("PATH", "")), *lab.tool_checks(places), _engine_line(places)]

@@ -1,1 +1,83 @@
 """Load generators, one file each, all with one Result."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from fairground.generators import ab, engine, hey, k6, oha, vegeta, wrk
+from fairground.generators.session import Session
+from fairground.generators.tool import Installed, Tool, ToolSession
+from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
+from fairground.process import Keeper
+
+__all__ = ["ENGINE", "TOOLS", "Installed", "Session", "Tool", "check", "find", "known", "start", "with_share"]
+
+ENGINE = "engine"
+"""The lab's own generator: the only one that keeps a ledger, compares bodies and accounts for every request."""
+TOOLS: Mapping[str, Tool] = {one.TOOL.name: one.TOOL for one in (wrk, ab, hey, k6, vegeta, oha)}
+"""Those from elsewhere, by name."""
+
+
+def known(name: str) -> str:
+    """The name of a generator. LabError when there is none of that name."""
+    names = (ENGINE, *TOOLS)
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+        raise LabError(
+            f"there is no generator `{name}`", f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
+        )
+    return name
+
+
+def check(cells: Iterable[Cell], workloads: Mapping[str, Workload]) -> None:
+    """LabError for the first cell whose load its generator cannot make. Ask before anything is started."""
+    for load, workload in dict.fromkeys((cell.load, cell.workload) for cell in cells):
+        name = known(load.generator)
+        said = _engine_refusal(load) if name == ENGINE else TOOLS[name].refusal(load, workloads[workload])
+        if said is not None:
+            raise LabError(
+                f"`{name}` {said}: it cannot load `{workload}` as {load.id}", "choose another generator, load or workload"
+            )
+
+
+def find(name: str, path: str) -> Installed | None:
+    """A tool as it is found on `path` (folders, as in PATH), with its version; None when it is not there."""
+    tool = TOOLS[name]
+    program = shutil.which(name, path=path)
+    if program is None:
+        return None
+    argv = [word.format(program=program) for word in tool.version]
+    try:
+        ran = subprocess.run(argv, capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return Installed(tool, Path(program), None)
+    told = re.search(tool.version_pattern, ran.stdout + ran.stderr)
+    return Installed(tool, Path(program), told[1] if told else None)
+
+
+def start(
+    keeper: Keeper, binary: Path, tools: Mapping[str, Installed], workload: Workload, load: Load, host: str, port: int, seed: int,
+    bodies: Mapping[str, str], folder: Path,
+) -> Session:  # fmt: skip
+    """Start the load's generator. `binary` is the engine's, `tools` those that are installed, `bodies` as in `engine.plan`."""
+    if load.generator == ENGINE:
+        return engine.Session(keeper, binary, engine.plan(workload, load, host, port, seed, bodies), folder)
+    return ToolSession(keeper, tools[load.generator], workload, load, host, port, seed, folder)
+
+
+def with_share(result: Result, load: Load, use: RoleUse) -> Result:
+    """The result with the share of the window in which a tool of one thread was busy; of several threads it is not known."""
+    if load.generator == ENGINE or use.cpu_us is None or not result.window_s:
+        return result
+    alone = TOOLS[load.generator].one_thread or (TOOLS[load.generator].threads and load.threads == 1)
+    return replace(result, busiest_thread_share=min(1.0, use.cpu_us / 1e6 / result.window_s)) if alone else result
+
+
+def _engine_refusal(load: Load) -> str | None:
+    return "measures a time, and not a number of requests" if load.requests is not None else None

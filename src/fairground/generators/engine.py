@@ -132,7 +132,7 @@ def plan(workload: Workload, load: Load, host: str, port: int, seed: int, bodies
         "timeout_ms": load.timeout_ms,
     }
     if load.rate_per_s is not None:
-        shape |= {"rate_per_s": load.rate_per_s, "arrivals": "poisson"}
+        shape |= {"rate_per_s": load.rate_per_s, "arrivals": load.arrivals}
     return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": [request]}
 
 
@@ -194,7 +194,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 def _outcomes(found: Mapping[str, Any]) -> Outcomes:
-    fields = {name: found[name] for name in _names(Outcomes) if name != "status"}
+    fields = {name: found[name] for name in _names(Outcomes) if name not in ("status", "unclassified")}
     return Outcomes(status={int(code): count for code, count in found["status"].items()}, **fields)
 
 

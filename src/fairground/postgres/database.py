@@ -18,6 +18,7 @@ from fairground.process import Child, Keeper
 
 TRIAL_DATABASE = "fairground_trial"
 APPLICATION_NAME = "fairground lab"
+MOST_LOG_BYTES = 64 << 10
 MARK = "made by fairground: it drops and makes this database at will"
 
 
@@ -40,6 +41,8 @@ class Owner(Protocol):
 
     @property
     def child(self) -> Child | None: ...
+    @property
+    def log(self) -> Path: ...
     def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None: ...
     def stop(self) -> None: ...
 
@@ -53,6 +56,8 @@ class Counters:
     rollbacks: int
     rows_read: int
     deadlocks: int
+    sessions: int
+    """Connections that were opened to it, the lab's own among them."""
 
 
 class Database:
@@ -170,10 +175,10 @@ class Database:
         """Commits, rollbacks, rows read and deadlocks in the trial's database since its reset."""
         with self.connect(self._home) as connection:
             row = connection.execute(
-                "SELECT xact_commit, xact_rollback, tup_returned, deadlocks FROM pg_stat_database WHERE datname = %s",
+                "SELECT xact_commit, xact_rollback, tup_returned, deadlocks, sessions FROM pg_stat_database WHERE datname = %s",
                 [TRIAL_DATABASE],
             ).fetchone()
-        return Counters(*row) if row else Counters(0, 0, 0, 0)
+        return Counters(*row) if row else Counters(0, 0, 0, 0, 0)
 
     def wal_position(self) -> int | None:
         """Bytes of WAL so far, those not written out yet included, or None where we may not ask."""
@@ -216,6 +221,23 @@ class Database:
                 return False
             time.sleep(0.02)
         return True
+
+    def log_errors(self) -> None:
+        """From now on the errors of new connections to the trial's database are logged, where the server is ours."""
+        if self.owner:
+            self.take_errors()
+            with self.connect(self._home) as connection:
+                name = sql.Identifier(TRIAL_DATABASE)
+                connection.execute(sql.SQL("ALTER DATABASE {} SET log_min_messages = 'error'").format(name))
+
+    def take_errors(self) -> str:
+        """The beginning of what was logged since the last call, and an empty log; nothing of a server that is not ours."""
+        if not self.owner:
+            return ""
+        with open(self.owner.log, "r+b") as file:
+            text = file.read(MOST_LOG_BYTES).decode(errors="replace")
+            file.truncate(0)
+        return text
 
     def sever(self) -> None:
         """Cut every connection of the server under test."""

@@ -6,6 +6,7 @@ by the next start; two runs at once get a cluster each.
 
 from __future__ import annotations
 
+import difflib
 import fcntl
 import importlib.util
 import os
@@ -15,6 +16,8 @@ import signal
 import subprocess
 import time
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import IO
@@ -27,16 +30,29 @@ from fairground.process import Child, Keeper, free_port
 
 MAJOR_VERSION = 18
 MAX_CLUSTERS = 8
+DURABILITY_HINT = "durability is a class: choose `durable` or `relaxed`"
+OURS = {
+    **dict.fromkeys(("fsync", "synchronous_commit", "full_page_writes"), DURABILITY_HINT),
+    **dict.fromkeys(
+        ("port", "listen_addresses", "unix_socket_directories", "data_directory", "config_file", "hba_file", "ident_file"),
+        "it is how servers and lab find the database",
+    ),
+}
+"""Settings that cannot be replaced, and why."""
 SUPERUSER, APP_USER = "fairground", "app"
 
 
-def start(keeper: Keeper, cache: Path, durability: Durability, contract: Path) -> Database:
+def start(
+    keeper: Keeper, folder: Path, durability: Durability, contract: Path, overrides: Mapping[str, str] | None = None
+) -> Database:
     """Start the embedded PostgreSQL in one durability class and wait until it answers.
 
-    `cache` is the folder that keeps clusters between runs, `contract` the folder with schema.sql and seed.sql. Raises LabError
-    when the binaries are missing or the cluster does not start; its log's last lines are in the hint.
+    `folder` keeps clusters between runs, `contract` has schema.sql and seed.sql, `overrides` are settings in place of the lab's
+    own. Raises LabError when the binaries are missing or the cluster does not start; its log's last lines are in the hint.
     """
-    cluster = Cluster.claim(cache / "postgres")
+    check(overrides or {})
+    cluster = Cluster.claim(folder / "postgres")
+    cluster.overrides = dict(overrides or {})
     return cluster.start(keeper, durability, contract)
 
 
@@ -45,6 +61,8 @@ class Cluster:
 
     def __init__(self, folder: Path, lock: IO[str]) -> None:
         self.folder, self.data, self._lock = folder, folder / "data", lock
+        self.overrides: dict[str, str] = {}
+        """Settings in place of the lab's own, with the cluster's next start."""
         self._child: Child | None = None
         self._port = 0
 
@@ -83,6 +101,11 @@ class Cluster:
         """The running postmaster."""
         return self._child
 
+    @property
+    def log(self) -> Path:
+        """What the server says."""
+        return self.folder / "postgres.log"
+
     def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
         """Stop at once, as a crash would cut connections, and start again on the same port."""
         self._stop_postmaster(signal.SIGINT)
@@ -101,16 +124,16 @@ class Cluster:
 
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
         self._port = self._port or free_port(17_000, 17_999)
-        options = {**settings(durability), "port": self._port}
+        options = {**settings(durability), **self.overrides, "port": self._port}
         argv = [str(binary("postgres")), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]
-        log = self.folder / "postgres.log"
-        with open(log, "wb") as stream:
+        self.log.write_bytes(b"")
+        with open(self.log, "ab") as stream:  # at its end, wherever that is: the log may be emptied while it is written
             self._child = keeper.spawn(
                 argv, role="database", env=_environment(), cwd=self.data, stdout=stream, stderr=stream, map_user=os.geteuid() == 0
             )
-        self._wait(log)
+        self._wait(self.log)
 
     def _wait(self, log: Path) -> None:
         """Wait for connections; crash recovery may take its time, a process that ended may not."""
@@ -205,6 +228,24 @@ def settings(durability: Durability) -> dict[str, str | int]:
     """The settings of one durability class, from settings.toml."""
     table = tomllib.loads(files("fairground.postgres").joinpath("settings.toml").read_text())
     return {**table["common"], **table[durability.value]}
+
+
+def check(overrides: Mapping[str, str]) -> None:
+    """LabError when a setting does not exist, or is not for a person to change; a bad value is PostgreSQL's own to refuse."""
+    for name in overrides:
+        if name.lower() in OURS:
+            raise LabError(f"the PostgreSQL setting `{name}` is the lab's own", OURS[name.lower()])
+        if name.lower() not in known_settings():
+            near = difflib.get_close_matches(name, known_settings(), n=3)
+            raise LabError(f"PostgreSQL has no setting `{name}`", f"did you mean {' or '.join(near)}?" if near else None)
+
+
+@cache
+def known_settings() -> frozenset[str]:
+    """The names of all settings that the embedded PostgreSQL has."""
+    command = [str(binary("postgres")), "--describe-config"]
+    said = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True).stdout
+    return frozenset(line.split("\t", 1)[0].lower() for line in said.splitlines())
 
 
 def _environment() -> dict[str, str]:

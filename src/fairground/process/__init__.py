@@ -1,13 +1,16 @@
 """Processes: start them so that nothing survives the lab, know what they use, stop them and prove that they are gone."""
 
+from fairground.process.cgroup import Limits
 from fairground.process.child import Child, Keeper, Stopped
 from fairground.process.network import free_port, listens, wait_ready, wait_until_silent
-from fairground.process.usage import HostReading, RoleMeter, host_use
+from fairground.process.usage import Clock, HostReading, RoleMeter, host_use
 
 __all__ = [
     "Child",
+    "Clock",
     "HostReading",
     "Keeper",
+    "Limits",
     "RoleMeter",
     "Stopped",
     "free_port",

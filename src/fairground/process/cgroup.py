@@ -1,7 +1,10 @@
-"""Control groups, version 1 or 2, where we may make them: exact CPU accounting, and the full list of a role's processes.
+"""Control groups, version 1 or 2, where we may make them: exact CPU accounting, limits, and all of a role's processes.
 
 CPU is read in nanoseconds from the group, so that processes that came and went inside a window are counted; the 10 ms ticks of
 /proc/PID/stat lose a tenth of it. Where no group can be made `join` is empty and every reading is None.
+
+The controller that holds a CPU quota also divides the processors between groups instead of threads, so it is used only for roles
+that are limited (version 1) or in labs that limit one (version 2, where it holds for all groups beside it).
 """
 
 from __future__ import annotations
@@ -10,10 +13,19 @@ import itertools
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+PERIOD_US = 100_000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a process and all that descend from it may use at most; None: no limit. `cpus` may be a fraction of a core."""
+
+    cpus: float | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -22,6 +34,8 @@ class Group:
 
     version: int | None
     folders: tuple[Path, ...]
+    held: frozenset[str] = frozenset()
+    """The limits that the group itself holds: `cpus`, `memory_bytes`."""
 
     @property
     def join(self) -> tuple[Path, ...]:
@@ -45,10 +59,39 @@ class Group:
 
     def throttled_periods(self) -> int | None:
         """Scheduler periods in which the group had used up its quota."""
+        return self._anywhere("cpu.stat", "nr_throttled")
+
+    def periods(self) -> int | None:
+        """Scheduler periods in which the group had something to run, counted where it has a quota."""
+        return self._anywhere("cpu.stat", "nr_periods")
+
+    def memory_kills(self) -> int | None:
+        """Processes that the kernel killed because the group was at its memory limit."""
+        return self._anywhere("memory.oom_control" if self.version == 1 else "memory.events", "oom_kill")
+
+    def _anywhere(self, file: str, name: str) -> int | None:
+        """A field of a file that one of the folders has."""
+        found = (_fields(folder / file).get(name) for folder in self.folders)
+        return next((value for value in found if value is not None), None)
+
+    def limit(self, limits: Limits) -> frozenset[str]:
+        """Set what can be set here, and say which limits the group now holds. Swap is no way round a memory limit."""
+        held = set()
+        quota_us = None if limits.cpus is None else round(limits.cpus * PERIOD_US)
         for folder in self.folders:
-            if (throttled := _fields(folder / "cpu.stat").get("nr_throttled")) is not None:
-                return throttled
-        return None
+            if quota_us is not None and (
+                (_write(folder / "cpu.cfs_period_us", PERIOD_US) and _write(folder / "cpu.cfs_quota_us", quota_us))
+                or _write(folder / "cpu.max", f"{quota_us} {PERIOD_US}")
+            ):
+                held.add("cpus")
+            if limits.memory_bytes is not None and (
+                _write(folder / "memory.limit_in_bytes", limits.memory_bytes)
+                or _write(folder / "memory.max", limits.memory_bytes)
+            ):
+                held.add("memory_bytes")
+                _write(folder / "memory.memsw.limit_in_bytes", limits.memory_bytes)
+                _write(folder / "memory.swap.max", 0)
+        return frozenset(held)
 
     def pids(self) -> list[int] | None:
         """The processes in the group now; None where there are no groups."""
@@ -71,6 +114,8 @@ class Groups:
 
     version: int | None
     folders: tuple[Path, ...]
+    quotas: Path | None = None
+    """Version 1: the parent in the hierarchy that holds quotas, made for the first role that has one."""
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1), compare=False)
     """No group's name is used twice: one who still holds an ended group never means another by it."""
 
@@ -84,21 +129,44 @@ class Groups:
             candidates = [(1, (root / "cpuacct" / name, root / "memory" / name)), (1, (root / "cpuacct" / name,))]
         for version, folders in candidates:
             if _make(folders):
-                _enable_memory(folders[0])
-                return cls(version, folders)
+                _enable(folders[0], "memory")
+                return cls(version, folders, (root / "cpu").resolve() / name if version == 1 else None)
         return cls(None, ())
 
-    def add(self, role: str) -> Group:
-        """A fresh group for one process of `role`."""
+    @property
+    def parents(self) -> tuple[Path, ...]:
+        """All folders that are to be removed at the end, with those in them; some may not exist."""
+        return (*self.folders, self.quotas) if self.quotas is not None else self.folders
+
+    def add(self, role: str, limits: Limits | None = None) -> Group:
+        """A fresh group for one process of `role`. Its `held` says which of `limits` it could be given."""
         if not self.folders:
             return Group(None, ())
         number = next(self.numbers)
-        folders = tuple(folder / f"{role}-{number}" for folder in self.folders)
-        return Group(self.version, folders) if _make(folders) else Group(None, ())
+        parents = self.folders
+        if limits is not None and limits.cpus is not None:
+            parents = self._with_quota()
+        folders = tuple(folder / f"{role}-{number}" for folder in parents)
+        if not _make(folders):
+            return Group(None, ())
+        group = Group(self.version, folders)
+        return group if limits is None else replace(group, held=group.limit(limits))
+
+    def _with_quota(self) -> tuple[Path, ...]:
+        """The parents of a group that has a CPU quota; those of any group where no quota can be had."""
+        if self.version == 2:
+            _enable(self.folders[0], "cpu")
+        elif self.quotas is not None and self.quotas != self.folders[0].resolve():
+            try:
+                self.quotas.mkdir(exist_ok=True)
+            except OSError:
+                return self.folders
+            return (self.folders[0], self.quotas, *self.folders[1:])
+        return self.folders
 
     def remove(self) -> None:
         """Remove all of them, when the keeper, whose task it is, was killed."""
-        for parent in self.folders:
+        for parent in self.parents:
             for folder in (*(entry for entry in parent.glob("*") if entry.is_dir()), parent):
                 _remove(folder)
 
@@ -128,15 +196,22 @@ def _remove(folder: Path) -> None:
             time.sleep(0.02)
 
 
-def _enable_memory(folder: Path) -> None:
-    """Version 2 gives memory figures to children only when asked; without the right to ask they stay None.
+def _enable(folder: Path, controller: str) -> None:
+    """Version 2 gives a controller to children only when asked; without the right to ask its figures stay None.
 
     Only the parent is asked: a version 2 group that hands controllers on may hold no processes itself.
     """
+    _write(folder / "cgroup.subtree_control", f"+{controller}")
+
+
+def _write(path: Path, value: int | str) -> bool:
+    """Write one of the kernel's files; False where it is not there or we may not."""
     try:
-        (folder / "cgroup.subtree_control").write_text("+memory")
+        with open(path, "r+") as file:
+            file.write(str(value))
+        return True
     except OSError:
-        pass
+        return False
 
 
 def _own_path(file: str) -> str:

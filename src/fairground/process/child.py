@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 import signal
 import socket
@@ -18,7 +19,7 @@ from typing import IO
 import psutil
 
 from fairground.model import LabError
-from fairground.process.cgroup import Group, Groups
+from fairground.process.cgroup import Group, Groups, Limits
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -55,7 +56,7 @@ class Keeper:
         self._children: set[int] = set()
         self.groups = Groups.create(f"fairground-{self.pid}")
         if self.groups.folders:
-            self._ask({"groups": [str(folder) for folder in self.groups.folders]}, ())
+            self._ask({"groups": [str(folder) for folder in self.groups.parents]}, ())
 
     def __enter__(self) -> Keeper:
         return self
@@ -83,14 +84,18 @@ class Keeper:
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
         cpus: Sequence[int] | None = None,
+        limits: Limits | None = None,
         nofile: int | None = 65_536,
         map_user: bool = False,
     ) -> Child:
         """Start `argv` in a session and (where the machine has them) a cgroup of its own; None as a stream is /dev/null.
 
+        `cpus` are the cores that it may run on. What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say
+        how.
         Raises LabError when the program cannot be executed.
         """
-        group = self.groups.add(role)
+        group = self.groups.add(role, limits)
+        bounds = Bounds.of(group, limits or Limits(), cpus)
         with open(os.devnull, "r+b") as null:
             streams = [
                 null.fileno() if stream is None else stream if isinstance(stream, int) else stream.fileno()
@@ -100,7 +105,8 @@ class Keeper:
                 "argv": list(argv),
                 "cwd": str(cwd),
                 "env": dict(env),
-                "cpus": list(cpus) if cpus else None,
+                "cpus": list(bounds.cores) if bounds.cores else None,
+                "data_bytes": bounds.data_bytes,
                 "join": [str(path) for path in group.join],
                 "nofile": nofile,
                 "map_user": map_user,
@@ -112,7 +118,7 @@ class Keeper:
         pid = int(str(answer["pid"]))
         self._children.add(pid)
         self._exits.pop(pid, None)  # of an earlier child that had this number: the kernel uses them again
-        return Child(self, pid, role, group, tuple(argv))
+        return Child(self, pid, role, group, tuple(argv), bounds.words)
 
     def exit_code(self, pid: int) -> int | None:
         """The exit code of a child that has ended (negative: the signal's number), else None."""
@@ -167,11 +173,42 @@ class Keeper:
         return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and _runs(p)]
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """How a process is held to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
+
+    cores: tuple[int, ...] | None
+    data_bytes: int | None
+    words: Mapping[str, str]
+    """`cores`, `cpus` and `memory` → by what and to how much, for the result."""
+
+    @classmethod
+    def of(cls, group: Group, limits: Limits, cpus: Sequence[int] | None) -> Bounds:
+        """Without a quota the nearest whole number of cores has to do; without a memory controller each process has the limit."""
+        cores, words = tuple(cpus) if cpus else None, dict[str, str]()
+        if limits.cpus is not None and "cpus" in group.held:
+            words["cpus"] = f"cgroup{group.version} quota of {limits.cpus:g}"
+        elif limits.cpus is not None:
+            cores = (cores or tuple(sorted(os.sched_getaffinity(0))))[: math.ceil(limits.cpus)]
+            words["cpus"] = f"affinity to {len(cores)}, for want of a quota"
+        if cores:
+            words["cores"] = ",".join(map(str, cores))
+        if limits.memory_bytes is None:
+            return cls(cores, None, words)
+        held = "memory_bytes" in group.held
+        by = f"cgroup{group.version}" if held else "rlimit of each process's data, for want of a memory controller"
+        words["memory"] = f"{limits.memory_bytes / 1e6:g} MB by {by}"
+        return cls(cores, None if held else limits.memory_bytes, words)
+
+
 class Child:
     """One started process with all of its descendants."""
 
-    def __init__(self, keeper: Keeper, pid: int, role: str, group: Group, argv: tuple[str, ...]) -> None:
+    def __init__(
+        self, keeper: Keeper, pid: int, role: str, group: Group, argv: tuple[str, ...], bounds: Mapping[str, str] | None = None
+    ) -> None:
         self._keeper, self.pid, self.role, self.group, self.argv = keeper, pid, role, group, argv
+        self.bounds = dict(bounds or {})
 
     def exit_code(self) -> int | None:
         """None while it runs; else its exit code, negative for a signal."""
@@ -188,6 +225,16 @@ class Child:
         """Send a signal to the process itself; one that has ended is left alone."""
         if self.exit_code() is None:
             _signal(self.pid, number)
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """Let it and its descendants run on these cores only (None: on all that we have), new ones too."""
+        for process in self.processes():
+            for thread in _threads(process.pid):
+                try:
+                    os.sched_setaffinity(thread, cores or os.sched_getaffinity(0))
+                except ProcessLookupError:
+                    continue
+        self.bounds = {"cores": ",".join(map(str, cores))} if cores else {}
 
     def processes(self) -> list[psutil.Process]:
         """The process and all that descend from it, as far as they can still be told to be its."""
@@ -239,6 +286,14 @@ def _signal(pid: int, number: int) -> None:
         os.kill(pid, number)
     except ProcessLookupError:
         pass
+
+
+def _threads(pid: int) -> list[int]:
+    """The threads of a process; none when it has ended."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except FileNotFoundError:
+        return []
 
 
 def _runs(process: psutil.Process) -> bool:

@@ -5,9 +5,9 @@ the keeper (it is a child subreaper: daemons that fork twice come back to it). W
 whatever way, SIGKILL included, the keeper kills all of its descendants and ends. When the keeper itself is killed, its children
 are killed by the kernel (parent-death signal) and what is left falls to the lab, which is a subreaper too.
 
-Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "nofile", "map_user"}` with three file descriptors,
-or `{"id", "groups"}`: cgroup folders to remove at the end, with those in them. Out: `{"id", "pid"}`, `{"id", "error"}`,
-`{"exit": pid, "code": n}`.
+Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "map_user"}` with three file
+descriptors, or `{"id", "groups"}`: cgroup folders to remove at the end, with those in them. Out: `{"id", "pid"}`,
+`{"id", "error"}`, `{"exit": pid, "code": n}`.
 """
 
 import ctypes
@@ -131,6 +131,8 @@ def become(order: dict[str, Any], fds: list[int]) -> None:
     if order.get("nofile"):
         soft = min(int(order["nofile"]), resource.getrlimit(resource.RLIMIT_NOFILE)[1])
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    if order.get("data_bytes"):
+        resource.setrlimit(resource.RLIMIT_DATA, (order["data_bytes"], order["data_bytes"]))
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_DFL)
     for target, fd in enumerate(fds):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairground.model import Settings, Stack
+from fairground.process.cgroup import Limits
 from fairground.process.child import Child, Keeper
 from fairground.process.network import wait_ready
 
@@ -22,7 +23,7 @@ def environment(
         "HOST": host,
         "PORT": str(port),
         "DATABASE_URL": database_url,
-        "POOL_SIZE": str(settings.pool_size),
+        "POOL_SIZE": str(settings.pool_total),
         "POOL_WAIT_MS": "" if settings.pool_wait_ms is None else str(settings.pool_wait_ms),
         "WORKERS": str(settings.workers),
         "PREPARED": "on" if settings.prepared else "off",
@@ -39,6 +40,8 @@ def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int
             cwd=stack.server.folder,
             stdout=stream,
             stderr=stream,
+            cpus=settings.cores_of("server"),
+            limits=Limits(settings.cpus, None if settings.memory_mb is None else settings.memory_mb * 1_000_000),
         )
 
 

@@ -67,10 +67,45 @@ class RoleMeter:
         """Forget the peaks: the window begins."""
         self.memory_peak_bytes = self.threads_peak = None
 
-    def use(self, cpu_ns_before: int, cpu_ns_after: int) -> RoleUse:
-        """What the role used between two readings of `cpu_ns`."""
+    def clock(self) -> Clock:
+        """All that is read of the role when a window opens and when it closes."""
+        threads: dict[tuple[int, str], int] = {}
+        for process in self.child.processes():
+            threads |= _thread_run_ns(process.pid)
+        group = self.child.group
+        return Clock(self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads)
+
+    def use(self, before: Clock, after: Clock) -> RoleUse:
+        """What the role used between two readings of its clock."""
         source = {1: "cgroup1", 2: "cgroup2"}.get(self.child.group.version or 0, "schedstat")
-        return RoleUse((cpu_ns_after - cpu_ns_before) / 1000, self.memory_peak_bytes, self.threads_peak, source)
+        return RoleUse(
+            cpu_us=(after.cpu_ns - before.cpu_ns) / 1000,
+            memory_peak_bytes=self.memory_peak_bytes,
+            threads_peak=self.threads_peak,
+            source=source,
+            periods=_difference(before.periods, after.periods),
+            throttled_periods=_difference(before.throttled_periods, after.throttled_periods),
+            bounds=self.child.bounds,
+            busiest_thread_share=after.busiest_thread_share(before),
+        )
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Counters of one role at a moment: CPU in ns, scheduler periods, and those out of quota. Only differences mean anything."""
+
+    cpu_ns: int
+    periods: int | None = None
+    throttled_periods: int | None = None
+    at_ns: int = 0
+    threads_ns: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    """CPU time of each thread, by process and thread number."""
+
+    def busiest_thread_share(self, before: Clock) -> float | None:
+        """Share of the time between two readings that the busiest of the threads alive at both was running."""
+        spent = [used - before.threads_ns[thread] for thread, used in self.threads_ns.items() if thread in before.threads_ns]
+        passed_ns = self.at_ns - before.at_ns
+        return max(spent) / passed_ns if spent and passed_ns > 0 else None
 
 
 @dataclass(frozen=True)
@@ -149,6 +184,10 @@ def _of(process: psutil.Process, read: object) -> int:
         return int(read(process))  # type: ignore[operator]
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return 0
+
+
+def _difference(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
 
 
 def _greater(one: int | None, other: int | None) -> int | None:

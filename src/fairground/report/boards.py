@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fairground import stats
-from fairground.model import Cell, Limit, Run, Trial, Verdict
+from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
 from fairground.report.palette import STACKS_IN_COLOUR
 
 EQUAL_WITHIN = 1.03
@@ -124,10 +124,11 @@ def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], *, a
     parts = (
         first.topology.id,
         first.load.id,
-        f"pool {first.settings.pool_size}",
+        f"pool {first.settings.pool_size}" + (" per worker" if first.settings.pool_scope is PoolScope.PER_WORKER else ""),
         f"{first.settings.workers} workers",
         str(first.settings.durability),
         "prepared" if first.settings.prepared else "unprepared",
+        *resources(first.settings),
     )
     condition = "" if alone else " · ".join(parts)
     slug = first.workload if alone else "-".join((first.workload, *parts)).replace(" ", "")
@@ -139,6 +140,18 @@ def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], *, a
             absent[stack] = reason
     blocks = len({block for row in rows for block in row.by_block})
     return Board(slug, first.workload, condition, rows, limit, blocks, absent)
+
+
+def resources(settings: Settings) -> tuple[str, ...]:
+    """What a trial's roles were held to, as far as it was anything: `1.5 CPUs`, `database on core 1`, `work_mem = 8MB`."""
+    said = []
+    if settings.cpus is not None:
+        said.append(f"{settings.cpus:g} {'CPU' if settings.cpus == 1 else 'CPUs'}")
+    if settings.memory_mb is not None:
+        said.append(f"{settings.memory_mb:,} MB")
+    for role, cores in settings.pin:
+        said.append(f"{role} on {'core' if len(cores) == 1 else 'cores'} {', '.join(map(str, cores))}")
+    return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 
 def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:

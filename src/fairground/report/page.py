@@ -18,8 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict
-from fairground.report import palette, sections, words
-from fairground.report.boards import ROLES, Board, Row, boards, pooled, stack_colours
+from fairground.report import hops, palette, sections, words
+from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
 from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
 
@@ -73,11 +73,12 @@ COLUMNS = (
 def html(run: Run, charts: Mapping[str, str | None]) -> str:
     """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note."""
     shown = boards(run)
-    script = _environment().get_template("page.js").render()
+    costs = hops.hop_costs(shown)
+    script = environment().get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             run=run,
@@ -93,6 +94,10 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
             doubts=words.doubts(run, shown),
             roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
             cards=sections.carded(run),
+            held=sections.held(run),
+            hop_costs=costs,
+            hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
+            hop_sentence=hops.sentence,
             charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
             widths=WIDTHS_PX,
         )
@@ -102,9 +107,13 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
 def markdown(run: Run) -> str:
     """Verdicts and tables for a pull request's comment or a terminal; well under 65,536 characters."""
     lines = [f"### Fairground: {run.plan.title}", "", f"{_counted(run)} · {started(run)}", "", f"`{run.plan.command}`", ""]
-    for board in boards(run):
+    shown = boards(run)
+    for board in shown:
         lines += _markdown_board(board, run)
-    lines += ["What the numbers do not say:", *(f"- {sentence}" for sentence in words.doubts(run, boards(run)))]
+    if costs := hops.hop_costs(shown):
+        lines += ["#### What a hop costs", ""]
+        lines += [_cell(f"- {cost.through.cell.workload}: {hops.sentence(cost)}") for cost in costs] + [""]
+    lines += ["What the numbers do not say:", *(f"- {sentence}" for sentence in words.doubts(run, shown))]
     text = "\n".join(lines) + "\n"
     if len(text) <= MARKDOWN_LIMIT:
         return text
@@ -195,7 +204,7 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
         *(getattr(latency, name) if latency else None for name in ("p50_us", "p90_us", "p99_us", "p999_us", "max_us")),
         window.ok if window else None,
         window.shed if window else None,
-        sum(window.status.values()) if window else None,
+        window.other if window else None,
         *(getattr(window, kind) if window else None for kind in kinds),
         *(trial.cpu_us_per_answer(role) if numbered else None for role in (*ROLES, "generator")),
         server.memory_peak_bytes if server else None,
@@ -270,11 +279,12 @@ def _constants(run: Run) -> tuple[str, ...]:
             f"{cell.load.connections} connections" if cell.load.rate_per_s is None else f"{cell.load.rate_per_s:g}/s"
             for cell in cells
         },
-        {f"pool of {cell.settings.pool_size}" for cell in cells},
+        {words.pool(cell.settings) for cell in cells},
+        {" · ".join(resources(cell.settings)) for cell in cells},
         {f"{cell.load.window_s:g} s window" for cell in cells},
         {durability[cell.settings.durability] for cell in cells},
     )
-    return tuple(column.pop() for column in columns if len(column) == 1)
+    return tuple(fact for column in columns if len(column) == 1 and (fact := column.pop()))
 
 
 def _breakable(name: str) -> Markup:
@@ -283,7 +293,8 @@ def _breakable(name: str) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """The templates of the package with the report's words at hand; everything that they print is escaped."""
     environment = Environment(
         loader=PackageLoader("fairground.report", "templates"),
         autoescape=True,

@@ -108,10 +108,7 @@ def outcome_rows(board: Board, *, short: bool) -> tuple[OutcomeRow, ...]:
 def _outcomes(stack: str, windows: Sequence[Outcomes]) -> OutcomeRow | None:
     if not windows:
         return None
-    counts = tuple(
-        _sum([sum(window.status.values()) if kind == "other" else getattr(window, kind) for window in windows])
-        for kind, _ in KINDS
-    )
+    counts = tuple(_sum([getattr(window, kind) for window in windows]) for kind, _ in KINDS)
     return OutcomeRow(stack, counts, sum(window.total for window in windows))
 
 
@@ -221,6 +218,14 @@ def check_counts(run: Run) -> Mapping[str, tuple[int, ...]]:
         for identity, severity in {(finding.id, finding.severity) for finding in trial.findings}:
             counts.setdefault(identity, [0] * len(SEVERITIES))[SEVERITIES.index(severity)] += 1
     return {identity: tuple(tally) for identity, tally in sorted(counts.items())}
+
+
+def held(run: Run) -> tuple[tuple[str, str], ...]:
+    """How roles were held to what they might use: (role, in words), each once."""
+    found = {
+        (role, f"{name}: {how}") for trial in run.trials for role, use in trial.roles.items() for name, how in use.bounds.items()
+    }
+    return tuple(sorted(found))
 
 
 def carded(run: Run) -> tuple[Trial, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fairground import stats
-from fairground.model import Durability, Finding, Run, Severity, Trial, Verdict
+from fairground.model import Durability, Finding, PoolScope, Run, Settings, Severity, Trial, Verdict
 from fairground.report.boards import EQUAL_WITHIN, Board, Row
 
 UNKNOWN = "–"
@@ -231,6 +231,12 @@ def reason(trial: Trial, severity: Severity) -> str:
     """The sentence of the first finding of this severity, without its full stop."""
     sentence = next((finding.sentence for finding in trial.findings if finding.severity is severity), "no reason was recorded")
     return clean(sentence).rstrip(".")
+
+
+def pool(settings: Settings) -> str:
+    """`pool of 25`, or `pool of 15 for each of 4 workers`."""
+    each = f" for each of {plural(settings.workers, 'worker')}" if settings.pool_scope is PoolScope.PER_WORKER else ""
+    return f"pool of {settings.pool_size}{each}"
 
 
 def trials_of(row: Row) -> str:

@@ -37,15 +37,18 @@ def before(database: Database, workload: Workload) -> Before:
 def lines(database: Database, workload: Workload, result: Result, use: DatabaseUse, was: Before) -> tuple[AuditLine, ...]:
     """Every line of the audit with its arithmetic. A statement that fails is a line with nothing found, which does not hold."""
     life = result.life or result.window
+    unknown = None if result.uncounted_most is None else life.unknown + result.uncounted_most
     found = list(diagnose.work_lines(workload, result, use))
     for invariant in workload.audit.invariants:
         names = {"before": was.values[invariant.id], "acknowledged": life.ok}
+        # A generator that drops requests at its end cannot say how many good answers there were, only the least.
+        above = invariant.may_exceed or (result.uncounted_most != 0 and "acknowledged" in invariant.equals)
         value = _if_there(_value, database, invariant.sql)
         found.append(
-            diagnose.invariant_line(
-                invariant.id, invariant.sentence, value, evaluate(invariant.equals, names), life.unknown, invariant.may_exceed
-            )
+            diagnose.invariant_line(invariant.id, invariant.sentence, value, evaluate(invariant.equals, names), unknown, above)
         )
+    if result.ledgers is None:
+        return tuple(found)
     for ledger in workload.audit.ledgers:
         rows, after = result.ledgers.get(ledger.name, {}), _if_there(_accounts, database, ledger.sql)
         if after is None:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psycopg
 
-from fairground import contract, diagnose
-from fairground.generators import engine
+from fairground import contract, diagnose, generators, reasons, topology
 from fairground.model import (
     AuditLine,
     DatabaseUse,
@@ -32,13 +31,13 @@ from fairground.model import (
     Workload,
 )
 from fairground.postgres import Database
-from fairground.process import Child, Keeper, RoleMeter, free_port, server, wait_until_silent
-from fairground.trial import audit
+from fairground.process import Child, Keeper, RoleMeter
+from fairground.trial import audit, prepared
+from fairground.trial.route import HOST, Route
 from fairground.trial.watch import Reading, Watch, between
 
-HOST = "127.0.0.1"
-STOP_GRACE_S = 5.0
 STDERR_TAIL = 2000
+LOG_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ class Bench:
     cores: int
     say: Callable[[Progress], None] = lambda _: None
     ready_timeout_s: float = 30.0
+    tools: Mapping[str, generators.Installed] = field(default_factory=dict)
+    """Load generators from elsewhere that are here, by name."""
 
 
 def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload, folder: Path, folder_name: str) -> Trial:
@@ -60,34 +61,27 @@ def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload
     notes = Notes(bench, slot, attempt, folder)
     with notes.phase("reset"):
         bench.database.reset(slot.cell.settings.scale)
-    port = free_port()
+    route = Route(bench.keeper, bench.database, slot.cell, bench.cores, folder)
     began = time.monotonic()
     bench.say(Progress(slot, attempt, "start"))
-    address = (HOST, port, bench.database.server_url())
-    try:
-        child = server.start(bench.keeper, stack, slot.cell.settings, *address, folder / "server.log")
-    except LabError as error:
-        notes.reject("start", f"the server could not be started: {error.message}")
+    if not _open(notes, route, stack):
+        notes.findings.extend(route.close())
         return notes.trial(folder_name)
-    meters = {"server": RoleMeter(child)}
-    if bench.database.child is not None:
-        meters["database"] = RoleMeter(bench.database.child)
     try:
-        with Watch(bench.database, meters) as watch:
-            problem = server.wait(child, HOST, port, bench.ready_timeout_s)
+        with Watch(bench.database, route.meters, route.pooler) as watch:
+            problem = route.wait(bench.ready_timeout_s)
             notes.phases["start"] = time.monotonic() - began
-            if problem is not None:
-                notes.reject("ready", f"the server did not become ready: {problem}")
-            elif (bodies := _verify(notes, stack, workload, port)) is not None:
-                _load(notes, watch, child, workload, port, bodies)
-        notes.connections_peak, notes.watch = watch.connections_peak, watch
+            _measure(notes, watch, route, stack, workload, problem)
+        notes.watch = watch
         if watch.failure is not None:
             notes.void("watch", f"the lab stopped looking at connections and memory: {watch.failure}")
     except (LabError, psycopg.Error) as error:
         notes.void("instrument", " ".join(str(error).split()))
     finally:
         with notes.phase("stop"):
-            _stop(notes, child, port)
+            known = {finding.id for finding in notes.findings}
+            spoken = {"server-exit"} if known & {"ready", "server-exit"} else set()
+            notes.findings.extend(finding for finding in route.close() if finding.id not in spoken)
     with notes.phase("audit"):
         try:
             _audit(notes, workload)
@@ -111,7 +105,6 @@ class Notes:
     result: Result | None = None
     roles: Mapping[str, RoleUse] = field(default_factory=dict)
     host: HostUse | None = None
-    connections_peak: int | None = None
     watch: Watch | None = None
     before: audit.Before | None = None
     wal_before: int | None = None
@@ -134,6 +127,17 @@ class Notes:
 
     def void(self, id: str, sentence: str) -> None:
         self.findings.append(Finding(id, Severity.VOID, sentence))
+
+    def lost_statements(self) -> str | None:
+        """The error of a prepared statement that a pooler lost, in the words of who reported it; None when there was none."""
+        if not topology.pooled(self.slot.cell.topology):
+            return None
+        log = self.folder / "database.log"
+        with open(log, "a") as kept:
+            kept.write(self.bench.database.take_errors())
+        samples = [sample.body or "" for sample in self.result.samples] if self.result is not None else []
+        logs = [_tail(self.folder / name) for name in ("server.log", "pooler.log")] + [log.read_text()[:LOG_CHARACTERS]]
+        return prepared.error([*samples, *(finding.sentence for finding in self.findings), *logs])
 
     def trial(self, folder_name: str) -> Trial:
         """All of it, frozen, with the verdict."""
@@ -164,24 +168,72 @@ class Notes:
         )
 
 
+def _open(notes: Notes, route: Route, stack: Stack) -> bool:
+    """Start pooler and server. A pooler that does not start makes the trial void, a server that does not is rejected."""
+    try:
+        route.open_pooler()
+    except (LabError, psycopg.Error) as error:
+        notes.void("pooler", " ".join(str(error).split()))
+        return False
+    try:
+        route.open_server(stack)
+    except LabError as error:
+        notes.reject("start", f"the server could not be started: {error.message}")
+        return False
+    return True
+
+
+def _measure(notes: Notes, watch: Watch, route: Route, stack: Stack, workload: Workload, problem: str | None) -> None:
+    """Verify and load a server, `problem` being why it is not ready. Lost prepared statements are measured, not given up on."""
+    assert route.server is not None
+    if problem is not None and not (route.listens() and notes.lost_statements()):
+        notes.reject("ready", f"the server did not become ready: {problem}")
+    else:
+        try:
+            route.open_proxy(ready=problem is None)
+        except LabError as error:
+            notes.void("proxy", error.message)
+            return
+        if (bodies := _verify(notes, stack, workload, route.port)) is not None:
+            _load(notes, watch, route.server, _comparable(workload, bodies), route.port, bodies)
+    if route.pooler is not None and (said := notes.lost_statements()):
+        name = f"{notes.slot.cell.topology.pooler} {route.pooler.version}"
+        notes.findings.append(prepared.finding(notes.result, name, said))
+        notes.diagnosis = prepared.ID
+
+
 def _verify(notes: Notes, stack: Stack, workload: Workload, port: int) -> Mapping[str, str] | None:
-    """The workload's contract cases at low rate: the bodies that were found right, or None when the server failed one."""
+    """The workload's contract cases at low rate: the bodies that were found right, or None when the server failed one.
+
+    Cases that fail because a pooler loses prepared statements do not end the trial: the share of such failures is its result.
+    """
     with notes.phase("verify"):
         cases = contract.select(notes.bench.cases, workload.id, quick=True)
         probe = notes.bench.database.query
         report = contract.run(cases, host=HOST, port=port, facts=contract.facts_from(probe), probe=probe, skip=stack.server.skip)
-        notes.findings.extend(finding for finding in report.findings if finding.severity is not Severity.NOTE)
-        return report.bodies if report.passed else None
+        excused = None if report.passed or not notes.lost_statements() else prepared.excused(report.findings)
+        shown = report.findings if excused is None else excused
+        notes.findings.extend(finding for finding in shown if finding.severity is not Severity.NOTE)
+        return report.bodies if report.passed or excused is not None else None
+
+
+def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:
+    """The workload without its comparison of bodies, where the case whose right body it needs was excused."""
+    rule = workload.expect.body
+    if rule is None or "verified" not in rule or rule["verified"] in bodies:
+        return workload
+    return replace(workload, expect=replace(workload.expect, body=None))
 
 
 def _load(notes: Notes, watch: Watch, child: Child, workload: Workload, port: int, bodies: Mapping[str, str]) -> None:
-    """Warm-up, window and drain under the engine."""
+    """Warm-up, window and drain under the load's generator."""
     bench, load = notes.bench, notes.slot.cell.load
     notes.before = audit.before(bench.database, workload)
     notes.wal_before = bench.database.wal_position()
-    session = engine.Session(
-        bench.keeper, bench.engine, engine.plan(workload, load, HOST, port, notes.slot.seed, bodies), notes.folder
+    session = generators.start(
+        bench.keeper, bench.engine, bench.tools, workload, load, HOST, port, notes.slot.seed, bodies, notes.folder
     )
+    session.child.pin(notes.slot.cell.settings.cores_of("generator"))
     watch.meters["generator"] = RoleMeter(session.child)
     readings: dict[str, Reading] = {}
     try:
@@ -191,15 +243,17 @@ def _load(notes: Notes, watch: Watch, child: Child, workload: Workload, port: in
         session.stop()
     if "window" in readings and "drain" in readings:
         notes.roles, notes.host = between(watch.meters, readings["window"], readings["drain"])
+        notes.result = generators.with_share(notes.result, load, notes.roles["generator"])
         notes.findings.extend(diagnose.machine(notes.host, notes.result.window_s, bench.cores))
     notes.findings.extend(diagnose.answers(notes.result))
+    notes.findings.extend(diagnose.accounting(notes.result, workload))
     notes.findings.extend(diagnose.instrument(notes.result, warmup, settled))
 
 
 def _follow(
-    notes: Notes, watch: Watch, child: Child, session: engine.Session, readings: dict[str, Reading]
+    notes: Notes, watch: Watch, child: Child, session: generators.Session, readings: dict[str, Reading]
 ) -> tuple[list[int], bool]:
-    """Read the engine's events to the end; begin the window once the warm-up has settled or its time is up."""
+    """Read the generator's events to the end; begin the window once the warm-up has settled or its time is up."""
     load, warmup, settled, asked = notes.slot.cell.load, list[int](), True, False
     clock = time.monotonic()
     phase, began = "warmup", clock
@@ -211,7 +265,7 @@ def _follow(
                 notes.bench.say(
                     Progress(notes.slot, notes.attempt, phase, now - began, total, event["ok"], event["not_ok"], event["p99_us"])
                 )
-                if phase == "warmup":
+                if phase == "warmup" and event["ok"] is not None:
                     warmup.append(event["ok"])
                 if child.exit_code() is not None and phase != "ended":
                     notes.reject("server-exit", f"the server ended during the {phase} with exit code {child.exit_code()}")
@@ -219,6 +273,10 @@ def _follow(
                     phase = "ended"
             case "window" | "drain" as name:
                 notes.phases[phase], phase, began = now - began, name, now
+                if watch.meters["generator"].child is not session.child:
+                    session.child.pin(notes.slot.cell.settings.cores_of("generator"))
+                    session.child.pin(notes.slot.cell.settings.cores_of("generator"))
+                    watch.meters["generator"] = RoleMeter(session.child)
                 readings[name] = Reading(watch.meters)
                 (watch.open_window if name == "window" else watch.close_window)()
         if phase == "warmup" and not asked:
@@ -228,29 +286,6 @@ def _follow(
                 asked = True
     notes.phases[phase] = time.monotonic() - began
     return warmup, settled
-
-
-def _stop(notes: Notes, child: Child, port: int) -> None:
-    """Stop the server and prove that nothing of it is left. What it did not do by itself is a finding."""
-    exited = child.exit_code()
-    if exited is not None and not any(finding.id in ("ready", "server-exit") for finding in notes.findings):
-        notes.reject("server-exit", f"the server ended by itself with exit code {exited}", exit_code=exited)
-    stopped = child.stop(STOP_GRACE_S)
-    if stopped.seconds is None:
-        notes.findings.append(
-            Finding("stop", Severity.WARN, f"the server did not exit within {STOP_GRACE_S:.0f} s of SIGTERM and was killed")
-        )
-    if stopped.strays:
-        notes.findings.append(
-            Finding(
-                "strays",
-                Severity.WARN,
-                f"the server left {len(stopped.strays)} processes behind, which were killed",
-                {"processes": ", ".join(stopped.strays)[:300]},
-            )
-        )
-    if not wait_until_silent(HOST, port):
-        notes.void("port", f"something still listens on port {port} after the server was stopped")
 
 
 def _audit(notes: Notes, workload: Workload) -> None:
@@ -265,9 +300,12 @@ def _audit(notes: Notes, workload: Workload) -> None:
         rows_read=counters.rows_read,
         deadlocks=counters.deadlocks,
         wal_bytes=wal - notes.wal_before if wal is not None and notes.wal_before is not None else None,
-        connections_peak=notes.connections_peak,
+        connections_peak=notes.watch.connections_peak if notes.watch else None,
         wait_events=dict(notes.watch.wait_events) if notes.watch else {},
         wait_samples=notes.watch.wait_samples if notes.watch else 0,
+        pooler_clients_peak=notes.watch.pooler_clients_peak if notes.watch else None,
+        pooler_waiting_peak=notes.watch.pooler_waiting_peak if notes.watch else None,
+        sessions=counters.sessions,
     )
     notes.findings.extend(diagnose.budget(notes.database, notes.slot.cell))
     if notes.result is None or notes.before is None:
@@ -275,10 +313,11 @@ def _audit(notes: Notes, workload: Workload) -> None:
     notes.audit = audit.lines(database, workload, notes.result, notes.database, notes.before)
     notes.findings.extend(diagnose.audit_findings(notes.audit))
     notes.findings.extend(diagnose.chatter(workload, notes.result, notes.database))
-    limit = diagnose.limit(notes.slot.cell, notes.result, notes.roles, notes.host, notes.database, notes.bench.cores)
-    if limit is not None:
-        notes.findings.append(limit)
-        notes.diagnosis = limit.id
+    cell = notes.slot.cell
+    if notes.diagnosis is None:
+        for reason in reasons.limits(cell, notes.result, notes.roles, notes.host, notes.database, notes.bench.cores):
+            notes.findings.append(reason)
+            notes.diagnosis = notes.diagnosis or reason.id
 
 
 def _tail(path: Path) -> str:

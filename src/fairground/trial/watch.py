@@ -12,6 +12,7 @@ import psycopg
 from fairground.model import HostUse, RoleUse
 from fairground.postgres import Database, waits
 from fairground.process import HostReading, RoleMeter, host_use
+from fairground.topology import Census, Pooler
 
 INTERVAL_S = 0.2
 
@@ -19,10 +20,12 @@ INTERVAL_S = 0.2
 class Watch:
     """A thread that samples from the server's start to its stop. It is ours, so its CPU is counted as the lab's."""
 
-    def __init__(self, database: Database, meters: dict[str, RoleMeter]) -> None:
-        self._database, self.meters = database, meters
+    def __init__(self, database: Database, meters: dict[str, RoleMeter], pooler: Pooler | None = None) -> None:
+        self._database, self.meters, self._pooler = database, meters, pooler
         self._ending, self._in_window = threading.Event(), False
         self.connections_peak: int | None = None
+        self.pooler_clients_peak: int | None = None
+        self.pooler_waiting_peak: int | None = None
         self.wait_events: Counter[str] = Counter()
         self.wait_samples = 0
         self.failure: str | None = None
@@ -55,6 +58,7 @@ class Watch:
 
     def _sample(self) -> None:
         connection: psycopg.Connection[tuple[object, ...]] | None = None
+        console: psycopg.Connection[tuple[object, ...]] | None = None
         while not self._ending.wait(INTERVAL_S):
             for meter in list(self.meters.values()):
                 meter.sample()
@@ -63,8 +67,19 @@ class Watch:
                 self._take(dict(waits(connection)))
             except psycopg.Error:
                 connection = None  # the database is restarting, or gone: the trial will find that out itself
-        if connection is not None:
-            connection.close()
+            if self._pooler is not None:
+                try:
+                    console = console or self._pooler.connect()
+                    self._count(self._pooler.census(console))
+                except psycopg.Error:
+                    console = None  # likewise
+        for one in (connection, console):
+            if one is not None:
+                one.close()
+
+    def _count(self, seen: Census) -> None:
+        self.pooler_clients_peak = max(self.pooler_clients_peak or 0, seen.clients)
+        self.pooler_waiting_peak = max(self.pooler_waiting_peak or 0, seen.waiting)
 
     def _take(self, seen: Mapping[str, int]) -> None:
         self.connections_peak = max(self.connections_peak or 0, sum(seen.values()))
@@ -77,14 +92,14 @@ class Reading:
     """All CPU clocks at one moment."""
 
     def __init__(self, meters: Mapping[str, RoleMeter]) -> None:
-        self.cpu_ns = {role: meter.cpu_ns() for role, meter in meters.items()}
+        self.clocks = {role: meter.clock() for role, meter in meters.items()}
         self.lab_ns = time.process_time_ns()
         self.host = HostReading.now()
 
 
 def between(meters: Mapping[str, RoleMeter], before: Reading, after: Reading) -> tuple[dict[str, RoleUse], HostUse]:
     """What each role used between two readings, the lab among them, and what the machine did."""
-    roles = {role: meters[role].use(before.cpu_ns[role], after.cpu_ns[role]) for role in before.cpu_ns if role in after.cpu_ns}
+    roles = {role: meters[role].use(before.clocks[role], after.clocks[role]) for role in before.clocks if role in after.clocks}
     roles["lab"] = RoleUse((after.lab_ns - before.lab_ns) / 1000, None, None, "process clock")
     # A given database is no role of ours, so what it used cannot be told from what strangers used: unknown, not foreign.
     known = [use.cpu_us for use in roles.values()] + ([] if "database" in roles else [None])

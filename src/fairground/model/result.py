@@ -1,8 +1,4 @@
-"""The nouns of the lab, as frozen values. This module imports nothing of the lab and does nothing.
-
-Words: a *server* is a codebase in `servers/`, a *stack* is a server started in one named variant, a *cell* is stack × workload ×
-topology × load, a *trial* is one measurement of one cell. Unknown is None, never 0 or −1; units end names.
-"""
+"""What comes out: findings, outcomes, what roles and machine used, trials, runs."""
 
 from __future__ import annotations
 
@@ -11,246 +7,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-SCHEMA_VERSION = 1
-"""Version of everything the lab writes as JSON; `store` reads this and all older ones."""
+from fairground.model.plan import Cell, Plan, Slot
 
-Number = int | float | None
 Evidence = Mapping[str, int | float | str | None]
-
-
-class LabError(Exception):
-    """Wrong input, or something this machine lacks: one sentence for a person, never a traceback.
-
-    `hint` is the command or edit that mends it; `exit_code` is 2 (wrong input) or 3 (nothing can be measured here).
-    """
-
-    def __init__(self, message: str, hint: str | None = None, exit_code: int = 2) -> None:
-        super().__init__(message)
-        self.message, self.hint, self.exit_code = message, hint, exit_code
-
-
-# ---------------------------------------------------------------- what can be measured
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One named way to start a server."""
-
-    name: str
-    about: str
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Server:
-    """One codebase under test: a parsed `server.toml` and the folder that it was read from."""
-
-    id: str
-    title: str
-    language: str
-    homepage: str
-    about: str
-    folder: Path
-    needs: tuple[tuple[str, ...], ...]
-    build: tuple[tuple[str, ...], ...]
-    version: tuple[str, ...]
-    serve: tuple[str, ...]
-    variants: Mapping[str, Variant]
-    skip: Mapping[str, str]
-    """Workload id → why this server cannot do it."""
-
-    @property
-    def stacks(self) -> tuple[Stack, ...]:
-        """One stack for each variant, in the manifest's order."""
-        return tuple(Stack(self, variant) for variant in self.variants.values())
-
-
-@dataclass(frozen=True)
-class Stack:
-    """One row of a result table."""
-
-    server: Server
-    variant: Variant
-
-    @property
-    def id(self) -> str:
-        return f"{self.server.id}:{self.variant.name}"
-
-
-@dataclass(frozen=True)
-class LedgerEntry:
-    """Sum slot `add` (`-amount`: negative) per value of slot `account`, under `name`."""
-
-    name: str
-    account: str
-    add: str
-
-
-@dataclass(frozen=True)
-class Expectation:
-    """The right answer to a workload's request.
-
-    `body` is None, {"exact": text}, {"json": rules} as in docs/engine-protocol.md, or {"verified": case id}: the body that
-    the named contract case found right on this very server is then compared byte for byte.
-    """
-
-    status: int
-    content_type: str | None
-    body: Mapping[str, object] | None
-    check_one_in: int
-
-
-@dataclass(frozen=True)
-class Invariant:
-    """One line of the audit: the value of `sql` in the trial's database must equal that of `equals`.
-
-    `equals` is an expression in `before` (the value of `sql` before the load), `acknowledged` (good answers) and integers;
-    `unknown` (requests that may have happened) widens it upwards when `may_exceed` is set.
-    """
-
-    id: str
-    sentence: str
-    sql: str
-    equals: str
-    may_exceed: bool = False
-
-
-@dataclass(frozen=True)
-class LedgerCheck:
-    """Per account, `sql` (rows of account, value) must have moved by what the engine's ledger `name` says."""
-
-    name: str
-    sql: str
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What must hold in the database after a workload's trial. Counters are per good answer."""
-
-    writes: bool
-    commits_per_answer: float
-    rows_per_answer: float
-    invariants: tuple[Invariant, ...] = ()
-    ledgers: tuple[LedgerCheck, ...] = ()
-
-
-@dataclass(frozen=True)
-class Workload:
-    """What one request asks, what the right answer is, and what must hold in the database afterwards."""
-
-    id: str
-    title: str
-    why: str
-    method: str
-    path: str
-    headers: tuple[tuple[str, str], ...]
-    body: str | None
-    expect: Expectation
-    ledger: tuple[LedgerEntry, ...]
-    audit: Audit
-    limit_sql: str | None
-    """pgbench script of the same work, for the machine's ceiling; None: the null responder is the ceiling."""
-
-    @property
-    def uses_database(self) -> bool:
-        return self.audit.commits_per_answer > 0
-
-
-# ---------------------------------------------------------------- how it is measured
-
-
-class Durability(StrEnum):
-    """`durable`: fsync and synchronous_commit on. `relaxed`: both off."""
-
-    DURABLE = "durable"
-    RELAXED = "relaxed"
-
-
-@dataclass(frozen=True)
-class Topology:
-    """The path from generator to database. None: that hop does not exist."""
-
-    proxy: str | None = None
-    pooler: str | None = None
-
-    @property
-    def id(self) -> str:
-        return "+".join(name for name in (self.proxy, self.pooler) if name) or "direct"
-
-
-@dataclass(frozen=True)
-class Load:
-    """What the generator does. `model` is `closed` (`connections` at once) or `open` (`rate_per_s`)."""
-
-    connections: int = 100
-    keep_alive: bool = True
-    window_s: float = 5.0
-    warmup_min_s: float = 2.0
-    warmup_max_s: float = 20.0
-    timeout_ms: int = 10_000
-    model: str = "closed"
-    rate_per_s: float | None = None
-    generator: str = "engine"
-    threads: int = 1
-
-    @property
-    def id(self) -> str:
-        close = "" if self.keep_alive else "-close"
-        rate = f"-{self.rate_per_s:g}rps" if self.rate_per_s is not None else ""
-        return f"c{self.connections}{rate}{close}"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What every server of a run is given, and the database beneath it."""
-
-    workers: int = 2
-    pool_size: int = 25
-    pool_wait_ms: int | None = None
-    prepared: bool = True
-    durability: Durability = Durability.RELAXED
-    scale: int = 10
-
-
-@dataclass(frozen=True)
-class Cell:
-    """stack × workload × topology × load, under `settings`; by id, so that it can be written down."""
-
-    stack: str
-    workload: str
-    topology: Topology
-    load: Load
-    settings: Settings
-
-    @property
-    def id(self) -> str:
-        return f"{self.stack} {self.workload} {self.topology.id} {self.load.id}"
-
-
-@dataclass(frozen=True)
-class Slot:
-    """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1)."""
-
-    number: int
-    block: int
-    cell: Cell
-    seed: int
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All slots of a run, in the order in which they will be measured; frozen before the first trial."""
-
-    title: str
-    seed: int
-    blocks: int
-    slots: tuple[Slot, ...]
-    skipped: Mapping[str, str]
-    """Stack or `stack workload` → why it is not in the plan."""
-    command: str
-
-
-# ---------------------------------------------------------------- what comes out
 
 
 class Severity(StrEnum):
@@ -294,6 +53,8 @@ class Outcomes:
     malformed: int | None
     unsent: int | None
     in_flight: int | None
+    unclassified: int | None = None
+    """Requests without a good answer of which the generator does not tell more."""
 
     @property
     def total(self) -> int:
@@ -301,15 +62,24 @@ class Outcomes:
         return self.ok + self.not_ok
 
     @property
+    def other(self) -> int:
+        """Unexpected statuses, and failures of which the generator does not tell more."""
+        return sum(self.status.values()) + (self.unclassified or 0)
+
+    @property
     def not_ok(self) -> int:
-        kinds = (self.shed, self.wrong_body, self.timeout, self.connect, self.reset, self.malformed, self.unsent, self.in_flight)
-        return sum(kind or 0 for kind in kinds) + sum(self.status.values())
+        return (self.shed or 0) + (self.connect or 0) + (self.unsent or 0) + self._unexplained + sum(self.status.values())
 
     @property
     def unknown(self) -> int:
         """Requests that may or may not have been carried out by the server."""
         unexpected = sum(count for code, count in self.status.items() if code < 400)
-        return sum(kind or 0 for kind in (self.wrong_body, self.timeout, self.reset, self.malformed, self.in_flight)) + unexpected
+        return self._unexplained + unexpected
+
+    @property
+    def _unexplained(self) -> int:
+        kinds = (self.wrong_body, self.timeout, self.reset, self.malformed, self.in_flight, self.unclassified)
+        return sum(kind or 0 for kind in kinds)
 
 
 @dataclass(frozen=True)
@@ -381,10 +151,15 @@ class Result:
     latency_all: Latency | None
     connect: Latency | None
     seconds: tuple[Second, ...]
-    ledgers: Mapping[str, Mapping[str, LedgerRow]]
+    ledgers: Mapping[str, Mapping[str, LedgerRow]] | None
+    """None: the generator keeps none."""
     samples: tuple[BadAnswer, ...]
     cpu_us: int | None
     busiest_thread_share: float | None
+    uncounted_most: int | None = 0
+    """Requests that may have reached the server and stand in no count, since the generator drops them; None: nobody knows."""
+    caveats: tuple[str, ...] = ()
+    """What a reader must know of this generator's numbers, a sentence each."""
 
     @property
     def goodput_per_s(self) -> float:
@@ -401,6 +176,14 @@ class RoleUse:
     threads_peak: int | None
     source: str
     """How CPU was read: `cgroup2`, `cgroup1` or `schedstat`."""
+    periods: int | None = None
+    """Scheduler periods in which the role had something to run, where it has a CPU quota."""
+    throttled_periods: int | None = None
+    """Those of them in which the quota was used up."""
+    bounds: Mapping[str, str] = field(default_factory=dict)
+    """`cores`, `cpus`, `memory` → how the role was held to them, in words."""
+    busiest_thread_share: float | None = None
+    """Share of the window that its busiest thread was running."""
 
 
 @dataclass(frozen=True)
@@ -429,6 +212,12 @@ class DatabaseUse:
     wait_events: Mapping[str, int]
     """Samples of `pg_stat_activity` in the window: wait event (or `running`, `idle`, `idle in transaction`) → backends seen."""
     wait_samples: int
+    pooler_clients_peak: int | None = None
+    """The server's connections to the pooler, where there is one; `connections_peak` is then the pooler's to the database."""
+    pooler_waiting_peak: int | None = None
+    """Those of them that waited for a connection of the pooler at once."""
+    sessions: int | None = None
+    """Connections that were opened to the trial's database, the lab's own few among them."""
 
 
 @dataclass(frozen=True)
@@ -563,31 +352,3 @@ class Progress:
     ok: int | None = None
     not_ok: int | None = None
     p99_us: int | None = None
-
-
-# ---------------------------------------------------------------- what a person asks for
-
-
-@dataclass(frozen=True)
-class SuiteGroup:
-    """Stacks × workloads × loads under `settings`, by name.
-
-    `stacks` holds stack ids, server ids (all variants), `all`, `first-variants` or `other-variants`; `workloads` ids or `all`.
-    """
-
-    stacks: tuple[str, ...]
-    workloads: tuple[str, ...]
-    loads: tuple[Load, ...]
-    settings: Settings
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A parsed `suites/<id>.toml`: what to measure, and how often."""
-
-    id: str
-    title: str
-    about: str
-    blocks: int
-    seed: int
-    groups: tuple[SuiteGroup, ...]

@@ -1,0 +1,248 @@
+//! The direct form of `fairload run`: options for one kind of request, as the plan that they stand for.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+const DEFAULT_DURATION_S: f64 = 10.0;
+const DEFAULT_RAMP_STEPS: usize = 10;
+
+#[derive(Args)]
+#[group(id = "direct", multiple = true, conflicts_with = "plan")]
+pub struct DirectArgs {
+    /// What to request: http://HOST:PORT/PATH; may hold slots, see below
+    #[arg(value_name = "URL")]
+    target: Option<String>,
+    /// The same as an option
+    #[arg(long, conflicts_with = "target")]
+    url: Option<String>,
+
+    /// Connections (closed loop: each has one request on its way; with --rate: the most that are opened)
+    #[arg(short, long, default_value_t = 10, value_name = "N")]
+    connections: usize,
+    /// How long to measure: 10, 10s, 500ms, 2m
+    #[arg(short, long, value_parser = seconds, value_name = "TIME", conflicts_with = "step", help_heading = "Load")]
+    duration: Option<f64>,
+    /// Load before the measurement, for as long
+    #[arg(long, default_value = "0", value_parser = seconds, value_name = "TIME", help_heading = "Load")]
+    warmup: f64,
+    /// Open loop: so many requests a second are due whether or not the server keeps up; 1000,2000,5000: one rate after the
+    /// other; 1000..20000: a ramp
+    #[arg(short, long, value_parser = rates, value_name = "RATES", help_heading = "Load")]
+    rate: Option<Rates>,
+    /// How long each of several rates lasts (default: they share --duration)
+    #[arg(long, value_parser = seconds, requires = "rate", value_name = "TIME", help_heading = "Load")]
+    step: Option<f64>,
+    /// In how many steps a ramp goes, both ends included [default: 10]
+    #[arg(long, requires = "rate", value_name = "N", help_heading = "Load")]
+    steps: Option<usize>,
+    /// Requests are due at equal distances instead of at random (Poisson) times
+    #[arg(long, requires = "rate", help_heading = "Load")]
+    constant: bool,
+    /// A new connection for each request
+    #[arg(long, help_heading = "Load")]
+    close: bool,
+    /// Threads, which share nothing
+    #[arg(
+        short,
+        long,
+        default_value_t = 1,
+        value_name = "N",
+        help_heading = "Load"
+    )]
+    threads: usize,
+    /// Decides on the values of all slots and on the arrivals
+    #[arg(long, default_value_t = 1, help_heading = "Load")]
+    seed: u64,
+
+    #[arg(
+        short = 'X',
+        long,
+        default_value = "GET",
+        help_heading = "Request",
+        help = "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
+    )]
+    method: String,
+    /// A header, `name: value`; may be given several times
+    #[arg(
+        short = 'H',
+        long = "header",
+        value_name = "HEADER",
+        help_heading = "Request"
+    )]
+    headers: Vec<String>,
+    /// The request's body; may hold slots
+    #[arg(short, long, help_heading = "Request")]
+    body: Option<String>,
+    /// Longest wait for an answer
+    #[arg(
+        long,
+        default_value_t = 10_000,
+        value_name = "MS",
+        help_heading = "Request"
+    )]
+    timeout_ms: u64,
+
+    /// The status of a good answer
+    #[arg(
+        long,
+        default_value_t = 200,
+        value_name = "STATUS",
+        help_heading = "Answer"
+    )]
+    expect_status: u16,
+    /// The body of a good answer, compared every time
+    #[arg(long, value_name = "TEXT", help_heading = "Answer")]
+    expect_body: Option<String>,
+    /// Also measure how long answers lay in the kernel before the engine took them: its own part of each latency
+    #[arg(long, help_heading = "Output")]
+    kernel_timestamps: bool,
+}
+
+/// What stands behind `--rate`.
+#[derive(Debug, Clone, PartialEq)]
+enum Rates {
+    One(f64),
+    List(Vec<f64>),
+    Ramp(f64, f64),
+}
+
+impl DirectArgs {
+    /// The plan as JSON; the error is one sentence for a person.
+    pub fn plan(&self) -> Result<String, String> {
+        let url = self.target.as_deref().or(self.url.as_deref());
+        let url = url.ok_or("give a URL or --plan; `fairload run --help` shows examples")?;
+        let (host, port, path) = split_url(url)?;
+        let headers: Vec<(&str, &str)> = self
+            .headers
+            .iter()
+            .map(|header| {
+                header
+                    .split_once(':')
+                    .map(|(name, value)| (name.trim(), value.trim()))
+            })
+            .collect::<Option<_>>()
+            .ok_or("a header has no colon; write `name: value`")?;
+        let plan = json!({
+            "protocol": 1,
+            "seed": self.seed,
+            "target": {"host": host, "port": port},
+            "load": self.load()?,
+            "requests": [{
+                "kind": "request", "method": self.method, "path": path, "headers": headers, "body": self.body,
+                "expect": {
+                    "status": self.expect_status,
+                    "body": self.expect_body.as_ref().map(|text| json!({"exact": text}))
+                }
+            }]
+        });
+        Ok(plan.to_string())
+    }
+
+    fn load(&self) -> Result<Value, String> {
+        let duration_s = self.duration.unwrap_or(DEFAULT_DURATION_S);
+        let mut load = json!({
+            "model": "open", "connections": self.connections, "threads": self.threads, "keep_alive": !self.close,
+            "warmup_s": self.warmup, "timeout_ms": self.timeout_ms, "kernel_timestamps": self.kernel_timestamps,
+            "arrivals": if self.constant { "constant" } else { "poisson" }
+        });
+        let is_ramp = matches!(self.rate, Some(Rates::Ramp(..)));
+        if self.steps.is_some() && !is_ramp {
+            return Err("--steps divides a ramp; write --rate 1000..20000".to_string());
+        }
+        let rates = match &self.rate {
+            None | Some(Rates::One(_)) if self.step.is_some() => {
+                return Err(
+                    "--step is for several rates; write --rate 1000,2000 or --rate 1000..20000"
+                        .to_string(),
+                );
+            }
+            None => {
+                load["model"] = json!("closed");
+                load["arrivals"] = Value::Null;
+                load["window_s"] = json!(duration_s);
+                return Ok(load);
+            }
+            Some(Rates::One(rate)) => {
+                load["rate_per_s"] = json!(rate);
+                load["window_s"] = json!(duration_s);
+                return Ok(load);
+            }
+            Some(Rates::List(rates)) => rates.clone(),
+            Some(Rates::Ramp(from, to)) => {
+                ramp(*from, *to, self.steps.unwrap_or(DEFAULT_RAMP_STEPS))?
+            }
+        };
+        let step_s = self.step.unwrap_or(duration_s / rates.len() as f64);
+        let step = |rate| json!({"rate_per_s": rate, "duration_s": step_s});
+        load["steps"] = rates.into_iter().map(step).collect();
+        Ok(load)
+    }
+}
+
+fn ramp(from: f64, to: f64, steps: usize) -> Result<Vec<f64>, String> {
+    if !(2..=100).contains(&steps) {
+        return Err(format!("--steps is {steps}; write 2 to 100"));
+    }
+    let share = |step: usize| step as f64 / (steps - 1) as f64;
+    Ok((0..steps)
+        .map(|step| from + (to - from) * share(step))
+        .collect())
+}
+
+fn rates(text: &str) -> Result<Rates, String> {
+    let number = |part: &str| {
+        part.trim()
+            .parse::<f64>()
+            .map_err(|_| format!("`{part}` is no rate; write 1000, 1000,2000,5000 or 1000..20000"))
+    };
+    if let Some((from, to)) = text.split_once("..") {
+        return Ok(Rates::Ramp(number(from)?, number(to)?));
+    }
+    let list = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+    Ok(match list[..] {
+        [rate] => Rates::One(rate),
+        _ => Rates::List(list),
+    })
+}
+
+/// A time with or without a unit, in seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let (digits, factor) = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+        .unwrap_or((text, 1.0));
+    digits
+        .trim()
+        .parse::<f64>()
+        .map(|number| number * factor)
+        .map_err(|_| format!("`{text}` is no time; write 10, 10s, 500ms or 2m"))
+}
+
+/// Host, port and path of a URL.
+fn split_url(url: &str) -> Result<(&str, u16, String), String> {
+    let rest = url
+        .strip_prefix("http://")
+        .ok_or_else(|| format!("url `{url}` does not start with `http://`"))?;
+    let (authority, path) = rest
+        .find(['/', '?'])
+        .map_or((rest, "/"), |at| rest.split_at(at));
+    let path = if path.starts_with('?') {
+        format!("/{path}")
+    } else {
+        path.to_string()
+    };
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (
+            host,
+            port.parse::<u16>()
+                .map_err(|_| format!("url `{url}`: `{port}` is no port"))?,
+        ),
+        _ => (authority, 80),
+    };
+    Ok((host, port, path))
+}
+
+#[cfg(test)]
+#[path = "direct_tests.rs"]
+mod tests;

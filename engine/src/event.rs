@@ -1,0 +1,91 @@
+//! What is told while a measurement runs: one JSON object a line, the first half of what a run hands over.
+
+use std::io::Write as _;
+
+use serde::Serialize;
+
+use crate::histogram::{encode, quantile};
+use crate::record::{Phase, Second};
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    Start { unix_us: u64 },
+    Second(SecondEvent),
+    Window { unix_us: u64 },
+    Drain { unix_us: u64 },
+    End { unix_us: u64 },
+    Listening { port: u16 },
+    Warning { message: String },
+    Error { message: String },
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SecondEvent {
+    pub phase: &'static str,
+    #[serde(flatten)]
+    pub numbers: SecondNumbers,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SecondNumbers {
+    pub second: u64,
+    pub ok: u64,
+    pub not_ok: u64,
+    pub p50_us: Option<u64>,
+    pub p99_us: Option<u64>,
+    pub max_us: Option<u64>,
+    pub in_flight: u64,
+}
+
+impl Event {
+    pub fn second(phase: Phase, index: u64, second: &Second) -> Event {
+        let phase = if phase == Phase::Warmup {
+            "warmup"
+        } else {
+            "window"
+        };
+        Event::Second(SecondEvent {
+            phase,
+            numbers: SecondNumbers::new(index, second),
+        })
+    }
+
+    /// Prints it on standard error. Whoever closed the pipe does not want it.
+    pub fn print(&self) {
+        let line = serde_json::to_string(self).expect("an event is plain data") + "\n";
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+}
+
+impl SecondNumbers {
+    pub fn new(index: u64, second: &Second) -> SecondNumbers {
+        let latency = &second.latency_ok;
+        SecondNumbers {
+            second: index,
+            ok: second.ok,
+            not_ok: second.not_ok,
+            p50_us: quantile(latency, 0.5),
+            p99_us: quantile(latency, 0.99),
+            max_us: (!latency.is_empty()).then(|| latency.max()),
+            in_flight: second.in_flight,
+        }
+    }
+}
+
+/// One second of the window, as it stands in the result.
+#[derive(Debug, Clone, Serialize)]
+pub struct SecondRow {
+    #[serde(flatten)]
+    pub numbers: SecondNumbers,
+    pub histogram: String,
+}
+
+impl SecondRow {
+    pub fn new(index: u64, second: &Second) -> SecondRow {
+        SecondRow {
+            numbers: SecondNumbers::new(index, second),
+            histogram: encode(&second.latency_ok),
+        }
+    }
+}

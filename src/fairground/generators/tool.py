@@ -1,0 +1,328 @@
+"""A load generator from elsewhere: what it can do, how it is started, and the session that makes a trial of its runs.
+
+Such a tool takes no command to end its warm-up, so it runs twice: for the warm-up, whose numbers count only towards what the
+server was asked in all, and for the window.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from fairground.generators.slots import Templates
+from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload
+from fairground.process import Child, Keeper, Stopped
+
+SLACK_S = 30.0
+"""How much longer than its time and one timeout a tool may take to start, to drain and to print."""
+COUNTED_AT_MOST_S = 900.0
+"""How long a run of a given number of requests may take."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a tool: `load` for `seconds`, or `requests` of them; its files go to `folder`, where it is started."""
+
+    load: Load
+    workload: Workload
+    templates: Templates
+    host: str
+    port: int
+    seed: int
+    seconds: float
+    requests: int | None
+    first: int
+    """What `{seq}` counts from."""
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        """The address that is asked, without the slots' values: only where the request has none."""
+        return self.origin + self.path
+
+    @property
+    def origin(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def path(self) -> str:
+        return "".join(str(piece) for piece in self.templates.path)
+
+    @property
+    def body(self) -> str | None:
+        return None if self.templates.body is None else "".join(str(piece) for piece in self.templates.body)
+
+    def write(self, name: str, text: str) -> str:
+        """Put a file where the tool is started, and return its name."""
+        (self.folder / name).write_text(text)
+        return name
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a run left: its streams, its exit code, and its files."""
+
+    stdout: str
+    stderr: str
+    code: int | None
+    folder: Path
+
+    def file(self, name: str) -> str:
+        """The text of a file that the tool wrote; empty when there is none."""
+        path = self.folder / name
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def nothing(self, tool: str) -> LabError:
+        """The tool gave no result: its last words say why."""
+        lines = [line.strip() for text in (self.stdout, self.stderr) for line in text.splitlines() if line.strip()]
+        said = f"its last words: {lines[-1][:300]}" if lines else "it said nothing"
+        return LabError(f"`{tool}` ended with exit code {self.code} and no result; {said}", exit_code=3)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a tool reports of one run."""
+
+    duration_s: float
+    outcomes: Outcomes
+    completed: int | None
+    latency_ok: Latency | None = None
+    latency_all: Latency | None = None
+    bytes_received: int | None = None
+    seconds: tuple[Second, ...] = ()
+    caveats: tuple[str, ...] = ()
+    lossy: bool = False
+    """Whether it lost count of requests otherwise than by dropping what was on its way at its end."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One load generator. A limit that it has is False here, and a load beyond it is refused before anything is started."""
+
+    name: str
+    command: Callable[[Job], list[str]]
+    """The words after the program's name; writes the files that they name."""
+    read: Callable[[Job, Output], Seen]
+    version: tuple[str, ...]
+    """The command that tells its version, with `{program}` for its path."""
+    version_pattern: str
+    install: str
+    """The command that gets it, with `{tools}` for the folder that holds `bin/`; or a sentence, where there is none."""
+    convert: tuple[str, ...] | None = None
+    """What to say to the program afterwards, to have its report in the file `converted`."""
+    open_loop: bool = False
+    counts: bool = False
+    threads: bool = False
+    random_path: bool = False
+    random_body: bool = False
+    sequence: bool = False
+    whole_seconds: bool = False
+    one_thread: bool = False
+    """It can use one processor at most."""
+    environment: Mapping[str, str] | None = None
+    refuse: Callable[[Load, Workload], str | None] = lambda load, workload: None
+    """A further limit, as the end of the sentence that begins with the tool's name."""
+
+    def refusal(self, load: Load, workload: Workload) -> str | None:
+        """Why it cannot make this load of this workload, as the end of that sentence; None when it can."""
+        templates = Templates.of(workload)
+        limits = (
+            (load.model == "open" and not self.open_loop, "cannot keep a rate of arrivals"),
+            (load.model == "open" and load.arrivals != "constant", f"spaces its arrivals evenly, and not `{load.arrivals}`"),
+            (load.requests is not None and not self.counts, "measures a time, and not a number of requests"),
+            (load.threads != 1 and not self.threads, "cannot be told how many threads to use"),
+            (not templates.fixed and not self.random_path, "sends one and the same request all the time"),
+            (templates.in_body and not self.random_body, "cannot put a value of its own into each body"),
+            (templates.numbered and not self.sequence, "cannot give every request a number of its own"),
+            (self.whole_seconds and load.window_s % 1 and load.requests is None, "measures whole seconds"),
+            (self.whole_seconds and load.timeout_ms % 1000, "waits whole seconds for an answer"),
+        )
+        return next((sentence for holds, sentence in limits if holds), None) or self.refuse(load, workload)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A tool that is here."""
+
+    tool: Tool
+    program: Path
+    version: str | None
+    """None: it does not tell."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.tool.name} {self.version}" if self.version else f"{self.tool.name} (tells no version)"
+
+
+class ToolSession:
+    """The warm-up and the window of one trial as two runs of a tool."""
+
+    def __init__(
+        self, keeper: Keeper, installed: Installed, workload: Workload, load: Load, host: str, port: int, seed: int, folder: Path
+    ) -> None:
+        self._keeper, self._installed, self._tool = keeper, installed, installed.tool
+        self._load, self._halted, self._second = load, False, 0
+        shared = (load, workload, Templates.of(workload), host, port)
+        window = Job(*shared, 2 * seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator")
+        warmup = Job(*shared, 2 * seed, load.warmup_min_s, None, 1, folder / "generator-warmup")
+        self._jobs = [warmup, window] if load.warmup_min_s else [window]
+        self._pending: list[dict[str, Any]] = [{"event": "start"}]
+        self._seen: list[Seen] = []
+        self._children: list[Child] = []
+        self._phase = ""
+        self.argv: tuple[str, ...] = ()
+        self.child = self._begin(self._jobs[0])
+
+    def event(self, timeout_s: float = 15.0) -> dict[str, Any] | None:
+        """The next event; once a second it is that the tool still runs. LabError when it runs far longer than it should."""
+        if self._pending:
+            return self._pending.pop(0)
+        if not self._jobs:
+            return None
+        job = self._jobs[0]
+        code = self.child.wait(min(1.0, timeout_s))
+        if code is None:
+            if time.monotonic() > self._deadline:
+                raise LabError(f"`{self._tool.name}` did not end by itself", exit_code=3)
+            self._second += 1
+            silent = dict.fromkeys(("ok", "not_ok", "p50_us", "p99_us", "max_us", "in_flight"))
+            return {"event": "second", "phase": self._phase, "second": self._second - 1, **silent}
+        self._jobs.pop(0)
+        if job.folder.name == "generator":
+            self._pending.append({"event": "end"})
+            return {"event": "drain"}
+        self._seen.append(self._read(job))
+        if self._halted:
+            self._jobs.clear()
+            return {"event": "end"}
+        self.child = self._begin(self._jobs[0])
+        return self._pending.pop(0)
+
+    def measure(self) -> None:
+        """Nothing: how long the warm-up lasts was said when it began."""
+
+    def halt(self) -> None:
+        """End the run; most tools then print what they have."""
+        self._halted = True
+        self.child.send(signal.SIGINT)
+
+    def stop(self) -> Stopped:
+        """End whatever runs."""
+        return [child.stop() for child in self._children][-1]
+
+    def result(self) -> Result:
+        """Both runs as one result: the window's numbers, and what both asked of the server."""
+        if self._phase != "window":
+            raise LabError(f"`{self._tool.name}` was ended before its window", exit_code=3)
+        job = self._window
+        if self._tool.convert:
+            self._convert(job)
+        window = self._read(job)
+        life = window.outcomes
+        for seen in self._seen:
+            life = together(life, seen.outcomes)
+        runs = len(self._seen) + 1
+        return Result(
+            generator=self._installed.title,
+            command=self.argv,
+            window_s=window.duration_s,
+            window=window.outcomes,
+            life=life,
+            completed=window.completed,
+            completed_ok=window.outcomes.ok,
+            in_flight_start=None,
+            in_flight_end=None,
+            bytes_received=window.bytes_received,
+            bodies_checked=None,
+            latency_ok=window.latency_ok,
+            latency_all=window.latency_all,
+            connect=None,
+            seconds=window.seconds,
+            ledgers=None,
+            samples=(),
+            cpu_us=None,
+            busiest_thread_share=None,
+            uncounted_most=None if any(seen.lossy for seen in (window, *self._seen)) else runs * self._load.connections,
+            caveats=window.caveats,
+        )
+
+    def _begin(self, job: Job) -> Child:
+        job.folder.mkdir(parents=True, exist_ok=True)
+        words = self._tool.command(job)
+        longest = job.seconds if job.requests is None else COUNTED_AT_MOST_S
+        self._deadline = time.monotonic() + longest + self._load.timeout_ms / 1000 + SLACK_S
+        self._phase, self._second = ("window" if job.folder.name == "generator" else "warmup"), 0
+        if self._phase == "window":
+            self._window, self.argv = job, (self._tool.name, *words)
+            self._pending.append({"event": "window"})
+        return self._spawn(job, words, "stdout")
+
+    def _convert(self, job: Job) -> None:
+        if self._spawn(job, list(self._tool.convert or ()), "converted").wait(SLACK_S) != 0:
+            raise LabError(f"`{self._tool.name}` could not read its own report", exit_code=3)
+
+    def _spawn(self, job: Job, words: list[str], stdout: str) -> Child:
+        environment = {"PATH": f"{self._installed.program.parent}", "HOME": str(job.folder), **(self._tool.environment or {})}
+        with open(job.folder / stdout, "wb") as out, open(job.folder / "stderr", "ab") as complaints:
+            child = self._keeper.spawn(
+                [str(self._installed.program), *words],
+                role="generator",
+                env=environment,
+                cwd=job.folder.resolve(),
+                stdout=out,
+                stderr=complaints,
+            )
+        self._children.append(child)
+        return child
+
+    def _read(self, job: Job) -> Seen:
+        texts = [(job.folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
+        return self._tool.read(job, Output(texts[0], texts[1], self.child.exit_code(), job.folder))
+
+
+def together(one: Outcomes, other: Outcomes) -> Outcomes:
+    """The sum of both, kind by kind; a kind that one of them cannot tell stays unknown."""
+    sums: dict[str, Any] = {}
+    for field in fields(Outcomes):
+        first, second = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "status":
+            sums["status"] = {code: first.get(code, 0) + second.get(code, 0) for code in sorted({*first, *second})}
+        else:
+            sums[field.name] = None if first is None or second is None else first + second
+    return Outcomes(**sums)
+
+
+def outcomes(job: Job, statuses: Mapping[int, int], **kinds: int | None) -> Outcomes:
+    """Outcomes of answers by status and of failures by kind; bodies are not looked at, so what has the right status is good."""
+    wanted = job.workload.expect.status
+    others = {code: count for code, count in sorted(statuses.items()) if code not in (wanted, 503) and count}
+    return Outcomes(
+        ok=statuses.get(wanted, 0),
+        shed=0 if wanted == 503 else statuses.get(503, 0),
+        status=others,
+        wrong_body=None,
+        timeout=kinds.get("timeout"),
+        connect=kinds.get("connect"),
+        reset=kinds.get("reset"),
+        malformed=kinds.get("malformed"),
+        unsent=kinds.get("unsent"),
+        in_flight=kinds.get("in_flight"),
+        unclassified=kinds.get("unclassified"),
+    )
+
+
+def number(pattern: str, text: str) -> int | None:
+    """The first group of the first match as a whole number."""
+    found = re.search(pattern, text)
+    return int(found[1]) if found else None
+
+
+def decimal(pattern: str, text: str) -> float | None:
+    """The first group of the first match as a number."""
+    found = re.search(pattern, text)
+    return float(found[1]) if found else None

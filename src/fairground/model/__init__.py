@@ -1,0 +1,103 @@
+"""The nouns of the lab, as frozen values. This module imports nothing of the lab and does nothing.
+
+`subject` holds what can be measured, `plan` how, `result` what comes out; all are imported from here.
+
+Words: a *server* is a codebase in `servers/`, a *stack* is a server started in one named variant, a *cell* is stack × workload ×
+topology × load, a *trial* is one measurement of one cell. Unknown is None, never 0 or −1; units end names.
+"""
+
+from __future__ import annotations
+
+from fairground.model.error import LabError
+from fairground.model.plan import (
+    POOLERS,
+    PROXIES,
+    ROLES,
+    Cell,
+    Claim,
+    Durability,
+    Load,
+    Plan,
+    PoolScope,
+    PublishedTable,
+    Settings,
+    Slot,
+    Suite,
+    SuiteGroup,
+    Topology,
+)
+from fairground.model.result import (
+    AuditLine,
+    BadAnswer,
+    DatabaseUse,
+    Evidence,
+    Finding,
+    HostUse,
+    Latency,
+    LedgerRow,
+    Limit,
+    Machine,
+    Outcomes,
+    Progress,
+    Result,
+    RoleUse,
+    Run,
+    Second,
+    Severity,
+    StackInfo,
+    Trial,
+    Verdict,
+)
+from fairground.model.subject import Audit, Expectation, Invariant, LedgerCheck, LedgerEntry, Server, Stack, Variant, Workload
+
+SCHEMA_VERSION = 1
+"""Version of everything the lab writes as JSON; `store` reads this and all older ones."""
+
+__all__ = [
+    "POOLERS",
+    "PROXIES",
+    "ROLES",
+    "SCHEMA_VERSION",
+    "Audit",
+    "AuditLine",
+    "BadAnswer",
+    "Cell",
+    "Claim",
+    "DatabaseUse",
+    "Durability",
+    "Evidence",
+    "Expectation",
+    "Finding",
+    "HostUse",
+    "Invariant",
+    "LabError",
+    "Latency",
+    "LedgerCheck",
+    "LedgerEntry",
+    "LedgerRow",
+    "Limit",
+    "Load",
+    "Machine",
+    "Outcomes",
+    "Plan",
+    "PoolScope",
+    "Progress",
+    "PublishedTable",
+    "Result",
+    "RoleUse",
+    "Run",
+    "Second",
+    "Server",
+    "Settings",
+    "Severity",
+    "Slot",
+    "Stack",
+    "StackInfo",
+    "Suite",
+    "SuiteGroup",
+    "Topology",
+    "Trial",
+    "Variant",
+    "Verdict",
+    "Workload",
+]

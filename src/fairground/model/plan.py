@@ -1,0 +1,219 @@
+"""How it is measured: topologies, loads, settings, cells; and what a person asks for: suites and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Durability(StrEnum):
+    """`durable`: fsync and synchronous_commit on. `relaxed`: both off."""
+
+    DURABLE = "durable"
+    RELAXED = "relaxed"
+
+
+PROXIES = ("nginx", "nginx-close")
+POOLERS = ("pgbouncer-session", "pgbouncer-tx", "pgcat-session", "pgcat-tx")
+"""What can stand in the path, by name; `topology` knows what each is."""
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The path from generator to database: its proxy and pooler by name. None: that hop does not exist.
+
+    `pooler_size` is how many connections the pooler may hold to the database, `pooler_clients` how many it accepts.
+    """
+
+    proxy: str | None = None
+    pooler: str | None = None
+    pooler_size: int = 50
+    pooler_clients: int = 500
+
+    @property
+    def id(self) -> str:
+        return "+".join(name for name in (self.proxy, self._pooler_id) if name) or "direct"
+
+    @property
+    def hops(self) -> tuple[str, ...]:
+        """The names of its proxy and pooler, as far as there are any."""
+        return tuple(name for name in (self.proxy, self.pooler) if name)
+
+    @property
+    def _pooler_id(self) -> str | None:
+        if self.pooler is None:
+            return None
+        size = "" if self.pooler_size == Topology.pooler_size else f"-{self.pooler_size}"
+        clients = "" if self.pooler_clients == Topology.pooler_clients else f"-c{self.pooler_clients}"
+        return f"{self.pooler}{size}{clients}"
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the generator does. `model` is `closed` (`connections` at once) or `open` (`rate_per_s`, spaced as `arrivals` says).
+
+    `requests`: so many are sent, however long it takes, and `window_s` is measured instead of given.
+    """
+
+    connections: int = 100
+    keep_alive: bool = True
+    window_s: float = 5.0
+    warmup_min_s: float = 2.0
+    warmup_max_s: float = 20.0
+    timeout_ms: int = 10_000
+    model: str = "closed"
+    rate_per_s: float | None = None
+    generator: str = "engine"
+    threads: int = 1
+    arrivals: str = "poisson"
+    requests: int | None = None
+
+    @property
+    def id(self) -> str:
+        even = "-constant" if self.arrivals == "constant" else ""
+        parts = (
+            "" if self.rate_per_s is None else f"-{self.rate_per_s:g}rps{even}",
+            "" if self.requests is None else f"-{self.requests}requests",
+            "" if self.threads == 1 else f"-{self.threads}threads",
+            "" if self.keep_alive else "-close",
+            "" if self.generator == "engine" else f"-{self.generator}",
+        )
+        return f"c{self.connections}{''.join(parts)}"
+
+
+class PoolScope(StrEnum):
+    """Whether `pool_size` is that of a whole server or that of each of its workers."""
+
+    TOTAL = "total"
+    PER_WORKER = "per-worker"
+
+
+ROLES = ("server", "database", "generator", "proxy", "pooler")
+"""Who works in a trial, each measured apart; each can be pinned to cores."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every server of a run is given, and the database beneath it."""
+
+    workers: int = 2
+    pool_size: int = 25
+    pool_wait_ms: int | None = None
+    prepared: bool = True
+    durability: Durability = Durability.RELAXED
+    scale: int = 10
+    pool_scope: PoolScope = PoolScope.TOTAL
+    cpus: float | None = None
+    """The processors that the server may use, as a quota; None: all."""
+    memory_mb: int | None = None
+    """The memory that the server may use, in MB (10⁶ bytes); None: all."""
+    pin: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """Role → the cores that it runs on."""
+    postgres: tuple[tuple[str, str], ...] = ()
+    """PostgreSQL settings that replace the lab's own, by name."""
+
+    @property
+    def pool_total(self) -> int:
+        """Connections to the database that a server may hold over all of its workers."""
+        return self.pool_size * (self.workers if self.pool_scope is PoolScope.PER_WORKER else 1)
+
+    def cores_of(self, role: str) -> tuple[int, ...] | None:
+        """The cores that a role is pinned to; None: it may run on all."""
+        return dict(self.pin).get(role)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """stack × workload × topology × load, under `settings`; by id, so that it can be written down."""
+
+    stack: str
+    workload: str
+    topology: Topology
+    load: Load
+    settings: Settings
+
+    @property
+    def id(self) -> str:
+        return f"{self.stack} {self.workload} {self.topology.id} {self.load.id}"
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1)."""
+
+    number: int
+    block: int
+    cell: Cell
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All slots of a run, in the order in which they will be measured; frozen before the first trial."""
+
+    title: str
+    seed: int
+    blocks: int
+    slots: tuple[Slot, ...]
+    skipped: Mapping[str, str]
+    """Stack or `stack workload` → why it is not in the plan."""
+    command: str
+
+
+@dataclass(frozen=True)
+class SuiteGroup:
+    """Stacks × workloads × topologies × loads under `settings`, by name.
+
+    `stacks` holds stack ids, server ids (all variants), `all`, `first-variants` or `other-variants`; `workloads` ids or `all`.
+    """
+
+    stacks: tuple[str, ...]
+    workloads: tuple[str, ...]
+    loads: tuple[Load, ...]
+    settings: Settings
+    topologies: tuple[Topology, ...] = (Topology(),)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A published statement and how it is tested: `test` is in the language of `statement`; `cannot` says why there is none.
+
+    `says` is the statement in our words, `published` its number, `where` the table or sentence that it stands in, `reason` what
+    our own measurements found behind it.
+    """
+
+    id: str
+    says: str
+    test: str | None = None
+    published: float | None = None
+    where: str = ""
+    reason: str = ""
+    cannot: str | None = None
+
+
+@dataclass(frozen=True)
+class PublishedTable:
+    """Published numbers, stack → value of `metric`; `marks` are the workload and the marks of the cells that they speak of."""
+
+    title: str
+    metric: str
+    unit: str
+    marks: str
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A parsed `suites/<id>.toml`: what to measure and how often, and what somebody published about it."""
+
+    id: str
+    title: str
+    about: str
+    blocks: int
+    seed: int
+    groups: tuple[SuiteGroup, ...]
+    source: str | None = None
+    """Title and address of the publication that it replicates."""
+    claims: tuple[Claim, ...] = ()
+    tables: tuple[PublishedTable, ...] = ()

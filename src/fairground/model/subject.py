@@ -1,0 +1,131 @@
+"""What can be measured: servers with their stacks, and workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One named way to start a server."""
+
+    name: str
+    about: str
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Server:
+    """One codebase under test: a parsed `server.toml` and the folder that it was read from."""
+
+    id: str
+    title: str
+    language: str
+    homepage: str
+    about: str
+    folder: Path
+    needs: tuple[tuple[str, ...], ...]
+    build: tuple[tuple[str, ...], ...]
+    version: tuple[str, ...]
+    serve: tuple[str, ...]
+    variants: Mapping[str, Variant]
+    skip: Mapping[str, str]
+    """Workload id → why this server cannot do it."""
+
+    @property
+    def stacks(self) -> tuple[Stack, ...]:
+        """One stack for each variant, in the manifest's order."""
+        return tuple(Stack(self, variant) for variant in self.variants.values())
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One row of a result table."""
+
+    server: Server
+    variant: Variant
+
+    @property
+    def id(self) -> str:
+        return f"{self.server.id}:{self.variant.name}"
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """Sum slot `add` (`-amount`: negative) per value of slot `account`, under `name`."""
+
+    name: str
+    account: str
+    add: str
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The right answer to a workload's request.
+
+    `body` is None, {"exact": text}, {"json": rules} as in docs/engine-protocol.md, or {"verified": case id}: the body that
+    the named contract case found right on this very server is then compared byte for byte.
+    """
+
+    status: int
+    content_type: str | None
+    body: Mapping[str, object] | None
+    check_one_in: int
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """One line of the audit: the value of `sql` in the trial's database must equal that of `equals`.
+
+    `equals` is an expression in `before` (the value of `sql` before the load), `acknowledged` (good answers) and integers;
+    `unknown` (requests that may have happened) widens it upwards when `may_exceed` is set.
+    """
+
+    id: str
+    sentence: str
+    sql: str
+    equals: str
+    may_exceed: bool = False
+
+
+@dataclass(frozen=True)
+class LedgerCheck:
+    """Per account, `sql` (rows of account, value) must have moved by what the engine's ledger `name` says."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What must hold in the database after a workload's trial. Counters are per good answer."""
+
+    writes: bool
+    commits_per_answer: float
+    rows_per_answer: float
+    invariants: tuple[Invariant, ...] = ()
+    ledgers: tuple[LedgerCheck, ...] = ()
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What one request asks, what the right answer is, and what must hold in the database afterwards."""
+
+    id: str
+    title: str
+    why: str
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...]
+    body: str | None
+    expect: Expectation
+    ledger: tuple[LedgerEntry, ...]
+    audit: Audit
+    limit_sql: str | None
+    """pgbench script of the same work, for the machine's ceiling; None: the null responder is the ceiling."""
+
+    @property
+    def uses_database(self) -> bool:
+        return self.audit.commits_per_answer > 0

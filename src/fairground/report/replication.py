@@ -1,0 +1,123 @@
+"""A replication as a page and as Markdown: what was published, what was measured, and a verdict on each claim. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairground.claims import ClaimVerdict, Judgement, TableReading, TableRow
+from fairground.model import Run, Suite
+from fairground.report import page, palette, words
+
+GLYPHS = {
+    ClaimVerdict.HOLDS: "✓",
+    ClaimVerdict.FAILS: "✗",
+    ClaimVerdict.INCONCLUSIVE: "~",
+    ClaimVerdict.UNTESTED: "○",
+}
+TAGS = {
+    ClaimVerdict.HOLDS: "valid",
+    ClaimVerdict.FAILS: "rejected",
+    ClaimVerdict.INCONCLUSIVE: "warned",
+    ClaimVerdict.UNTESTED: "void",
+}
+"""The colour of a verdict: those of trials."""
+
+
+@dataclass(frozen=True)
+class Replication:
+    """A suite, the run that measured it, and what came of its claims and tables."""
+
+    suite: Suite
+    run: Run
+    judgements: Sequence[Judgement]
+    tables: Sequence[TableReading]
+
+    @property
+    def counts(self) -> Counter[ClaimVerdict]:
+        return Counter(one.verdict for one in self.judgements)
+
+
+def html(found: Replication, profile: str) -> str:
+    """The page of a replication: self-contained, without scripts."""
+    return (
+        page.environment()
+        .get_template("replication.html")
+        .render(
+            suite=found.suite,
+            run=found.run,
+            profile=profile,
+            sentence=summary(found),
+            judgements=found.judgements,
+            tables=found.tables,
+            started=page.started(found.run),
+            palette=palette,
+            glyphs=GLYPHS,
+            tags=TAGS,
+            share=share,
+            factor=factor,
+            agreement=agreement,
+        )
+    )
+
+
+def markdown(found: Replication, profile: str) -> str:
+    """The section of one suite in docs/replications.md."""
+    machine = found.run.machine
+    lines = [
+        f"## {found.suite.title}",
+        "",
+        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.started(found.run)} · "
+        f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {found.run.plan.blocks} blocks",
+        "",
+        summary(found),
+        "",
+        "| claim | published | measured | verdict |",
+        "|--|--:|--|--|",
+    ]
+    for one in found.judgements:
+        claim = one.claim
+        reason = f" {claim.reason}" if claim.reason and one.verdict is not ClaimVerdict.UNTESTED else ""
+        cells = (f"{claim.says}.{reason}", words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.verdict}")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    for reading in found.tables:
+        lines += ["", f"**{reading.table.title}** ({reading.table.unit}): {agreement(reading)}", ""]
+        lines += ["| stack | published | measured |", "|--|--:|--:|"]
+        lines += [f"| {row.stack} | {words.number(row.published)} | {words.number(row.measured)} |" for row in reading.rows]
+    return "\n".join(lines) + "\n"
+
+
+def summary(found: Replication) -> str:
+    """`Of 12 claims 7 hold, 3 do not, 1 is inconclusive and 1 cannot be tested here.`"""
+    counts = found.counts
+    parts = [
+        (counts[ClaimVerdict.HOLDS], "holds", "hold"),
+        (counts[ClaimVerdict.FAILS], "does not", "do not"),
+        (counts[ClaimVerdict.INCONCLUSIVE], "is inconclusive", "are inconclusive"),
+        (counts[ClaimVerdict.UNTESTED], "cannot be tested here", "cannot be tested here"),
+    ]
+    said = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
+    return f"Of {words.plural(len(found.judgements), 'claim')} {words.listed(said)}." if said else "The suite makes no claims."
+
+
+def agreement(reading: TableReading) -> str:
+    """How far the published order of rows is ours."""
+    both = sum(row.measured is not None for row in reading.rows)
+    if reading.correlation is None:
+        return f"{both} of {len(reading.rows)} rows were measured, too few for an order"
+    tau = f"{reading.correlation:.2f}".replace("-", "−")
+    return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
+
+
+def share(reading: TableReading, row: TableRow, published: bool) -> float | None:
+    """A row's length in its column, 0–100: each column is scaled to its own largest number, since machines differ."""
+    value = row.published if published else row.measured
+    others = [one.published if published else one.measured for one in reading.rows]
+    most = max((one for one in others if one is not None), default=None)
+    return None if value is None or not most else 100 * value / most
+
+
+def factor(row: TableRow) -> str:
+    """Measured over published."""
+    return words.NO_NUMBER if row.measured is None else f"{words.number(row.measured / row.published)}×"

@@ -1,0 +1,20 @@
+"""What may stand in the path of a request beside the server: a proxy before it, a pooler behind it."""
+
+from fairground.topology.hop import Census, Hop, Pooler, at
+from fairground.topology.kind import KINDS, Kind, lacking, pooled, unprepared, versions
+from fairground.topology.start import start_pooler, start_proxy
+
+__all__ = [
+    "KINDS",
+    "Census",
+    "Hop",
+    "Kind",
+    "Pooler",
+    "at",
+    "lacking",
+    "pooled",
+    "start_pooler",
+    "start_proxy",
+    "unprepared",
+    "versions",
+]

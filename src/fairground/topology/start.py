@@ -1,0 +1,154 @@
+"""Starting hops: render a configuration into the trial's folder, start the program, wait until it listens.
+
+A program that does not come up is a LabError of one sentence with its own last words, and nothing of it is left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from functools import cache
+from pathlib import Path
+from typing import IO, TypeVar
+from urllib.parse import unquote, urlsplit
+
+import psutil
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from fairground.model import LabError, Topology
+from fairground.process import Child, Keeper, free_port, listens
+from fairground.topology.hop import Admin, Hop, Pooler
+from fairground.topology.kind import KINDS, PREPARED_SINCE, Kind, version, version_numbers
+
+START_TIMEOUT_S = 10.0
+HIDDEN = "(hidden)"
+GRAVE = re.compile(r"\b(?:in use|emerg|fatal|error|panic)\b", re.IGNORECASE)
+
+Started = TypeVar("Started", bound=Hop)
+
+
+def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores: Sequence[int] | None, workers: int) -> Hop:
+    """Put the proxy `name` before a server on this host. `folder` gets its configuration and log; `workers` are its processes."""
+    kind, port = KINDS[name], free_port()
+    binary, config, log = _binary(keeper, kind), folder / "nginx.conf", folder / "proxy.log"
+    values = {"port": port, "server_port": server_port, "workers": workers, "keep_alive": kind.mode == "keep-alive"}
+    config.write_text(render("nginx.conf", **values))
+    scratch = tempfile.TemporaryDirectory(prefix="fairground-proxy-")
+    argv = [binary, "-p", scratch.name, "-e", "stderr", "-c", str(config.resolve())]
+    try:
+        child = _spawn(keeper, kind, argv, log, cores)
+    except LabError:
+        scratch.cleanup()
+        raise
+    return _listening(Hop(kind.role, child, port, log, scratch), kind)
+
+
+def start_pooler(
+    keeper: Keeper, topology: Topology, database_url: str, folder: Path, cores: Sequence[int] | None, workers: int
+) -> Pooler:
+    """Put the topology's pooler before the database of `database_url`. `workers` are its threads, where it can have several."""
+    assert topology.pooler is not None, "a topology without a pooler starts none"
+    kind, port, admin = KINDS[topology.pooler], free_port(), Admin("fairground_lab", secrets.token_urlsafe(18))
+    binary, found = _binary(keeper, kind), version(kind.program, keeper.environ.get("PATH")) or ""
+    url, log = urlsplit(database_url), folder / "pooler.log"
+    user, password, database = unquote(url.username or ""), unquote(url.password or ""), url.path.lstrip("/")
+    values = {
+        "port": port, "mode": kind.mode, "size": topology.pooler_size, "clients": topology.pooler_clients, "workers": workers,
+        "host": url.hostname, "database_port": url.port or 5432, "database": database, "user": user, "admin": admin.user,
+        "auth_type": "scram-sha-256" if password else "trust", "prepared": version_numbers(found) >= PREPARED_SINCE[kind.program],
+    }  # fmt: skip
+    template = {"pgbouncer": "pgbouncer.ini", "pgcat": "pgcat.toml"}[kind.program]
+    config = folder / template
+    config.write_text(render(template, **values, password=HIDDEN, admin_password=HIDDEN))
+    if kind.program == "pgbouncer":
+        secret, argv = _users({user: password, admin.user: admin.password}), [str(config.resolve())]
+    else:  # the whole configuration on standard input: what is kept has no password
+        secret, argv = render(template, **values, password=password, admin_password=admin.password), ["/dev/stdin"]
+    with closing(_unnamed(secret)) as stdin:
+        child = _spawn(keeper, kind, [binary, *argv], log, cores, stdin)
+        pooler = Pooler(kind.role, child, port, log, version=found, database=database, admin=admin)
+        return _listening(pooler, kind)
+
+
+def render(template: str, **values: object) -> str:
+    """A configuration as text."""
+    return _templates().get_template(template).render(values)
+
+
+def _users(passwords: dict[str, str]) -> str:
+    """PgBouncer's file of users: each with its password in quotes, in which a quote is doubled."""
+    return "".join('"{}" "{}"\n'.format(user, word.replace('"', '""')) for user, word in passwords.items())
+
+
+def _binary(keeper: Keeper, kind: Kind) -> str:
+    found = shutil.which(kind.program, path=keeper.environ.get("PATH"))
+    if found is None:
+        raise LabError(f"`{kind.name}` needs `{kind.program}` on PATH", kind.install, exit_code=3)
+    return found
+
+
+def _spawn(
+    keeper: Keeper, kind: Kind, argv: Sequence[str], log: Path, cores: Sequence[int] | None, stdin: IO[bytes] | None = None
+) -> Child:
+    """Start a hop's program. PgBouncer refuses to be root, and nginx as root becomes another user: both see an ordinary one."""
+    with open(log, "wb") as stream:
+        return keeper.spawn(
+            argv,
+            role=kind.role,
+            env={"PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC"},
+            stdin=stdin,
+            stdout=stream,
+            stderr=stream,
+            cpus=cores,
+            map_user=os.geteuid() == 0,
+        )
+
+
+def _listening(hop: Started, kind: Kind) -> Started:
+    """Wait until it listens; end it and say what it said when it does not."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and hop.child.exit_code() is None:
+        if listens("127.0.0.1", hop.port) and _owns(hop):
+            return hop
+        time.sleep(0.01)
+    code = hop.child.exit_code()
+    hop.stop()
+    lines = [line.strip() for line in hop.said().splitlines() if line.strip()]
+    lines = [line for line in lines if GRAVE.search(line)][:1] or lines  # what went wrong first, not what followed from it
+    did = "did not listen in time" if code is None else f"ended with exit code {code}"
+    raise LabError(f"the {kind.role} `{kind.name}` {did}: {lines[-1][:300] if lines else 'it said nothing'}", exit_code=3)
+
+
+def _owns(hop: Hop) -> bool:
+    """Whether it is the hop that listens there, and not somebody who had the port before."""
+    try:
+        sockets = [one for process in hop.child.processes() for one in process.net_connections("tcp")]
+    except psutil.NoSuchProcess:
+        return False
+    return any(one.status == psutil.CONN_LISTEN and one.laddr.port == hop.port for one in sockets)
+
+
+def _unnamed(text: str) -> IO[bytes]:
+    """A file without a name that holds `text`, to be read from its beginning."""
+    file = open(os.memfd_create("config"), "w+b")
+    file.write(text.encode())
+    file.seek(0)
+    return file
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("fairground.topology", "templates"),
+        autoescape=False,  # configuration is no markup
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )

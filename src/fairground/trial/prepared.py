@@ -1,0 +1,58 @@
+"""Prepared statements that a pooler loses: how they show in a trial, and what becomes of it.
+
+Where a pooler hands a connection to another client after each transaction, a statement that was prepared on one connection is
+missing, or somebody else's, on the next. That is no fault of the lab's and no crash: it is a result, with the share of requests
+that failed and the error in the database's own words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from fairground.model import Evidence, Finding, Result, Severity
+
+ID = "prepared-statements"
+REJECT_FROM = 0.01
+"""From this share of failed requests on a stack does not work in its topology."""
+
+ERROR = re.compile(
+    r'(?:unnamed )?prepared statement(?: "[^"]{0,200}")? (?:already exists|does not exist)'
+    r'|bind message supplies \d+ parameters?, but prepared statement "[^"]{0,200}" requires \d+'
+)
+REFUSED = re.compile(r"\bgot (?:status )?50[0-9]\b")
+"""In a case's sentence: the answer was an error, not a wrong answer."""
+
+
+def error(texts: Iterable[str]) -> str | None:
+    """The first error about a prepared statement in what server, pooler and database said, in the words of who said it."""
+    for text in texts:
+        if found := ERROR.search(text.replace("\\", "")):
+            return found[0]
+    return None
+
+
+def excused(findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
+    """Failed cases of the contract as warnings, when every one of them failed with an error; None when one did otherwise."""
+    failed = [finding for finding in findings if finding.severity is Severity.REJECT]
+    if not all(REFUSED.search(finding.sentence) for finding in failed):
+        return None
+    return tuple(
+        Finding(finding.id, Severity.WARN, finding.sentence, finding.evidence) if finding in failed else finding
+        for finding in findings
+    )
+
+
+def finding(result: Result | None, pooler: str, said: str) -> Finding:
+    """What a trial says of statements that were lost. `pooler` is its name and version, `said` the error's own words."""
+    because = f"`{pooler}` hands connections on after each transaction, and prepared statements are lost with them: {said}"
+    if result is None:
+        return Finding(ID, Severity.REJECT, f"the server could not be measured, because {because}", {"error": said})
+    window = result.window
+    errors = (window.shed or 0) + sum(count for status, count in window.status.items() if status >= 500)
+    share = errors / window.total if window.total else 1.0
+    evidence: Evidence = {"failed_share": round(share, 4), "failed": errors, "sent": window.total, "error": said}
+    if not errors and window.total:
+        return Finding(ID, Severity.WARN, f"requests failed before the window, because {because}", evidence)
+    severity = Severity.REJECT if share >= REJECT_FROM or not result.completed_ok else Severity.WARN
+    return Finding(ID, severity, f"{share:.1%} of the window's requests failed, because {because}", evidence)

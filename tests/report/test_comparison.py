@@ -1,0 +1,56 @@
+"""A comparison's texts: sentences, Markdown and page say the same, in the quantity's own direction."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairground import differences
+from fairground.report import comparison
+from fairground.report.comparison import Line
+from report import golden
+
+SLOWER = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045]
+
+
+def line(quantity: str, ratios: list[float], more_is_better: bool) -> Line:
+    """A line of six starts; `ratios` are B over A in the quantity's own terms."""
+    better = ratios if more_is_better else [1 / ratio for ratio in ratios]
+    found = differences.table({"x": better}, practical=0.01)["x"]
+    return Line("ping c100", quantity, "per second", 1000.0, 1050.0, found, more_is_better, tuple(ratios))
+
+
+LINES = (
+    line("goodput", SLOWER, True),
+    line("server CPU", SLOWER, False),
+    line("goodput", [1.001, 0.999, 1.002, 1.0, 1.001, 0.998], True),
+    line("goodput", [0.9, 1.1, 1.2, 0.85, 1.0, 1.05], True),
+    line("goodput", [1.1], True),
+)
+
+
+def test_markdown_is_the_golden_one() -> None:
+    """Faster, dearer, equivalent, inconclusive, and too little: each in its words."""
+    sentences = [comparison.sentence(one, "old|one", "new") for one in LINES]
+    golden.check("comparison.md", comparison.markdown("new against old", "old|one", "new", LINES, sentences))
+
+
+def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:
+    """The same change is good in one quantity and bad in the other."""
+    assert LINES[0].slowdown is None
+    assert LINES[1].slowdown == pytest.approx(0.05, abs=0.002)
+    assert LINES[1].change is not None and LINES[1].change[1] < LINES[1].change[0] < LINES[1].change[2]
+
+
+def test_page_is_static_and_escaped() -> None:
+    """Names from outside are escaped, nothing is fetched, every start has its dot."""
+    html = comparison.html("<b>new</b>", "old", "<i>new</i>", LINES, ["a <note>"], "Fairground 1")
+    assert "<b>new" not in html and "<i>new" not in html and "a &lt;note&gt;" in html
+    assert "<script" not in html and "http" not in html.replace("http-equiv", "")
+    assert html.count("h0") == sum(len(one.ratios) for one in LINES) + sum(one.change is not None for one in LINES)
+
+
+def test_rows_for_machines() -> None:
+    """`--json` has the change with its limits, and None where nothing is known."""
+    rows = comparison.rows(LINES)
+    assert rows[1]["verdict"] == "dearer" and rows[0]["verdict"] == "faster"
+    assert rows[4]["change"] is None and rows[4]["verdict"] == "inconclusive"

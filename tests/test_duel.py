@@ -1,0 +1,159 @@
+"""Two servers in turns: what is decided from pairs, what the burner burns, and a live fight with a known winner."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+
+from fairground import contract, duel, manifest
+from fairground.differences import Word
+from fairground.duel import Arm, Bench, Pair, Window
+from fairground.model import LabError, Load, Settings, Stack
+from fairground.postgres import Database
+from fairground.process import Keeper, burner
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pairs(
+    rate: float, cost: float, rounds: int = 8, each: int = 5, start_sd: float = 0.01, pair_sd: float = 0.04, seed: int = 1
+) -> list[Pair]:
+    """Simulated pairs: B gives `rate` times A's answers at `cost` times its CPU; starts and windows differ by chance."""
+    draw = numpy.random.default_rng(seed)
+    found = []
+    for number in range(1, rounds + 1):
+        start = draw.normal(0, start_sd)
+        for place in range(1, each + 1):
+            phase, noise = math.exp(draw.normal(0, 0.3)), math.exp(start + draw.normal(0, pair_sd))
+            a, b = 10_000 * phase, 10_000 * phase * rate * noise
+            cpu_a, cpu_b = 1e6 / phase / 10, 1e6 / phase / 10 * cost / noise
+            one = Window(round(a), 0, 1.0, cpu_a * a / 1e5, 900, 2000)
+            other = Window(round(b), 0, 1.0, cpu_b * b / 1e5, 900, 2000)
+            found.append(Pair(number, place, "a", one, other))
+    return found
+
+
+def test_a_slower_arm_is_called_on_both_quantities() -> None:
+    """5 % more CPU and 5 % fewer answers are seen through phases of 30 %."""
+    decision = duel.decide(pairs(0.95, 1.05))
+    assert (decision.rate.word, decision.cost.word) == (Word.SLOWER, Word.SLOWER)
+    assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.95, abs=0.03)
+    assert (decision.rounds, decision.pairs, decision.void_pairs) == (8, 40, 0)
+
+
+def test_equal_arms_are_seldom_called() -> None:
+    """Over 200 simulated duels of equals, starts that differ included, faster and slower are rare."""
+    words = [duel.decide(pairs(1.0, 1.0, seed=seed)).cost.word for seed in range(200)]
+    assert sum(word in (Word.FASTER, Word.SLOWER) for word in words) <= 0.08 * 200
+
+
+def test_starts_are_the_unit_of_evidence() -> None:
+    """When starts differ much, many windows inside few starts make no narrow interval."""
+    few = duel.decide(pairs(1.0, 1.0, rounds=6, each=40, start_sd=0.10, pair_sd=0.001))
+    assert few.half_width is not None and few.half_width > 0.04
+
+
+def test_few_starts_call_nothing() -> None:
+    """Below five starts every word is inconclusive, whatever the numbers."""
+    decision = duel.decide(pairs(0.5, 2.0, rounds=4))
+    assert (decision.rate.word, decision.cost.word) == (Word.INCONCLUSIVE, Word.INCONCLUSIVE)
+
+
+def test_void_pairs_count_for_nothing() -> None:
+    """Pairs that the machine spoiled are kept, counted, and not used."""
+    spoiled = [replace(pair, void="somebody else computed", b=replace(pair.b, ok=1)) for pair in pairs(1.0, 1.0)]
+    decision = duel.decide([*pairs(0.9, 1.1), *spoiled])
+    assert decision.void_pairs == 40
+    assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.9, abs=0.03)
+
+
+def test_without_cpu_only_the_rate_is_decided() -> None:
+    """A machine that shows no CPU leaves the cost unknown, not zero."""
+    blind = [replace(pair, a=replace(pair.a, cpu_us=None)) for pair in pairs(0.9, 1.0)]
+    decision = duel.decide(blind)
+    assert decision.cost.ratio is None and decision.rate.word is Word.SLOWER
+    assert decision.half_width is not None
+
+
+def test_burner_keeps_its_share() -> None:
+    """On a simulated clock the burner uses its share of what the others used, and not of itself."""
+    clock = {"others": 0, "own": 0}
+
+    def pause(_: float) -> None:
+        clock["others"] += 1_000_000
+        if clock["others"] > 100_000_000:
+            raise StopIteration
+
+    def own() -> int:
+        clock["own"] += 1000
+        return clock["own"]
+
+    with pytest.raises(StopIteration):
+        burner.burn(lambda: clock["others"] + clock["own"], own, 0.05, pause)
+    assert clock["own"] / clock["others"] == pytest.approx(0.05, rel=0.05)
+
+
+@pytest.fixture
+def bench(keeper: Keeper, database: Database, tmp_path: Path) -> Bench:
+    """A bench for two healthy animals."""
+    workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx")
+    return Bench(
+        keeper,
+        database,
+        ROOT / "engine/target/release/fairload",
+        contract.load(ROOT / "contract" / "cases"),
+        manifest.render(workload, 1),
+        Load(connections=4, window_s=0.5, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000),
+        Settings(workers=1, pool_size=4, scale=1),
+        tmp_path,
+    )
+
+
+def animal(name: str) -> Stack:
+    """A stack of the zoo."""
+    return manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), name)[0]
+
+
+@pytest.mark.live
+def test_fight_takes_turns_and_leaves_nothing(bench: Bench) -> None:
+    """Two rounds of two pairs: both arms answer, who begins takes turns, what both wrote is audited, nothing runs on."""
+    arms = (Arm("a", animal("healthy")), Arm("b", animal("healthy")))
+    found = list(duel.fight(bench, *arms, 2, lambda pairs: pairs[-1].round < 2))
+    assert [(pair.round, pair.number) for pair in found] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    assert [pair.first for pair in found] == ["b", "a", "a", "b"]
+    assert all(window.ok > 0 and window.not_ok == 0 for pair in found for window in (pair.a, pair.b))
+    assert not bench.keeper.orphans()
+
+
+@pytest.mark.live
+def test_planted_slowdown_is_in_the_servers_cpu(bench: Bench) -> None:
+    """Half as much again, planted in B's own group, shows as about that much more CPU per answer."""
+    if bench.keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    arms = (Arm("a", animal("healthy")), Arm("b", animal("healthy"), planted=0.5))
+    found = list(duel.fight(bench, *arms, 4, lambda pairs: False))
+    ratios = [
+        pair.b.cpu_us_per_answer / pair.a.cpu_us_per_answer
+        for pair in found
+        if pair.a.cpu_us_per_answer and pair.b.cpu_us_per_answer
+    ]
+    assert 1.2 < math.exp(sum(map(math.log, ratios)) / len(ratios)) < 2.0
+    assert not bench.keeper.orphans()
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "words"), [("lost-tx", "audit"), ("wrong-json", "contract"), ("never-ready", "become ready")])
+def test_a_wrong_arm_ends_the_fight_with_its_reason(bench: Bench, name: str, words: str) -> None:
+    """What is not right is not compared: the sentence says which arm, and nothing runs on."""
+    (workload,) = (
+        one for one in manifest.load_workloads(ROOT / "workloads") if one.id == ("ping" if name == "wrong-json" else "tx")
+    )
+    here = replace(bench, workload=manifest.render(workload, 1))
+    with pytest.raises(LabError, match=words) as caught:
+        list(duel.fight(here, Arm("a", animal("healthy")), Arm("b", animal(name)), 6, lambda pairs: False))
+    assert caught.value.exit_code == 1
+    assert not bench.keeper.orphans()

@@ -1,0 +1,400 @@
+"""Load generators from elsewhere: what is read from their real outputs, the commands that start them, and what they are refused.
+
+The outputs in `generators/golden` are what the tools printed against `fairload null` and `fairload faulty`; see the README there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairground import generators, manifest
+from fairground.generators import hey, latency, wrk
+from fairground.generators.slots import Templates
+from fairground.generators.tool import Job, Output, Seen, outcomes, together
+from fairground.model import Cell, LabError, Load, Outcomes, Settings, Topology
+
+ROOT = Path(__file__).resolve().parents[1]
+GOLDEN = Path(__file__).parent / "generators" / "golden"
+WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+
+
+def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> Job:
+    """One run of a second with four connections, or what `load` says otherwise."""
+    shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000} | load))
+    asked = WORKLOADS[workload]
+    return Job(shape, asked, Templates.of(asked), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder)
+
+
+def read(tool: str, case: str, code: int | None = 0, **load: Any) -> Seen:
+    """What is read of one golden output."""
+    folder = GOLDEN / tool / case
+    assert folder.is_dir()
+    texts = [path.read_text() if (path := folder / name).exists() else "" for name in ("stdout", "stderr")]
+    return generators.TOOLS[tool].read(job(**load), Output(texts[0], texts[1], code, folder))
+
+
+def counted(seen: Seen) -> dict[str, Any]:
+    """The kinds of outcomes that a tool tells."""
+    return {name: value for name in Outcomes.__dataclass_fields__ if (value := getattr(seen.outcomes, name)) not in (None, {})}
+
+
+WRK = {"ok": 0, "timeout": 0, "connect": 0, "reset": 0, "unclassified": 0}
+AB = {"ok": 0, "connect": 0, "unclassified": 0}
+EACH = {"ok": 0, "shed": 0, "timeout": 0, "connect": 0, "reset": 0, "malformed": 0, "in_flight": 0, "unclassified": 0}
+READINGS: dict[tuple[str, str], tuple[float, dict[str, Any], int]] = {
+    ("wrk", "null"): (1.211369, WRK | {"ok": 4031}, 4031),
+    ("wrk", "everything"): (1.013223, WRK | {"ok": 19, "reset": 12, "unclassified": 8}, 27),
+    ("wrk", "mute"): (1.010002, WRK, 0),
+    ("wrk", "other-statuses"): (1.009796, WRK | {"ok": 4269, "unclassified": 1830}, 6099),
+    ("ab", "null"): (1.003, AB | {"ok": 2213}, 2213),
+    ("ab", "requests"): (0.094, AB | {"ok": 1000}, 1000),
+    ("ab", "other-statuses"): (1.0, AB | {"ok": 2184, "unclassified": 1456}, 3640),
+    ("ab", "reset-in-head"): (1.0, AB | {"ok": 2178, "unclassified": 653}, 2831),
+    ("ab", "closed-port"): (1.0, AB | {"unclassified": 13966}, 13966),
+    ("hey", "null"): (1.0009, EACH | {"ok": 20244}, 20244),
+    ("hey", "everything"): (
+        1.1185, EACH | {"ok": 23, "shed": 4, "status": {404: 4}, "timeout": 4, "reset": 4, "malformed": 4}, 43,
+    ),
+    ("hey", "mute"): (1.0253, EACH | {"timeout": 4}, 4),
+    ("hey", "other-statuses"): (1.0053, EACH | {"ok": 452, "status": {302: 75, 404: 76, 429: 76, 500: 76}}, 755),
+    ("hey", "closed-port"): (1.0199, EACH | {"connect": 2778}, 2778),
+}  # fmt: skip
+"""(tool, case) → seconds, outcomes that it tells, requests that ended."""
+
+
+@pytest.mark.parametrize(("tool", "case"), READINGS)
+def test_counts_of_real_outputs(tool: str, case: str) -> None:
+    """Seconds, outcomes by kind and ended requests of each output; what a tool does not tell is unknown, never 0."""
+    seen = read(tool, case)
+    assert (seen.duration_s, counted(seen), seen.completed) == READINGS[tool, case]
+
+
+@pytest.mark.parametrize(
+    ("tool", "case", "said"),
+    [
+        ("wrk", "closed-port", "`wrk` ended with exit code 1 and no result; its last words: unable to connect to 127.0.0.1:17123 Connection refused"),
+        ("ab", "mute", "`ab` gave up at its first such error and reported nothing: apr_pollset_poll: The timeout specified has expired (70007)"),
+    ],
+)  # fmt: skip
+def test_a_tool_without_a_report_is_the_instruments_fault(tool: str, case: str, said: str) -> None:
+    """A tool that gave up has no result: one sentence with its own last words, and exit code 3."""
+    with pytest.raises(LabError) as caught:
+        read(tool, case, code=1)
+    assert (caught.value.message, caught.value.exit_code) == (said, 3)
+
+
+@pytest.mark.parametrize("tool", list(generators.TOOLS))
+def test_silence_is_no_result(tool: str) -> None:
+    """A tool that wrote nothing at all has no result either, and that is said."""
+    with pytest.raises(LabError, match=f"^`{tool}` ended with exit code 2 and no result; it said nothing$"):
+        generators.TOOLS[tool].read(job(), Output("", "", 2, Path("/nowhere")))
+
+
+# ---------------------------------------------------------------- latencies
+
+
+def test_wrk_latencies_are_as_measured() -> None:
+    """What wrk added to its histogram is taken away again: as many are left as answers came, and the ends are as they were."""
+    seen = read("wrk", "null")
+    assert seen.latency_ok is not None and seen.latency_ok == seen.latency_all
+    spread = seen.latency_ok
+    assert (spread.count, spread.min_us, spread.max_us) == (4031, 19, 260_194)
+    assert (spread.p50_us, spread.p90_us) == (46, 174) and spread.v2 is not None
+
+
+def corrected(measured: dict[int, int], cycle_us: int) -> dict[int, int]:
+    """What wrk makes of a histogram: for each value of two cycles or more one value for each cycle less, down to one cycle."""
+    counts = dict(measured)
+    for value in range(2 * cycle_us, max(measured) + 1):
+        added = value - cycle_us
+        while counts.get(value) and added > cycle_us:
+            counts[added] = counts.get(added, 0) + counts[value]
+            added -= cycle_us
+    return counts
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [{10: 90, 500: 7, 1000: 3}, {10: 100}, {5: 1, 20: 40, 21: 40, 90: 10, 330: 5, 331: 4}, {300: 50, 700: 50}],
+)  # fmt: skip
+def test_wrk_correction_is_undone(measured: dict[int, int]) -> None:
+    """For any histogram: corrected as wrk does it, and read, it is the measured one again. Values below the least are not told."""
+    requests, connections = sum(measured.values()), 4
+    duration_us = 60 * (requests // connections) + 7
+    told = {value: count for value, count in corrected(measured, 60).items() if value >= min(measured)}
+    found = {"duration_us": duration_us, "requests": requests, "timeout": 0, "values": len(told), "counts": list(told.items())}
+    assert wrk.raw(found, connections) == measured
+
+
+def test_wrk_histogram_that_does_not_add_up_is_unknown() -> None:
+    """Counts that are not those of the answers, or that were not told, are no latencies."""
+    found = {"duration_us": 1000, "requests": 5, "timeout": 0, "values": 2, "counts": [[10, 3], [20, 1]]}
+    assert wrk.raw(found, 1) is None
+    assert wrk.raw(found | {"counts": []}, 1) is None
+
+
+def test_wrk_latencies_of_good_answers_are_unknown_beside_bad_ones() -> None:
+    """wrk's histogram holds answers of every status: beside bad ones it is that of all, and of the good ones nothing is known."""
+    seen = read("wrk", "other-statuses")
+    assert seen.latency_ok is None and seen.latency_all is not None and seen.latency_all.count == 6099
+
+
+def test_ab_percentiles_are_finer_than_a_millisecond() -> None:
+    """They come from its table of percentiles; p99.9 and the mean it does not tell."""
+    spread = read("ab", "null").latency_ok
+    assert spread is not None
+    assert (spread.count, spread.min_us, spread.max_us) == (2213, 37, 70_133)
+    assert (spread.p50_us, spread.p90_us, spread.p99_us, spread.p999_us, spread.mean_us, spread.v2) == (
+        64,
+        4117,
+        32_044,
+        None,
+        None,
+        None,
+    )
+
+
+def test_ab_lossy_where_it_failed() -> None:
+    """Where connections break ab loses count, good answers included: nobody knows how many requests it sent."""
+    assert read("ab", "reset-in-head").lossy and not read("ab", "requests").lossy
+
+
+def test_ab_tells_when_connections_did_not_last() -> None:
+    """A server that closes after each HTTP/1.0 request makes keep-alive a word only, and that is said."""
+    assert any("after 0 of 13,966 requests only" in caveat for caveat in read("ab", "closed-port").caveats)
+    assert not any("requests only" in caveat for caveat in read("ab", "null").caveats)
+
+
+def test_hey_percentiles() -> None:
+    """Seconds become µs, an unfilled line (`0% in`) is unknown, and beside bad answers nothing is known of the good ones."""
+    spread = read("hey", "null").latency_ok
+    assert spread is not None and (spread.p50_us, spread.p90_us, spread.p99_us, spread.max_us) == (200, 300, 500, 12_100)
+    assert read("hey", "everything").latency_ok is None
+    assert read("hey", "mute").latency_all is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('Get "http://h:1/": dial tcp 127.0.0.1:1: connect: connection refused', "connect"),
+        ('Get "http://h:1/": dial tcp 127.0.0.1:1: i/o timeout', "timeout"),
+        ('Get "http://h:1/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)', "timeout"),
+        ('Get "http://h:1/": read tcp a->b: read: connection reset by peer', "reset"),
+        ('Get "http://h:1/": EOF', "reset"),
+        ('Get "http://h:1/": http: server closed idle connection', "reset"),
+        ('Get "http://h:1/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "x"', "malformed"),
+        ("the moon is in the wrong house", "unclassified"),
+    ],
+)
+def test_words_of_go_clients(text: str, kind: str) -> None:
+    """hey and vegeta say in words why a request failed; what no word fits is told apart from all kinds."""
+    assert {name: count for name, count in hey.errors(f"  [3]\t{text}\n  [2]\t{text}").items() if count} == {kind: 5}
+
+
+def test_latency_of_counts() -> None:
+    """Nearest ranks of counted values; an empty histogram has no value."""
+    spread = latency.of_counts({100: 98, 500: 1, 900: 1})
+    assert (spread.count, spread.min_us, spread.max_us, spread.mean_us) == (100, 100, 900, 112.0)
+    assert (spread.p50_us, spread.p90_us, spread.p99_us) == (100, 100, 500)
+    nothing = latency.of_counts({})
+    assert (nothing.count, nothing.p50_us, nothing.mean_us) == (0, None, None)
+
+
+# ---------------------------------------------------------------- vegeta, by hand
+
+VEGETA = """\
+1789000000000000000,200,1500000,0,0,,,,0,GET,http://127.0.0.1:17123/ping,
+1789000000500000000,200,2500000,0,0,,,,1,GET,http://127.0.0.1:17123/ping,
+1789000001000000000,503,1000000,0,0,503 Service Unavailable,,,2,GET,http://127.0.0.1:17123/ping,
+1789000001500000000,0,1000000000,0,0,"Get ""http://127.0.0.1:17123/ping"": context deadline exceeded
+(Client.Timeout exceeded while awaiting headers)",,,3,GET,http://127.0.0.1:17123/ping,
+1789000001600000000,404,1000000,0,0,404 Not Found,,,4,GET,http://127.0.0.1:17123/ping,
+"""
+"""Made by hand after vegeta's source: the tool itself was not at hand."""
+
+
+def test_vegeta_rows(tmp_path: Path) -> None:
+    """Rows become outcomes, latencies of good answers and of all, and seconds; a text over two lines is one row."""
+    (tmp_path / "converted").write_text(VEGETA)
+    seen = generators.TOOLS["vegeta"].read(job(), Output("", "", 0, tmp_path))
+    assert counted(seen) == EACH | {"ok": 2, "shed": 1, "status": {404: 1}, "timeout": 1, "unsent": 0}
+    assert (seen.completed, seen.duration_s) == (5, 2.5)
+    assert seen.latency_ok is not None and (seen.latency_ok.count, seen.latency_ok.max_us) == (2, 2500)
+    assert seen.latency_all is not None and (seen.latency_all.count, seen.latency_all.max_us) == (5, 1_000_000)
+    assert [(second.second, second.ok, second.not_ok) for second in seen.seconds] == [(0, 2, 0), (1, 0, 2)]
+
+
+# ---------------------------------------------------------------- outcomes
+
+
+def test_expected_status_is_good_whatever_it_is() -> None:
+    """A workload that expects a 503 has good answers of 503, and its 200 are of another status."""
+    asked = replace(WORKLOADS["ping"], expect=replace(WORKLOADS["ping"].expect, status=503))
+    found = outcomes(replace(job(), workload=asked), {503: 7, 200: 2})
+    assert (found.ok, found.shed, found.status) == (7, 0, {200: 2})
+
+
+def test_outcomes_add_up_and_unknown_stays_unknown() -> None:
+    """Two runs together: kinds and statuses are added, a kind that one run cannot tell is unknown."""
+    one = Outcomes(5, 1, {404: 2}, None, 1, 0, 0, 0, None, 0, 3)
+    other = Outcomes(7, None, {404: 1, 500: 4}, None, 2, 0, 0, 0, None, 0, 0)
+    found = together(one, other)
+    assert (found.ok, found.shed, found.status, found.timeout, found.unclassified) == (12, None, {404: 3, 500: 4}, 3, 3)
+    assert found.wrong_body is None and found.total == 12 + 7 + 3 + 3 and found.unknown == 3 + 3
+
+
+# ---------------------------------------------------------------- commands
+
+COMMANDS = [
+    ("wrk", {}, "-t 1 -c 4 -d 1s --timeout 1s -s requests.lua -H accept: application/json http://127.0.0.1:17123/ping"),
+    ("wrk", {"threads": 2, "keep_alive": False, "window_s": 10.0},
+     "-t 2 -c 4 -d 10s --timeout 1s -s requests.lua -H accept: application/json -H Connection: close http://127.0.0.1:17123/ping"),
+    ("ab", {}, "-q -r -l -c 4 -s 1 -t 1 -n 400000 -k -H accept: application/json -e percentiles.csv http://127.0.0.1:17123/ping"),
+    ("ab", {"requests": 1000, "connections": 128, "keep_alive": False},
+     "-q -r -l -c 128 -s 1 -n 1000 -H accept: application/json -e percentiles.csv http://127.0.0.1:17123/ping"),
+    ("hey", {"window_s": 1.5},
+     "-c 4 -t 1 -m GET -z 1.5s -disable-redirects -H accept: application/json http://127.0.0.1:17123/ping"),
+    ("hey", {"requests": 1000, "keep_alive": False},
+     "-c 4 -t 1 -m GET -n 1000 -disable-redirects -disable-keepalive -H accept: application/json http://127.0.0.1:17123/ping"),
+    ("oha", {"window_s": 0.5},
+     "--no-tui --output-format json --worker-threads 1 -c 4 -z 0.5s -w -t 1000ms -m GET --redirect 0 --no-pre-lookup"
+     " -H accept: application/json http://127.0.0.1:17123/ping"),
+    ("oha", {"rate_per_s": 300.0, "model": "open", "arrivals": "constant", "keep_alive": False, "threads": 2},
+     "--no-tui --output-format json --worker-threads 2 -c 4 -z 1s -w -t 1000ms -m GET --redirect 0 --no-pre-lookup -q 300"
+     " --latency-correction --disable-keepalive -H accept: application/json http://127.0.0.1:17123/ping"),
+    ("k6", {}, "run --quiet --no-color --no-usage-report --address  requests.js"),
+    ("vegeta", {"rate_per_s": 2.5, "model": "open", "arrivals": "constant"},
+     "attack -format=json -targets=targets.jsonl -rate=2500/1000s -duration=1s -workers=4 -max-workers=4 -connections=4"
+     " -timeout=1000ms -max-body=0 -http2=false -redirects=-1 -output=results.bin"),
+    ("vegeta", {"keep_alive": False},
+     "attack -format=json -targets=targets.jsonl -rate=0 -duration=1s -workers=4 -max-workers=4 -connections=4"
+     " -timeout=1000ms -max-body=0 -http2=false -redirects=-1 -keepalive=false -output=results.bin"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "load", "words"), COMMANDS)
+def test_commands(tool: str, load: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """The exact words that each tool is started with."""
+    assert " ".join(generators.TOOLS[tool].command(job(folder=tmp_path, **load))) == words
+
+
+@pytest.mark.parametrize("tool", list(generators.TOOLS))
+def test_files_of_a_command_are_written(tool: str, tmp_path: Path) -> None:
+    """Every file that a command names is there when the tool starts, and its body goes with it."""
+    for workload in ("lookup", "ping"):
+        load = job(workload, tmp_path)
+        if generators.TOOLS[tool].refusal(load.load, load.workload) is None:
+            words = generators.TOOLS[tool].command(load)
+            named = [word for word in words if word in ("requests.lua", "requests.js", "body", "bodies", "addresses")]
+            assert all((tmp_path / name).stat().st_size for name in named)
+
+
+def test_k6_script_says_the_load(tmp_path: Path) -> None:
+    """Virtual users, an even rate or a number of iterations; keep-alive and the timeout as asked."""
+    from fairground.generators.k6 import _options  # what the script holds as JSON
+
+    def scenario(**load: Any) -> Any:
+        return _options(job(folder=tmp_path, **load))["scenarios"]["load"]  # type: ignore[index]
+
+    assert scenario() == {"executor": "constant-vus", "vus": 4, "duration": "1s", "gracefulStop": "2s"}
+    assert scenario(requests=50)["iterations"] == 50 and scenario(requests=50)["executor"] == "shared-iterations"
+    evenly = scenario(rate_per_s=2.5, model="open", arrivals="constant")
+    assert (evenly["executor"], evenly["rate"], evenly["timeUnit"]) == ("constant-arrival-rate", 2500, "1000s")
+    assert _options(job(keep_alive=False))["noConnectionReuse"] is True
+
+
+def test_vegeta_targets_carry_bodies(tmp_path: Path) -> None:
+    """Each target is a line of JSON with its method, address, headers and body; the same seed gives the same targets."""
+    import base64
+    import json
+
+    generators.TOOLS["vegeta"].command(job("lookup", tmp_path))
+    lines = (tmp_path / "targets.jsonl").read_text().splitlines()
+    first = json.loads(lines[0])
+    assert len(lines) == 20_000 and len(set(lines)) > 5_000
+    assert (first["method"], first["url"]) == ("POST", "http://127.0.0.1:17123/lookup")
+    assert first["header"]["content-type"] == ["application/json"]
+    assert 100_000_001 <= int(json.loads(base64.b64decode(first["body"]))["account_id"]) <= 100_010_000
+    generators.TOOLS["vegeta"].command(job("lookup", tmp_path))
+    assert (tmp_path / "targets.jsonl").read_text().splitlines() == lines
+
+
+# ---------------------------------------------------------------- refusals
+
+OPEN = {"model": "open", "rate_per_s": 100.0, "arrivals": "constant"}
+REFUSALS = [
+    ("engine", "ping", {"requests": 100}, "measures a time, and not a number of requests"),
+    ("wrk", "ping", OPEN, "cannot keep a rate of arrivals"),
+    ("wrk", "ping", {"requests": 100}, "measures a time, and not a number of requests"),
+    ("wrk", "ping", {"window_s": 1.5}, "measures whole seconds"),
+    ("wrk", "ping", {"timeout_ms": 1500}, "waits whole seconds for an answer"),
+    ("wrk", "ping", {"threads": 3}, "would open fewer connections than asked: 4 cannot be shared out among 3 threads"),
+    ("ab", "ping", OPEN, "cannot keep a rate of arrivals"),
+    ("ab", "transfer", {}, "sends one and the same request all the time"),
+    ("ab", "lookup", {}, "sends one and the same request all the time"),
+    ("ab", "ping", {"threads": 2}, "cannot be told how many threads to use"),
+    ("ab", "ping", {"requests": 3}, "needs at least as many requests as connections (4)"),
+    ("hey", "tx", {}, "sends one and the same request all the time"),
+    ("hey", "ping", OPEN, "cannot keep a rate of arrivals"),
+    ("hey", "ping", {"requests": 102}, "sends the same number on each connection, and 102 requests do not divide by 4"),
+    ("hey", "ping", {"timeout_ms": 1500}, "waits whole seconds for an answer"),
+    ("k6", "ping", OPEN | {"arrivals": "poisson"}, "spaces its arrivals evenly, and not `poisson`"),
+    ("vegeta", "ping", {"requests": 100}, "measures a time, and not a number of requests"),
+    ("oha", "ping", {"threads": 5}, "cannot share 4 connections among 5 threads"),
+]
+
+
+def cell(generator: str, workload: str, load: dict[str, Any]) -> Cell:
+    """A cell of four connections under a generator."""
+    shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000, "generator": generator} | load))
+    return Cell("server:variant", workload, Topology(), shape, Settings())
+
+
+@pytest.mark.parametrize(("generator", "workload", "load", "said"), REFUSALS)
+def test_refusals(generator: str, workload: str, load: dict[str, Any], said: str) -> None:
+    """What a generator cannot do is refused in one sentence, with exit code 2, before anything is started."""
+    asked = cell(generator, workload, load)
+    with pytest.raises(LabError) as caught:
+        generators.check([asked], WORKLOADS)
+    assert caught.value.message == f"`{generator}` {said}: it cannot load `{workload}` as {asked.load.id}"
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(("generator", "workload"), [
+    ("engine", "transfer"), ("wrk", "transfer"), ("wrk", "lookup"), ("k6", "tx"), ("k6", "lookup"), ("oha", "transfer-ordered"),
+    ("oha", "lookup"), ("vegeta", "transfer"), ("ab", "users"), ("hey", "db-ping"),
+])  # fmt: skip
+def test_what_can_be_done_is_not_refused(generator: str, workload: str) -> None:
+    """A plain closed load of a workload whose values the generator can draw."""
+    generators.check([cell(generator, workload, {})], WORKLOADS)
+
+
+def test_unknown_generator() -> None:
+    """A name that is none gets the nearest one."""
+    with pytest.raises(LabError) as caught:
+        generators.known("wrrk")
+    assert (caught.value.message, caught.value.hint) == ("there is no generator `wrrk`", "did you mean `wrk`?")
+
+
+def test_a_tool_that_is_missing_is_not_found(tmp_path: Path) -> None:
+    """Nothing on the path: None. A program that tells no version is found all the same."""
+    assert generators.find("k6", str(tmp_path)) is None
+    (tmp_path / "k6").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "k6").chmod(0o755)
+    found = generators.find("k6", str(tmp_path))
+    assert found is not None and (found.version, found.title) == (None, "k6 (tells no version)")
+
+
+def test_names_of_loads_tell_generators_apart() -> None:
+    """Two loads that differ in what they do differ in their ids; the engine's closed loop is as it always was."""
+    loads = [
+        Load(), Load(generator="wrk"), Load(threads=2), Load(requests=1000), Load(rate_per_s=5.0, model="open"),
+        Load(rate_per_s=5.0, model="open", arrivals="constant"), Load(keep_alive=False),
+    ]  # fmt: skip
+    assert [load.id for load in loads] == [
+        "c100", "c100-wrk", "c100-2threads", "c100-1000requests", "c100-5rps", "c100-5rps-constant", "c100-close",
+    ]  # fmt: skip

@@ -1,0 +1,64 @@
+"""Limits: pgbench's report is read or refused, and both ceilings are measured live."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairground import limits, manifest
+from fairground.model import LabError, Load, Settings, Workload
+from fairground.postgres import Database
+from fairground.process import Keeper
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORT = """pgbench (18.1)
+transaction type: tx.sql
+number of transactions actually processed: 1234
+latency average = 1.618 ms
+initial connection time = 21.034 ms
+tps = 617.123456 (without initial connection time)
+"""
+
+
+def workload(name: str) -> Workload:
+    """A workload of the lab at scale 1."""
+    return manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == name), 1)
+
+
+def test_report_is_read() -> None:
+    """The rate without connecting is what counts."""
+    found = limits.read("tx", REPORT, 0, "5 clients")
+    assert (found.workload, found.source, found.rate_per_s, found.detail) == ("tx", "pgbench", 617.123456, "pgbench 5 clients")
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "words"),
+    [(REPORT, 2, "tps = 617"), ("pgbench: error: no such table\n\n", 1, "no such table"), ("", None, "no output")],
+)
+def test_failure_is_told_in_its_own_words(output: str, code: int | None, words: str) -> None:
+    """A report without a number, or of a pgbench that failed, is no limit."""
+    with pytest.raises(LabError, match=words):
+        limits.read("tx", output, code, "")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "source"), [("ping", "null-responder"), ("db-ping", "pgbench"), ("transfer", "pgbench")])
+def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, name: str, source: str) -> None:
+    """Each kind of workload has its own ceiling, above zero, and nothing is left running."""
+    bench = limits.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path / "limits", 2)
+    found = limits.measure(bench, workload(name), Load(connections=4), Settings(workers=1, pool_size=4, scale=1))
+    assert (found.workload, found.source) == (name, source)
+    assert found.rate_per_s > 0
+    assert not keeper.orphans()
+
+
+@pytest.mark.live
+def test_broken_sql_is_a_reason(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """A workload whose SQL fails has no limit, with PostgreSQL's words."""
+    bench = limits.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path, 2)
+    with pytest.raises(LabError, match="the limit of db-ping"):
+        limits.measure(
+            bench, replace(workload("db-ping"), limit_sql="SELECT nothing FROM nowhere;"), Load(), Settings(pool_size=2, scale=1)
+        )
