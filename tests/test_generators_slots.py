@@ -130,3 +130,17 @@ def test_javascript_draws_what_it_should() -> None:
     """
     ran = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["-1,0,1", "1,3", "1,2;1,3;2,3"]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+@pytest.mark.parametrize("workload", ["ping", "lookup", "transfer", "transfer-ordered", "tx"])
+def test_scripts_for_k6_are_javascript(workload: str, tmp_path: Path) -> None:
+    """The whole script of each workload is valid as a module, for another interpreter that only reads it."""
+    from fairground.generators import TOOLS
+    from fairground.generators.tool import Job
+    from fairground.model import Load
+
+    asked = WORKLOADS[workload]
+    TOOLS["k6"].command(Job(Load(), asked, Templates.of(asked), "127.0.0.1", 1, 7, 1.0, None, 1, tmp_path))
+    script = (tmp_path / "requests.js").rename(tmp_path / "requests.mjs")
+    subprocess.run(["node", "--check", str(script)], check=True)

@@ -5,6 +5,8 @@ The outputs in `generators/golden` are what the tools printed against `fairload 
 
 from __future__ import annotations
 
+import base64
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -228,6 +230,116 @@ def test_vegeta_rows(tmp_path: Path) -> None:
     assert [(second.second, second.ok, second.not_ok) for second in seen.seconds] == [(0, 2, 0), (1, 0, 2)]
 
 
+# ---------------------------------------------------------------- oha and k6, by hand
+
+
+def oha(statuses: dict[str, int], errors: dict[str, int], average: float | None = 0.002) -> Seen:
+    """What is read of a report made by hand after oha 1.16's source, with the words of errors that it really prints."""
+    times = [None if average is None else value for value in (0.001, 0.009, 0.0015, 0.004, 0.0085, 0.0089)]
+    document = {
+        "summary": {"total": 1.5, "fastest": times[0], "slowest": times[1], "average": average, "requestsPerSec": 9e9, "totalData": 260},
+        "latencyPercentiles": dict(zip(("p50", "p90", "p99", "p99.9"), times[2:], strict=True)),
+        "statusCodeDistribution": statuses,
+        "errorDistribution": errors,
+    }  # fmt: skip
+    return generators.TOOLS["oha"].read(job(), Output(json.dumps(document), "", 0, Path()))
+
+
+def test_oha_report() -> None:
+    """Answers by status, percentiles in µs; its rate, which holds errors, is not looked at."""
+    seen = oha({"200": 10}, {})
+    assert (seen.duration_s, seen.completed, seen.bytes_received) == (1.5, 10, 260)
+    assert counted(seen) == EACH | {"ok": 10, "unsent": 0}
+    spread = seen.latency_ok
+    assert spread is not None and spread == seen.latency_all
+    assert (spread.count, spread.min_us, spread.mean_us, spread.max_us) == (10, 1000, 2000.0, 9000)
+    assert (spread.p50_us, spread.p90_us, spread.p99_us, spread.p999_us) == (1500, 4000, 8500, 8900)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("timeout", "timeout"),
+        ("aborted due to deadline", "in_flight"),
+        ("Connection refused (os error 111)", "connect"),
+        ("Connection reset by peer (os error 104)", "reset"),
+        ("connection closed before message completed", "reset"),
+        ("connection error", "reset"),
+        ("error reading a body from connection", "reset"),
+        ("error writing a body to connection", "reset"),
+        ("operation was canceled", "reset"),
+        ("invalid HTTP version parsed", "malformed"),
+        ("invalid content-length parsed", "malformed"),
+        ("something new", "unclassified"),
+    ],
+)
+def test_words_of_oha(words: str, kind: str) -> None:
+    """Each text of an error counts as its kind, and bad answers leave the latencies of the good ones unknown."""
+    seen = oha({"200": 10, "503": 2, "404": 1}, {words: 4})
+    assert counted(seen) == EACH | {"ok": 10, "shed": 2, "status": {404: 1}, "unsent": 0, kind: 4}
+    assert seen.latency_ok is None and seen.latency_all is None
+    assert seen.completed == (13 if kind == "in_flight" else 17)
+
+
+def test_oha_without_an_answer() -> None:
+    """Numbers that are none are written as null, and are no latency."""
+    seen = oha({}, {"Connection refused (os error 111)": 7}, average=None)
+    assert (seen.outcomes.ok, seen.outcomes.connect, seen.latency_all) == (0, 7, None)
+
+
+def k6(folder: Path, metrics: dict[str, dict[str, float]], **load: Any) -> Seen:
+    """What is read of a summary made by hand after k6's documentation."""
+    document = {"state": {"testRunDurationMs": 1250.5}, "metrics": {name: {"values": values} for name, values in metrics.items()}}
+    (folder / "report.json").write_text(json.dumps(document))
+    return generators.TOOLS["k6"].read(job(**load), Output("", "", 0, folder))
+
+
+TREND = {"min": 0.5, "avg": 1.25, "max": 9.0, "p(50)": 1.0, "p(90)": 2.0, "p(99)": 8.0, "p(99.9)": 8.9, "count": 80}
+
+
+def test_k6_report(tmp_path: Path) -> None:
+    """Good is what is left of all requests after those that the script counted apart; ms become µs."""
+    metrics = {
+        "http_reqs": {"count": 100}, "status_503": {"count": 6}, "status_404": {"count": 3}, "error_1050": {"count": 5},
+        "error_1212": {"count": 2}, "error_1220": {"count": 1}, "error_1000": {"count": 3}, "data_received": {"count": 999},
+        "http_req_duration": TREND | {"count": 100}, "http_req_duration{expected_response:true}": TREND,
+    }  # fmt: skip
+    seen = k6(tmp_path, metrics)
+    told = EACH | {
+        "ok": 80,
+        "shed": 6,
+        "status": {404: 3},
+        "timeout": 5,
+        "connect": 2,
+        "reset": 1,
+        "unclassified": 3,
+        "unsent": 0,
+    }
+    assert counted(seen) == {name: value for name, value in told.items() if name != "malformed"}
+    assert (seen.duration_s, seen.completed, seen.bytes_received) == (1.2505, 100, 999)
+    assert seen.latency_ok is not None and seen.latency_all is not None
+    assert (seen.latency_ok.count, seen.latency_ok.p50_us, seen.latency_ok.p999_us, seen.latency_ok.mean_us) == (
+        80,
+        1000,
+        8900,
+        1250.0,
+    )
+    assert seen.latency_all.count == 100
+
+
+def test_k6_dropped_iterations_were_never_sent(tmp_path: Path) -> None:
+    """What an open loop had no user for was due and not sent: it is told, never hidden."""
+    metrics = {"http_reqs": {"count": 100}, "dropped_iterations": {"count": 40}, "http_req_duration": TREND}
+    seen = k6(tmp_path, metrics, model="open", rate_per_s=140.0, arrivals="constant")
+    assert (seen.outcomes.ok, seen.outcomes.unsent, seen.outcomes.total) == (100, 40, 140)
+
+
+def test_k6_without_requests_has_no_result(tmp_path: Path) -> None:
+    """A script that failed before its first request leaves a summary without requests."""
+    with pytest.raises(LabError, match="`k6` ended with exit code 0 and no result"):
+        k6(tmp_path, {})
+
+
 # ---------------------------------------------------------------- outcomes
 
 
@@ -261,10 +373,10 @@ COMMANDS = [
     ("hey", {"requests": 1000, "keep_alive": False},
      "-c 4 -t 1 -m GET -n 1000 -disable-redirects -disable-keepalive -H accept: application/json http://127.0.0.1:17123/ping"),
     ("oha", {"window_s": 0.5},
-     "--no-tui --output-format json --worker-threads 1 -c 4 -z 0.5s -w -t 1000ms -m GET --redirect 0 --no-pre-lookup"
+     "--no-tui --output-format json --worker-threads 1 -c 4 -z 0.5s -w -t 1000ms -m GET --redirect 0"
      " -H accept: application/json http://127.0.0.1:17123/ping"),
     ("oha", {"rate_per_s": 300.0, "model": "open", "arrivals": "constant", "keep_alive": False, "threads": 2},
-     "--no-tui --output-format json --worker-threads 2 -c 4 -z 1s -w -t 1000ms -m GET --redirect 0 --no-pre-lookup -q 300"
+     "--no-tui --output-format json --worker-threads 2 -c 4 -z 1s -w -t 1000ms -m GET --redirect 0 -q 300"
      " --latency-correction --disable-keepalive -H accept: application/json http://127.0.0.1:17123/ping"),
     ("k6", {}, "run --quiet --no-color --no-usage-report --address  requests.js"),
     ("vegeta", {"rate_per_s": 2.5, "model": "open", "arrivals": "constant"},
@@ -309,9 +421,6 @@ def test_k6_script_says_the_load(tmp_path: Path) -> None:
 
 def test_vegeta_targets_carry_bodies(tmp_path: Path) -> None:
     """Each target is a line of JSON with its method, address, headers and body; the same seed gives the same targets."""
-    import base64
-    import json
-
     generators.TOOLS["vegeta"].command(job("lookup", tmp_path))
     lines = (tmp_path / "targets.jsonl").read_text().splitlines()
     first = json.loads(lines[0])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
 from fairground import diagnose, generators, manifest, plan, stats
 from fairground.cli import cross_check
+from fairground.cli.verbs import app
 from fairground.model import (
     Audit,
     Cell,
@@ -25,6 +28,7 @@ from fairground.model import (
     Server,
     Settings,
     Severity,
+    Suite,
     Topology,
     Trial,
     Variant,
@@ -152,6 +156,40 @@ def test_cells_of_a_missing_generator_are_left_out() -> None:
         made(loads[1:])
 
 
+def suite(folder: Path, *lines: str) -> Suite:
+    """A suite with these lines about its load."""
+    path = folder / "one.toml"
+    head = ['title = "one"', 'about = "one"', "blocks = 1", "seed = 1", 'stacks = ["all"]', 'workloads = ["users"]']
+    path.write_text("\n".join([*head, "connections = [128]", *lines]) + "\n")
+    return manifest.load_suite(path)
+
+
+def test_suites_name_generators(tmp_path: Path) -> None:
+    """A suite says which generator loads, with how many threads, at which rate or for how many requests."""
+    said = suite(tmp_path, 'generator = "ab"', "requests = 1000", "warmup = [0, 0]", "keep_alive = false")
+    (load,) = said.groups[0].loads
+    assert (load.generator, load.requests, load.model, load.id) == ("ab", 1000, "closed", "c128-1000requests-close-ab")
+    said = suite(tmp_path, 'generator = "k6"', "rate_per_s = 500.0", 'arrivals = "constant"', "threads = 2")
+    (load,) = said.groups[0].loads
+    assert (load.model, load.rate_per_s, load.arrivals, load.threads) == ("open", 500.0, "constant", 2)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (("threads = 0",), "`threads` is not above 0 in"),
+        (("requests = 0",), "`requests` is not above 0 in"),
+        (('arrivals = "bursts"',), "`arrivals` is `bursts` in"),
+        (("requests = 5", "rate_per_s = 5.0"), "`requests` and `rate_per_s` exclude each other in"),
+    ],
+)
+def test_mistakes_in_a_suites_load(lines: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """What makes no load is an error that names the key and the file."""
+    with pytest.raises(LabError, match=said) as caught:
+        suite(tmp_path, *lines)
+    assert "one.toml" in caught.value.message
+
+
 # ---------------------------------------------------------------- cross-check
 
 
@@ -229,3 +267,27 @@ def test_agreement_of_two_instruments() -> None:
     swapped = stats.agreement([110.0, 110.1, 110.0, 109.9, 110.0], [100.0] * 5)
     assert swapped and swapped.ratio.middle == pytest.approx(1 / large.ratio.middle) and not swapped.agrees
     assert stats.agreement([1.0], [2.0]) is None
+
+
+@pytest.mark.parametrize(
+    ("theirs", "code", "words"),
+    [
+        ((1010, 990, 1005), 0, "✓ goodput: engine and wrk agree"),
+        ((500, 501, 499), 1, "✗ goodput: engine and wrk differ beyond their noise, −50.0 %"),
+        ((), 3, "– goodput: fewer than two rounds"),
+    ],
+)
+def test_verb_says_what_it_found(theirs: tuple[float, ...], code: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 0: they agree, 1: they differ, 3: nothing to compare. What is measured is one cell for each generator, in turns."""
+    asked: list[Suite] = []
+    trials = [*rounds("engine", 1000, 1001, 999), *rounds("wrk", *theirs), trial("wrk", 9, 1)]
+    run = SimpleNamespace(id="run", trials=trials)
+    monkeypatch.setattr(cross_check.measure, "fresh", lambda suite, command, options: asked.append(suite) or Path("run"))
+    monkeypatch.setattr(cross_check.measure, "report", lambda folder: (Path("run/report.html"), run))
+    monkeypatch.setattr(cross_check.store, "load", lambda folder: run)
+    stack = ["--servers", str(ROOT / "tests" / "zoo"), "--stack", "healthy:asyncio"]
+    found = CliRunner().invoke(app, ["cross-check", *stack, "--rounds", "3", "--connections", "7"])
+    assert (found.exit_code, words in found.output) == (code, True), found.output
+    (group,) = asked[0].groups
+    assert asked[0].blocks == 3 and group.stacks == ("healthy:asyncio",) and group.workloads == ("ping",)
+    assert [(load.generator, load.connections, load.window_s) for load in group.loads] == [("engine", 7, 2.0), ("wrk", 7, 2.0)]

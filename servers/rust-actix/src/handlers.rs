@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     fmt,
-    mem::take,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -70,7 +69,8 @@ async fn time() -> HttpResponse {
 async fn users<S: Store>(store: web::Data<S>) -> Answer {
     let mut users = store.users().await?;
     for user in &mut users {
-        user.address = caesar(take(&mut user.address));
+        let ciphered = user.address.bytes().map(caesar).collect();
+        user.address = String::from_utf8(ciphered).expect("the bytes of other characters are never letters");
     }
     Ok(serialised(&users))
 }
@@ -124,17 +124,11 @@ impl<const MIN: i32> TryFrom<String> for Integer<MIN> {
     }
 }
 
-fn caesar(text: String) -> String {
-    let mut bytes = text.into_bytes();
-    bytes.iter_mut().for_each(|byte| *byte = rotated(*byte));
-    String::from_utf8(bytes).expect("the bytes of other characters are never letters")
-}
-
-fn rotated(byte: u8) -> u8 {
-    let inside = |first: u8| (byte - first + 14) % 26 + first;
+fn caesar(byte: u8) -> u8 {
+    let rotated = |first: u8| (byte - first + 14) % 26 + first;
     match byte {
-        b'a'..=b'z' => inside(b'a'),
-        b'A'..=b'Z' => inside(b'A'),
+        b'a'..=b'z' => rotated(b'a'),
+        b'A'..=b'Z' => rotated(b'A'),
         other => other,
     }
 }

@@ -20,7 +20,10 @@ KINDS = (
     ("connect", r"[Cc]onnection refused|address not available|^connection timeout|\(os error 99\)"),
     ("in_flight", r"aborted due to deadline"),
     ("malformed", r"invalid HTTP|invalid content-length|parsed"),
-    ("reset", r"reset|closed before|broken pipe|end of file|unexpected eof|incomplete|body write aborted"),
+    (
+        "reset",
+        r"reset by peer|closed before|broken pipe|connection error|error (?:reading|writing) a body|operation was canceled",
+    ),
 )
 """What oha says of a request that failed; the first that fits decides."""
 BODY = "body"
@@ -30,7 +33,7 @@ def _command(job: Job) -> list[str]:
     load, workload, templates = job.load, job.workload, job.templates
     argv = ["--no-tui", "--output-format", "json", "--worker-threads", str(load.threads), "-c", str(load.connections)]
     argv += ["-z", f"{job.seconds:g}s", "-w"] if job.requests is None else ["-n", str(job.requests)]
-    argv += ["-t", f"{load.timeout_ms}ms", "-m", workload.method, "--redirect", "0", "--no-pre-lookup"]
+    argv += ["-t", f"{load.timeout_ms}ms", "-m", workload.method, "--redirect", "0"]
     argv += [] if load.rate_per_s is None else ["-q", f"{load.rate_per_s:g}", "--latency-correction"]
     argv += [] if load.keep_alive else ["--disable-keepalive"]
     for name, value in workload.headers:
