@@ -35,7 +35,6 @@ INSTALL = {
     "cmake": "apt-get install cmake",
     "cc": "apt-get install gcc",
     "make": "apt-get install make",
-    "pkg-config": "apt-get install pkg-config libpq-dev rapidjson-dev",
 }
 """What gets a program that is missing."""
 
