@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-compare
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -36,6 +36,9 @@ bench-engine: setup              ## what the load engine costs, beside other gen
 
 replications: setup              ## the five published benchmarks, their quick profiles, into docs/replications.md: about an hour
 	for suite in apostol users pgbench-tx transfer lookup; do ./fairground replicate $$suite --quiet --markdown docs/replications.md || exit; done
+
+bench-memory: setup              ## how much memory the load engine needs: measures, asserts nothing
+	$(PYTHON) bench/memory.py
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
 	$(PYTHON) bench/compare.py --stack $(STACK)
