@@ -332,7 +332,7 @@ def test_list_of_stacks(lab: Run) -> None:
         "on",
         "PATH",
     ]
-    assert plain.stderr == "4 stacks, 2 runnable here · more: list workloads · list suites · list runs\n"
+    assert plain.stderr == "4 stacks, 2 runnable here · more: list workloads · list topologies · list suites · list runs\n"
 
 
 def test_list_of_no_runs(lab: Run) -> None:

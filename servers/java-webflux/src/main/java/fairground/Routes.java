@@ -3,6 +3,7 @@ package fairground;
 import static org.springframework.web.reactive.function.server.RequestPredicates.all;
 import static org.springframework.web.reactive.function.server.RouterFunctions.route;
 
+import io.r2dbc.spi.R2dbcException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Instant;
@@ -12,7 +13,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.NestedRuntimeException;
 import org.springframework.core.ParameterizedTypeReference;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferLimitException;
@@ -100,8 +100,11 @@ class Routes {
         if (error instanceof DataBufferLimitException) {
             return fail(HttpStatus.CONTENT_TOO_LARGE, "the body is too long");
         }
-        if (error instanceof NestedRuntimeException database) {
-            return database.contains(Unavailable.class) ? unavailable() : failed("the database failed");
+        if (error instanceof Unavailable) {
+            return unavailable();
+        }
+        if (error instanceof R2dbcException) {
+            return failed("the database failed");
         }
         if (!(error instanceof AbortedException)) {
             LOG.error("a request failed", error);

@@ -1,38 +1,48 @@
 package fairground;
 
-import io.r2dbc.spi.ConnectionFactory;
+import io.r2dbc.pool.ConnectionPool;
+import io.r2dbc.spi.Connection;
+import io.r2dbc.spi.Readable;
+import io.r2dbc.spi.Result;
+import io.r2dbc.spi.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import org.springframework.dao.DataAccessResourceFailureException;
-import org.springframework.r2dbc.core.DatabaseClient;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import org.springframework.beans.factory.annotation.Value;
 import org.springframework.stereotype.Component;
-import org.springframework.transaction.reactive.TransactionalOperator;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 import reactor.util.retry.Retry;
 
-/** The statements of the contract. */
+/** The statements of the contract. Errors: `Unavailable` without a connection, `R2dbcException` with one. */
 @Component
 class Store {
     private static final Duration RETRY = Duration.ofMillis(200);
+    /** Without a fetch size the driver would send a statement that has no parameters by the simple protocol. */
+    private static final int ALL_ROWS = Integer.MAX_VALUE;
 
-    private final DatabaseClient client;
-    private final TransactionalOperator transaction;
+    private final ConnectionPool pool;
+    private final Duration wait;
 
-    Store(ConnectionFactory pool, TransactionalOperator transaction) {
-        this.client = DatabaseClient.builder().connectionFactory(pool).namedParameters(false).build();
-        this.transaction = transaction;
+    /** `waitMs`: longest wait for a connection; null or 0: the pool knows by itself. */
+    Store(ConnectionPool pool, @Value("${fairground.pool-wait-ms}") Integer waitMs) {
+        this.pool = pool;
+        this.wait = Duration.ofMillis(waitMs == null ? 0 : waitMs);
     }
 
-    /** Tries until the database answers. */
+    /** All accounts by their ids; tries until the database answers. */
     Mono<Map<String, Account>> accounts() {
-        return client.sql("SELECT " + Account.COLUMNS + " FROM accounts").map(Account::of).all()
+        return rows("SELECT " + Account.COLUMNS + " FROM accounts", Account::of)
+            .flatMapIterable(accounts -> accounts)
             .collectMap(Account::accountId)
-            .retryWhen(Retry.fixedDelay(Long.MAX_VALUE, RETRY).filter(DataAccessResourceFailureException.class::isInstance));
+            .retryWhen(Retry.fixedDelay(Long.MAX_VALUE, RETRY).filter(Unavailable.class::isInstance));
     }
 
     Mono<Void> ready() {
-        return client.sql("SELECT 1").then();
+        return text("SELECT 'ready'").then();
     }
 
     Mono<String> ping() {
@@ -44,31 +54,81 @@ class Store {
     }
 
     Mono<List<User>> users() {
-        return client.sql("SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id")
-            .map(User::of).all().collectList();
+        return rows("SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", User::of);
     }
 
     Mono<Void> tx(int aid, int tid, int bid, int delta) {
-        return client.sql("SELECT pgbench_tx($1, $2, $3, $4)")
-            .bind(0, (long) aid).bind(1, (long) tid).bind(2, (long) bid).bind(3, delta)
-            .then();
+        return withConnection(connection -> rowCount(connection.createStatement("SELECT pgbench_tx($1, $2, $3, $4)")
+            .bind(0, (long) aid).bind(1, (long) tid).bind(2, (long) bid).bind(3, delta))).then();
     }
 
     /** False when one of the two does not exist; nothing is changed then. */
     Mono<Boolean> transfer(int from, int to, int amount) {
-        return transaction.execute(status ->
-            move("UPDATE web_users SET credits = credits - $1 WHERE id = $2", amount, from)
-                .flatMap(done -> done ? move("UPDATE web_users SET credits = credits + $1 WHERE id = $2", amount, to) : Mono.just(false))
-                .doOnNext(done -> {
-                    if (!done) status.setRollbackOnly();
-                })).single();
+        return withConnection(connection -> Mono.usingWhen(
+            Mono.from(connection.beginTransaction()).thenReturn(connection),
+            begun -> move(begun, "UPDATE web_users SET credits = credits - $1 WHERE id = $2", amount, from)
+                .then(move(begun, "UPDATE web_users SET credits = credits + $1 WHERE id = $2", amount, to))
+                .thenReturn(true),
+            Connection::commitTransaction,
+            (begun, error) -> begun.rollbackTransaction(),
+            Connection::rollbackTransaction))
+            .onErrorReturn(UnknownUser.class, false);
     }
 
-    private Mono<Boolean> move(String sql, int amount, int id) {
-        return client.sql(sql).bind(0, amount).bind(1, id).fetch().rowsUpdated().map(count -> count == 1);
+    private static Mono<Void> move(Connection connection, String sql, int amount, int id) {
+        return Mono.defer(() -> rowCount(connection.createStatement(sql).bind(0, amount).bind(1, id)))
+            .flatMap(count -> count == 0 ? Mono.error(new UnknownUser()) : Mono.empty());
+    }
+
+    private static Mono<Long> rowCount(Statement statement) {
+        return Flux.from(statement.execute()).flatMap(Result::getRowsUpdated).single();
     }
 
     private Mono<String> text(String sql) {
-        return client.sql(sql).map(row -> row.get(0, String.class)).one();
+        return rows(sql, row -> row.get(0, String.class)).map(texts -> texts.get(0));
+    }
+
+    private <T> Mono<List<T>> rows(String sql, Function<Readable, T> of) {
+        return withConnection(connection -> Flux.from(connection.createStatement(sql).fetchSize(ALL_ROWS).execute())
+            .flatMap(result -> result.map(of))
+            .collectList());
+    }
+
+    /**
+     * The connection goes back to the pool before the result is passed on. A client that hangs up cancels nothing: the driver does
+     * not roll back a transaction that is cancelled while it begins, and whoever got the connection next would be inside it.
+     */
+    private <T> Mono<T> withConnection(Function<Connection, Mono<T>> use) {
+        Mono<T> work = Mono.usingWhen(connection().onErrorMap(Unavailable::new), use, Connection::close);
+        return Mono.defer(() -> Mono.fromFuture(work.toFuture(), true));
+    }
+
+    /**
+     * As `maxAcquireTime`, but the clock runs only for who has to wait: the pool's own starts first, and may ring on a busy machine
+     * before a free connection is taken. A connection that comes too late goes back.
+     */
+    private Mono<Connection> connection() {
+        if (wait.isZero()) {
+            return pool.create();
+        }
+        return Mono.defer(() -> {
+            AtomicBoolean settled = new AtomicBoolean();
+            Mono<Connection> inTime = pool.create().flatMap(connection -> {
+                if (settled.compareAndSet(false, true)) {
+                    return Mono.just(connection);
+                }
+                Mono.from(connection.close()).subscribe();
+                return Mono.never();
+            });
+            Mono<Connection> tooLate = Mono.delay(wait).flatMap(rung ->
+                settled.compareAndSet(false, true) ? Mono.error(new TimeoutException("no connection in time")) : Mono.never());
+            return Mono.firstWithSignal(inTime, tooLate);
+        });
+    }
+
+    private static class UnknownUser extends RuntimeException {
+        UnknownUser() {
+            super(null, null, false, false);
+        }
     }
 }
