@@ -17,7 +17,8 @@ WORKLOADS = manifest.load_workloads(ROOT / "workloads")
 SERVERS = manifest.load_servers(ROOT / "servers", [workload.id for workload in WORKLOADS])
 CASES = contract.load(ROOT / "contract" / "cases")
 CODE_LINES = 475
-SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".py", ".rb", ".rs", ".sh", ".ts", ".template"}
+SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".py", ".rb", ".rs", ".sh", ".ts"}
+SOURCES |= {".nos", ".template"}
 
 
 @pytest.mark.live
