@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -198,10 +200,19 @@ def test_a_warmup_without_a_report_is_an_error(session: Any) -> None:
         events(session(made("echo no luck >&2; exit 7")))
 
 
+def catches_interrupt(pid: int) -> bool:
+    """Whether the process has a handler for SIGINT by now."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+
+
 def test_halt_ends_the_warmup_without_a_window(session: Any) -> None:
     """Told to halt in its warm-up a session begins no window, and has no result."""
     one = session(made("trap 'echo 3; exit 0' INT; sleep 20 & wait"))
     assert one.event()["event"] == "start"
+    while not catches_interrupt(one.child.pid):
+        time.sleep(0.01)
     one.halt()
     assert events(one) == ["end"]
     with pytest.raises(LabError, match="was ended before its window"):

@@ -10,7 +10,6 @@ import io.r2dbc.pool.ConnectionPool;
 import io.r2dbc.pool.ConnectionPoolConfiguration;
 import io.r2dbc.spi.Connection;
 import io.r2dbc.spi.ConnectionFactories;
-import io.r2dbc.spi.ConnectionFactory;
 import io.r2dbc.spi.ConnectionFactoryOptions;
 import io.r2dbc.spi.ValidationDepth;
 import java.time.Duration;
@@ -34,7 +33,6 @@ class Database {
         ReactorResourceFactory reactor,
         @Value("${fairground.database-url}") String url,
         @Value("${fairground.pool-size}") int size,
-        @Value("${fairground.pool-wait-ms}") Integer waitMs,
         @Value("${fairground.prepared}") String prepared
     ) {
         ConnectionFactoryOptions.Builder options = ConnectionFactoryOptions.parse("r2dbc:" + url).mutate()
@@ -45,22 +43,12 @@ class Database {
         if (prepared.equals("off")) {
             options.option(PREPARED_STATEMENT_CACHE_QUERIES, 0);
         }
-        return new ConnectionPool(configuration(ConnectionFactories.get(options.build()), size, waitMs));
-    }
-
-    /** `waitMs`: longest wait for a connection; null waits without a limit, 0 does not wait. */
-    private static ConnectionPoolConfiguration configuration(ConnectionFactory factory, int size, Integer waitMs) {
-        return ConnectionPoolConfiguration.builder(factory)
+        return new ConnectionPool(ConnectionPoolConfiguration.builder(ConnectionFactories.get(options.build()))
             .initialSize(0)
             .maxSize(size)
             .maxCreateConnectionTime(CONNECT)
-            .acquireRetry(0)
-            .customizer(pool -> {
-                pool.evictionPredicate((connection, metadata) -> !isOpen(connection));
-                if (waitMs != null && waitMs == 0) {
-                    pool.maxPendingAcquire(0);
-                }
-            }).build();
+            .customizer(pool -> pool.evictionPredicate((connection, metadata) -> !isOpen(connection)))
+            .build());
     }
 
     /** Known at once, without asking the database: the driver notices when the other side closes. */

@@ -8,10 +8,7 @@ import io.r2dbc.spi.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.stereotype.Component;
 import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
@@ -25,12 +22,11 @@ class Store {
     private static final int ALL_ROWS = Integer.MAX_VALUE;
 
     private final ConnectionPool pool;
-    private final Duration wait;
+    private final Slots slots;
 
-    /** `waitMs`: longest wait for a connection; null or 0: the pool knows by itself. */
-    Store(ConnectionPool pool, @Value("${fairground.pool-wait-ms}") Integer waitMs) {
+    Store(ConnectionPool pool, Slots slots) {
         this.pool = pool;
-        this.wait = Duration.ofMillis(waitMs == null ? 0 : waitMs);
+        this.slots = slots;
     }
 
     /** All accounts by their ids; tries until the database answers. */
@@ -99,31 +95,8 @@ class Store {
      * not roll back a transaction that is cancelled while it begins, and whoever got the connection next would be inside it.
      */
     private <T> Mono<T> withConnection(Function<Connection, Mono<T>> use) {
-        Mono<T> work = Mono.usingWhen(connection().onErrorMap(Unavailable::new), use, Connection::close);
+        Mono<T> work = slots.hold(Mono.usingWhen(pool.create().onErrorMap(Unavailable::new), use, Connection::close));
         return Mono.defer(() -> Mono.fromFuture(work.toFuture(), true));
-    }
-
-    /**
-     * As `maxAcquireTime`, but the clock runs only for who has to wait: the pool's own starts first, and may ring on a busy machine
-     * before a free connection is taken. A connection that comes too late goes back.
-     */
-    private Mono<Connection> connection() {
-        if (wait.isZero()) {
-            return pool.create();
-        }
-        return Mono.defer(() -> {
-            AtomicBoolean settled = new AtomicBoolean();
-            Mono<Connection> inTime = pool.create().flatMap(connection -> {
-                if (settled.compareAndSet(false, true)) {
-                    return Mono.just(connection);
-                }
-                Mono.from(connection.close()).subscribe();
-                return Mono.never();
-            });
-            Mono<Connection> tooLate = Mono.delay(wait).flatMap(rung ->
-                settled.compareAndSet(false, true) ? Mono.error(new TimeoutException("no connection in time")) : Mono.never());
-            return Mono.firstWithSignal(inTime, tooLate);
-        });
     }
 
     private static class UnknownUser extends RuntimeException {
