@@ -275,7 +275,6 @@ def _follow(
                 notes.phases[phase], phase, began = now - began, name, now
                 if watch.meters["generator"].child is not session.child:
                     session.child.pin(notes.slot.cell.settings.cores_of("generator"))
-                    session.child.pin(notes.slot.cell.settings.cores_of("generator"))
                     watch.meters["generator"] = RoleMeter(session.child)
                 readings[name] = Reading(watch.meters)
                 (watch.open_window if name == "window" else watch.close_window)()
