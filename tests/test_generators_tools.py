@@ -47,6 +47,8 @@ def counted(seen: Seen) -> dict[str, Any]:
 WRK = {"ok": 0, "timeout": 0, "connect": 0, "reset": 0, "unclassified": 0}
 AB = {"ok": 0, "connect": 0, "unclassified": 0}
 EACH = {"ok": 0, "shed": 0, "timeout": 0, "connect": 0, "reset": 0, "malformed": 0, "in_flight": 0, "unclassified": 0}
+OHA = EACH | {"unsent": 0}
+K6 = {name: value for name, value in OHA.items() if name != "malformed"}
 READINGS: dict[tuple[str, str], tuple[float, dict[str, Any], int]] = {
     ("wrk", "null"): (1.211369, WRK | {"ok": 4031}, 4031),
     ("wrk", "everything"): (1.013223, WRK | {"ok": 19, "reset": 12, "unclassified": 8}, 27),
@@ -64,6 +66,24 @@ READINGS: dict[tuple[str, str], tuple[float, dict[str, Any], int]] = {
     ("hey", "mute"): (1.0253, EACH | {"timeout": 4}, 4),
     ("hey", "other-statuses"): (1.0053, EACH | {"ok": 452, "status": {302: 75, 404: 76, 429: 76, 500: 76}}, 755),
     ("hey", "closed-port"): (1.0199, EACH | {"connect": 2778}, 2778),
+    ("oha", "null"): (1.001891926, OHA | {"ok": 70666}, 70666),
+    ("oha", "requests"): (0.021139467, OHA | {"ok": 1000}, 1000),
+    ("oha", "everything"): (
+        1.004151703, OHA | {"ok": 19, "shed": 4, "status": {404: 4}, "timeout": 4, "reset": 8, "malformed": 4}, 43,
+    ),
+    ("oha", "mute"): (1.002581045, OHA | {"timeout": 4}, 4),
+    ("oha", "other-statuses"): (1.002465881, OHA | {"ok": 42329, "status": {302: 7055, 404: 7055, 429: 7055, 500: 7055}}, 70549),
+    ("oha", "reset-in-head"): (1.004279633, OHA | {"ok": 51571, "reset": 8595}, 60166),
+    ("oha", "closed-port"): (1.000452474, OHA | {"connect": 77341}, 77341),
+    ("k6", "null"): (1.000398841, K6 | {"ok": 15649}, 15649),
+    ("k6", "requests"): (0.104620669, K6 | {"ok": 1000}, 1000),
+    ("k6", "everything"): (
+        1.008193628, K6 | {"ok": 19, "shed": 4, "status": {404: 4}, "timeout": 4, "unclassified": 12}, 43,
+    ),
+    ("k6", "mute"): (1.001217062, K6 | {"timeout": 4}, 4),
+    ("k6", "other-statuses"): (1.000181716, K6 | {"ok": 9585, "status": {302: 1598, 404: 1598, 429: 1598, 500: 1598}}, 15977),
+    ("k6", "reset-in-head"): (1.000347911, K6 | {"ok": 10060, "unclassified": 1677}, 11737),
+    ("k6", "closed-port"): (1.000219845, K6 | {"connect": 14861}, 14861),
 }  # fmt: skip
 """(tool, case) → seconds, outcomes that it tells, requests that ended."""
 
@@ -72,7 +92,22 @@ READINGS: dict[tuple[str, str], tuple[float, dict[str, Any], int]] = {
 def test_counts_of_real_outputs(tool: str, case: str) -> None:
     """Seconds, outcomes by kind and ended requests of each output; what a tool does not tell is unknown, never 0."""
     seen = read(tool, case)
-    assert (seen.duration_s, counted(seen), seen.completed) == READINGS[tool, case]
+    assert (pytest.approx(seen.duration_s, abs=1e-9), counted(seen), seen.completed) == READINGS[tool, case]
+
+
+@pytest.mark.parametrize(
+    ("tool", "case", "answers", "ends_us"),
+    [
+        ("oha", "reset-in-head", 51571, (24, 54, 4486)),
+        ("k6", "everything", 19, (44, 94, 1346)),
+        ("k6", "open", 301, (75, 174, 1941)),
+    ],
+)
+def test_latencies_of_real_outputs(tool: str, case: str, answers: int, ends_us: tuple[int, int, int]) -> None:
+    """The latencies of the good answers alone: how many, the least, the median and the most, in µs."""
+    load = {"model": "open", "rate_per_s": 300.0, "arrivals": "constant"} if case == "open" else {}
+    spread = read(tool, case, **load).latency_ok
+    assert spread is not None and (spread.count, (spread.min_us, spread.p50_us, spread.max_us)) == (answers, ends_us)
 
 
 @pytest.mark.parametrize(

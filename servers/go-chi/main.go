@@ -277,15 +277,24 @@ func (a *app) loadAccounts() error {
 // withSlot waits for a free connection while the client does. The statement then runs to its end: to cancel it would
 // cost the connection.
 func (a *app) withSlot(r *http.Request, run func(context.Context) error) error {
-	if !a.slots.TryAcquire(1) {
-		limit, cancel := context.WithTimeout(r.Context(), a.wait)
-		defer cancel()
-		if a.slots.Acquire(limit, 1) != nil {
-			return failure{503, "no database connection is free"}
-		}
+	if a.acquire(r.Context()) != nil {
+		return failure{503, "no database connection is free"}
 	}
 	defer a.slots.Release(1)
 	return run(context.WithoutCancel(r.Context()))
+}
+
+// acquire takes a slot, or gives up when the client has left or the longest wait is over.
+func (a *app) acquire(ctx context.Context) error {
+	if a.slots.TryAcquire(1) {
+		return nil
+	}
+	if a.wait < math.MaxInt64 { // a deadline costs a timer
+		limit, cancel := context.WithTimeout(ctx, a.wait)
+		defer cancel()
+		ctx = limit
+	}
+	return a.slots.Acquire(ctx, 1)
 }
 
 // integers reads parameters of the query; all but `delta` start at 1.
