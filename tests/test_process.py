@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from fairground.model import LabError, Server, Settings, Stack, Variant
 from fairground.process import HostReading, free_port, host_use, listens, network, server, wait_ready, wait_until_silent
 
 HOST = "127.0.0.1"
+SRC = Path(__file__).resolve().parents[1] / "src"
 SECOND_NS = 1_000_000_000
 
 
@@ -70,21 +73,43 @@ def test_free_port_is_free_and_in_range() -> None:
 
 
 def test_free_port_steps_over_used_ones() -> None:
-    """A port that is taken is never handed out; a range without a free one is a LabError."""
-    first = free_port(18_000, 18_999)
-    with socket.socket() as holder:
-        holder.bind((HOST, first))
-        holder.listen()
-        assert {free_port(first - 1, first + 1) for _ in range(20)} == {first - 1}
-        with pytest.raises(LabError, match=f"^no free port between {first} and {first + 1}$"):
-            free_port(first, first + 1)
+    """A port that is taken is never handed out; a block without a free one is a LabError."""
+    with ExitStack() as held:
+        first = free_port(15_000, 15_049)
+        for port in range(15_000, 15_050):
+            if port != first:
+                holder = held.enter_context(socket.socket())
+                holder.bind((HOST, port))
+                holder.listen()
+        assert {free_port(15_000, 15_049) for _ in range(3)} == {first}
+        last = held.enter_context(socket.socket())
+        last.bind((HOST, first))
+        last.listen()
+        with pytest.raises(LabError, match="^no free port between 15000 and 15049$"):
+            free_port(15_000, 15_049)
+
+
+def test_labs_side_by_side_have_ports_of_their_own() -> None:
+    """A second process gets no port of the first one's block, until that one has ended; when all blocks are taken, that is said."""
+    ask = "from fairground.process import free_port; print(free_port(15_100, 15_199))"
+    words = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(SRC)!r}); {ask}; sys.stdout.flush(); sys.stdin.read()"]
+    with ExitStack() as held:
+        labs = [
+            held.enter_context(subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            for _ in range(2)
+        ]
+        ports = [int(lab.stdout.readline()) for lab in labs if lab.stdout]
+        assert sorted(port // 50 for port in ports) == [302, 303]
+        third = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert "2 labs are at work on this machine, and all ports from 15100 to 15199 are theirs" in third.stderr
+    assert 15_100 <= free_port(15_100, 15_199) <= 15_199
 
 
 def test_no_ports_below_the_ephemeral_range(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the kernel's own range begins below ours the lab refuses, with the command that mends it."""
     monkeypatch.setattr(network, "_ephemeral_low", lambda: 1024)
     with pytest.raises(LabError) as caught:
-        free_port()
+        free_port(15_200, 15_299)
     assert caught.value.message == "the ephemeral port range begins at 1024, which leaves no port for servers"
     assert caught.value.hint == "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"
     assert caught.value.exit_code == 3

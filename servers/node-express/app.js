@@ -37,7 +37,7 @@ function readRoutes (app, store, isReady) {
   app.get('/users', async (request, response) => {
     const rows = await store.users()
     response.json(rows.map(([id, username, name, sex, address, mail, birthdate]) =>
-      ({ id, username, name, sex, address: caesar(address), mail, birthdate: birthdate.toISOString() })))
+      ({ id, username, name, sex, address: caesar(address), mail, birthdate })))
   })
 }
 

@@ -8,14 +8,6 @@ const DECIMAL = /^-?[0-9]+$/
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const strings = (...names) => Object.fromEntries(names.map(name => [name, { type: 'string' }]))
-const USER = {
-  type: 'object',
-  properties: {
-    id: { type: 'integer' },
-    ...strings('username', 'name', 'sex', 'address', 'mail'),
-    birthdate: { type: 'string', format: 'date-time' }
-  }
-}
 const ACCOUNT = {
   type: 'object',
   properties: {
@@ -61,7 +53,8 @@ function readRoutes (app, store, isReady) {
     sendText(reply, await store.text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text")))
   app.get('/db/time', async (request, reply) =>
     sendText(reply, await store.text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text")))
-  app.get('/users', { schema: { response: { 200: { type: 'array', items: USER } } } }, async () => {
+  // Without a schema: on many rows of text `JSON.stringify` is the faster one.
+  app.get('/users', async () => {
     const rows = await store.query(
       'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
     return rows.map(([id, username, name, sex, address, mail, birthdate]) =>

@@ -45,7 +45,7 @@ function readRoutes (store, isReady) {
       const rows = await store.query(
         'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
       return rows.map(([id, username, name, sex, address, mail, birthdate]) =>
-        ({ id, username, name, sex, address: caesar(address), mail, birthdate: birthdate.toISOString() }))
+        ({ id, username, name, sex, address: caesar(address), mail, birthdate }))
     })
   ]
 }

@@ -61,7 +61,7 @@ function users (store) {
     const rows = await store.query(
       'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
     sendJson(response, rows.map(([id, username, name, sex, address, mail, birthdate]) =>
-      ({ id, username, name, sex, address: caesar(address), mail, birthdate: birthdate.toISOString() })))
+      ({ id, username, name, sex, address: caesar(address), mail, birthdate })))
   })
 }
 

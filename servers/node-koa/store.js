@@ -3,6 +3,13 @@ import pg from 'pg'
 
 const CONNECT_TIMEOUT_MS = 3000
 
+// Moments are handed out as ISO 8601. pg would make a Date of each, which costs more than the rest of a row; in a session in UTC
+// the text of a full second is that of ISO 8601 but for three letters.
+const { TIMESTAMPTZ } = pg.types.builtins
+const toDate = pg.types.getTypeParser(TIMESTAMPTZ)
+pg.types.setTypeParser(TIMESTAMPTZ, text =>
+  text.length === 22 && text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, 19)}.000Z` : toDate(text).toISOString())
+
 // No connection for this request: the caller answers 503.
 export class Unavailable extends Error {}
 

@@ -5,6 +5,17 @@ import { Slots, Unavailable } from './slots.js'
 const CONNECT_TIMEOUT_S = 3
 const RECONNECT_S = 0.2
 
+// Moments are handed out as ISO 8601. Postgres.js would make a Date of each; in a session in UTC the text of a full second is that
+// of ISO 8601 but for three letters.
+const TIMESTAMPTZ = 1184
+const MOMENT = {
+  to: TIMESTAMPTZ,
+  from: [TIMESTAMPTZ],
+  serialize: text => text,
+  parse: text =>
+    text.length === 22 && text.endsWith('+00') ? `${text.slice(0, 10)}T${text.slice(11, 19)}.000Z` : new Date(text).toISOString()
+}
+
 export class Store {
   #sql
   #slots
@@ -15,6 +26,7 @@ export class Store {
       max: poolSize,
       prepare: prepared,
       fetch_types: false,
+      types: { moment: MOMENT },
       connect_timeout: CONNECT_TIMEOUT_S,
       backoff: () => RECONNECT_S,
       max_lifetime: null

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import socket
 import time
 from collections.abc import Callable
@@ -9,21 +11,17 @@ from pathlib import Path
 
 from fairground.model import LabError
 
+BLOCK = 50
+"""Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
+_claims: list[socket.socket] = []
+_turns = itertools.count()
+
 
 def free_port(first: int = 18_000, last: int = 19_999, host: str = "127.0.0.1") -> int:
-    """A port that nobody listens on, below the ephemeral range: the generator's own sockets live there."""
-    low = _ephemeral_low()
-    span = min(last, low - 1) - first
-    if span < 1:
-        raise LabError(
-            f"the ephemeral port range begins at {low}, which leaves no port for servers",
-            hint="sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
-            exit_code=3,
-        )
-    # Start at a place of our own each time, so that a port in TIME_WAIT or of another lab is rarely met.
-    offset = time.monotonic_ns() // 1000 % span
-    for step in range(span):
-        port = first + (offset + step) % span
+    """A port of this lab's block that nobody listens on, below the ephemeral range: the generator's own sockets live there."""
+    block = _block(first, last)
+    for _ in range(BLOCK):
+        port = block + next(_turns) % BLOCK
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -31,7 +29,37 @@ def free_port(first: int = 18_000, last: int = 19_999, host: str = "127.0.0.1") 
                 return port
             except OSError:
                 continue
-    raise LabError(f"no free port between {first} and {last}", hint="ss -ltn shows who holds them", exit_code=3)
+    raise LabError(f"no free port between {block} and {block + BLOCK - 1}", hint="ss -ltn shows who holds them", exit_code=3)
+
+
+@functools.cache
+def _block(first: int, last: int) -> int:
+    """The first port of a block that no other lab of this machine has claimed, claimed until this process ends.
+
+    The claim is an abstract Unix socket's name: it belongs to the network namespace, as ports do, and ends with its owner.
+    """
+    low = _ephemeral_low()
+    starts = range(first, min(last + 1, low) - BLOCK + 1, BLOCK)
+    if not starts:
+        raise LabError(
+            f"the ephemeral port range begins at {low}, which leaves no port for servers",
+            hint="sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
+            exit_code=3,
+        )
+    for start in starts:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0fairground-ports-{start}")
+        except OSError:
+            claim.close()
+            continue
+        _claims.append(claim)
+        return start
+    raise LabError(
+        f"{len(starts)} labs are at work on this machine, and all ports from {first} to {last} are theirs",
+        hint="wait until one has ended",
+        exit_code=3,
+    )
 
 
 def listens(host: str, port: int) -> bool:

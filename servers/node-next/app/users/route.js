@@ -8,5 +8,5 @@ export const dynamic = 'force-dynamic'
 export const GET = route(async () => {
   const rows = await service.store.users()
   return json(rows.map(([id, username, name, sex, address, mail, birthdate]) =>
-    ({ id, username, name, sex, address: caesar(address), mail, birthdate: birthdate.toISOString() })))
+    ({ id, username, name, sex, address: caesar(address), mail, birthdate })))
 })
