@@ -15,6 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fairground.loadcurve import Overload, Point, knee
+from fairground.model import Finding, Second
+
 CONFIRMATIONS = 3
 """Fresh trials that must all keep the objective."""
 CURVE_SHARES = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0, 1.2, 1.5)
@@ -146,6 +149,59 @@ def confirmations(tried: Sequence[Tried]) -> tuple[Confirmed, ...]:
     rates = sorted({trial.rate_per_s for trial in tried}, reverse=True)
     return tuple(Confirmed(rate, sum(trial.low for trial in tried if trial.rate_per_s == rate),
                            sum(trial.rate_per_s == rate for trial in tried)) for rate in rates)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """All that is known of one stack on one workload. `confirmed_per_s` None: no rate was kept by enough fresh trials."""
+
+    stack: str
+    workload: str
+    objective: str
+    deadline_us: float | None
+    search: tuple[Point, ...] = ()
+    found: Bounds = Bounds(None, None)
+    ended: str = ""
+    """Why the search ended."""
+    fresh: tuple[Point, ...] = ()
+    confirmations: tuple[Confirmed, ...] = ()
+    curve: tuple[Point, ...] = ()
+    over: Overload | None = None
+    over_points: tuple[Point, ...] = ()
+    over_seconds: tuple[Second, ...] = ()
+    limited_by: tuple[Finding, ...] = ()
+    """What limited the server just above the bracket, strongest first."""
+    rejected: str | None = None
+    """Why the server has no number."""
+    notes: tuple[str, ...] = ()
+    spent_s: float = 0.0
+
+    @property
+    def measured(self) -> bool:
+        """Whether anything could be said of the server: a rate that it kept or missed, or why it has no number."""
+        return self.rejected is not None or any(point.judgement.low is not None for point in self.search)
+
+    @property
+    def confirmed_per_s(self) -> float | None:
+        """The highest rate that enough fresh trials all kept: the lower end of the interval."""
+        return None if self.rejected else max((one.rate_per_s for one in self.confirmations if one.holds), default=None)
+
+    @property
+    def missed_from_per_s(self) -> float | None:
+        """The lowest rate that was seen to miss, in the search or by a fresh trial: the upper end of the interval."""
+        missed = [one.rate_per_s for one in self.confirmations if one.kept < one.trials]
+        rates = [*missed, *([self.found.upper] if self.found.upper is not None else [])]
+        return min(rates, default=None)
+
+    @property
+    def base_per_s(self) -> float | None:
+        """What the load curve's rates are shares of: the confirmed rate or, for want of one, the search's own."""
+        return self.confirmed_per_s or self.found.lower
+
+    @property
+    def knee(self) -> tuple[float, float, float] | None:
+        """The knee of the load curve with the rates beside it."""
+        return knee(self.curve)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ from fairground.trial.watch import Reading, Watch, between
 Rates = Sequence[tuple[float, float]]
 """Rates per second, each with the seconds for which it is offered."""
 
+SETTLE_S, SETTLE_TRIES = 0.5, 8
+
 
 @dataclass
 class Target:
@@ -182,9 +184,7 @@ class Stand:
         if kind is None:
             self._judge(found)
 
-    def load(
-        self, shape: Load, steps: Rates, seed: int, on_second: Callable[[float], None] = lambda _: None
-    ) -> Measured:  # fmt: skip
+    def load(self, shape: Load, steps: Rates, seed: int, on_second: Callable[[float], None] = lambda _: None) -> Measured:
         """One load on the server that is up. Every load's answers are in the audit."""
         measured = load(self._target, shape, steps, seed, self._bench.cores, on_second)
         self._results.append(measured.result)
@@ -194,6 +194,15 @@ class Stand:
         if (code := self._route.server.exit_code() if self._route.server else None) is not None:
             raise LabError(f"`{self._stack.id}` ended by itself under load, with exit code {code}", exit_code=1)
         return measured
+
+    def settle(self, shape: Load, rate_per_s: float, deadline_us: float | None) -> None:
+        """Wait until what an overload left behind is worked off: light loads, until one of them is answered well."""
+        gentle = max(20.0, rate_per_s / 10)
+        for _ in range(SETTLE_TRIES):
+            (step,) = self.load(shape, [(gentle, SETTLE_S)], 1).steps
+            slow = deadline_us is not None and (step.latency_ok is None or (step.latency_ok.p50_us or 0) > deadline_us)
+            if not step.outcomes.not_ok and not slow:
+                return
 
     def _ready(self) -> Target:
         """Wait for the server, try its workload's cases, and note what the audit's statements say before any load."""
