@@ -171,8 +171,8 @@ def _plateau(took_ms: list[float]) -> Finding:
         return _finding(
             "plateau",
             Severity.WARN,
-            f"{inside} of {len(took_ms)} answers on kept connections took about 40 ms: the mark of a delayed acknowledgement, made by"
-            " an answer that is written in two parts without TCP_NODELAY",
+            f"{inside} of {len(took_ms)} answers on kept connections took about 40 ms: the mark of a delayed acknowledgement,"
+            " which an answer in two parts without TCP_NODELAY brings about",
             inside=inside,
             median_ms=median(took_ms),
         )

@@ -237,18 +237,20 @@ def _generators_fault(step: Step, objective: Objective) -> str | None:
     """Why a miss is the generator's and not the server's; None when the server missed by its own doing.
 
     Where all connections were in use the server had them: a wait for one is its doing. Otherwise a server that keeps its
-    objective counted from the moment at which requests were sent has missed it only by the generator's lag.
+    objective counted from the moment at which requests were sent has missed it only by the generator's lag; and a generator that
+    lags by more than the deadline sends in bursts, which are not the load that was asked for.
     """
     share = step.busiest_thread_share
     if share is not None and share > GENERATOR_FULL:
         return f"the generator was the limit: its busiest thread was {share:.0%} busy"
     if step.in_flight and max(step.in_flight) >= CAP_REACHED * step.connections:
         return None
-    if any(_clause(step, clause, of_server=True) is not Word.KEPT for clause in objective.clauses):
+    lag_us, deadline_us = step.send_lag.p99_us if step.send_lag else None, objective.deadline_us
+    slept = lag_us is not None and deadline_us is not None and lag_us > deadline_us
+    if not slept and any(_clause(step, clause, of_server=True) is not Word.KEPT for clause in objective.clauses):
         return None
-    unsent, lag = step.outcomes.unsent or 0, step.send_lag
-    late = "" if lag is None or lag.p99_us is None else f", its p99 of lag {lag.p99_us / 1000:.1f} ms"
-    return f"the generator sent too late (never sent: {unsent:,}{late})"
+    late = "" if lag_us is None else f", p99 of its lag {lag_us / 1000:.1f} ms"
+    return f"the generator sent too late (never sent: {step.outcomes.unsent or 0:,}{late})"
 
 
 def _later(latency: Latency | None, deadline_us: float | None) -> int:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from fairground import loadcurve
+from fairground import diagnose, loadcurve, reasons
 from fairground.conduct import Asked, Conduct
 from fairground.loadcurve import Point
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
 from fairground.objective import LEAST_TAIL, Objective
-from fairground.stand import Target, load
+from fairground.stand import Measured, Target, load
 
 CONNECTIONS = (1, 10, 100)
 """Of the closed loops."""
@@ -96,7 +96,7 @@ def measure(visit: Visit, target: Target, objective: Objective, seconds: int, co
             say: Callable[[str], None]) -> Visit:  # fmt: skip
     """The closed loops, then the load curve about the best of them. `say` hears a line for each."""
     cell = Cell("the service", "try", Topology(), Load(), Settings(workers=cores))
-    closed, limits = list[Closed](), tuple[Finding, ...]()
+    closed, limits, notes = list[Closed](), tuple[Finding, ...](), list[str]()
     for number, connections in enumerate(CONNECTIONS, 1):
         shape = Load(connections, window_s=float(seconds), warmup_min_s=min(1.0, seconds / 2), timeout_ms=timeout_ms)
         measured = load(target, shape, (), number, cores)
@@ -115,18 +115,40 @@ def measure(visit: Visit, target: Target, objective: Objective, seconds: int, co
                 void=measured.void,
             )
         )
-        limits = measured.limits(cell, cores) or limits
+        limits = _limits(measured, cell, cores) or limits
+        if (strangers := _strangers(measured, cores)) is not None:
+            notes = [strangers]
         say(f"closed loop, {connections} connections: {result.goodput_per_s:,.0f}/s")
     best = max(one.goodput_per_s for one in closed)
-    found = replace(visit, closed=tuple(closed), limited_by=limits)
+    found = replace(visit, closed=tuple(closed), limited_by=limits, notes=tuple(notes))
     if best == 0:
-        return replace(found, notes=("no closed loop got a good answer, so no load curve was measured",))
+        return replace(found, notes=(*notes, "no closed loop got a good answer, so no load curve was measured"))
     shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=timeout_ms)
     rates = [(float(f"{share * best:.4g}"), float(seconds)) for share in SHARES]
     say(f"load curve, {rates[0][0]:,.4g} to {rates[-1][0]:,.4g}/s")
     measured = load(target, shape, rates, len(CONNECTIONS) + 1, cores)
     points = [Point("curve", 1, step, loadcurve.judge(step, objective, measured.void)) for step in measured.steps]
     return replace(found, curve=tuple(points))
+
+
+def _limits(measured: Measured, cell: Cell, cores: int) -> tuple[Finding, ...]:
+    """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
+    busy = measured.host.busy_share if measured.host else None
+    idle = busy is not None and busy < reasons.IDLE_CORES and "server" in measured.roles
+    return tuple(one for one in measured.limits(cell, cores) if idle or one.id != "too-few-connections")
+
+
+def _strangers(measured: Measured, cores: int) -> str | None:
+    """A sentence on CPU that was used by nobody whom we meter; None where it is little or not known."""
+    if measured.host is None or measured.host.busy_share is None or any(use.cpu_us is None for use in measured.roles.values()):
+        return None
+    known = sum(use.cpu_us or 0.0 for use in measured.roles.values()) / 1e6 / measured.result.window_s
+    others = measured.host.busy_share * cores - known
+    if others <= diagnose.FOREIGN_VOID:
+        return None
+    whose = "the service, its database and others" if "server" not in measured.roles else "its database, the kernel and others"
+    said = f"{others:.1f} of {cores} cores were used by what is not metered here ({whose})"
+    return f"{said}; what of it is not part of the service makes these numbers too low"
 
 
 def check_headers(headers: tuple[tuple[str, str], ...]) -> None:

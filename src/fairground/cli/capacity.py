@@ -180,7 +180,7 @@ def _write(folder: Path, found: Sequence[Capacity], wish: Wish, versions: dict[s
         fingerprint.cpu_model or "unknown CPU",
         f"{fingerprint.cores} cores shared with the generator",
         f"PostgreSQL {versions.get('PostgreSQL', 'unknown')}, {wish.settings.durability} durability",
-        f"{wish.settings.workers} workers, pool of {wish.settings.pool_size}",
+        f"{wish.settings.workers} worker{'s' if wish.settings.workers > 1 else ''}, pool of {wish.settings.pool_size}",
     )
     charts = render.svg(words.specs(found))
     page = words.html(found, charts, facts, f"Fairground {versions['fairground']}")

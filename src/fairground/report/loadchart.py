@@ -41,7 +41,7 @@ def curve(points: Sequence[Point], bracket: tuple[float | None, float | None], d
         "type": "quantitative",
         "title": "offered rate, requests per second",
         "scale": {"domain": [0, right], "nice": False},
-        "axis": {"format": ",~g", "tickCount": 8 if width_px > 500 else 4, "grid": False},
+        "axis": {"format": ",.6~g", "tickCount": 8 if width_px > 500 else 4, "grid": False},
     }
     panels = [_goodput(points, bracket, right), _latency(points, bracket, deadline_us)]
     rows = [{"width": plot_px, "height": 190, "encoding": {"x": x}, "layer": panel} for panel in panels if panel]
@@ -134,14 +134,14 @@ def _dots(values: list[dict[str, Any]], colour: str, log: bool = False) -> Spec:
 
 def _crosses(values: list[dict[str, Any]]) -> Spec:
     """Steps in which the queue grew."""
-    mark = {"type": "point", "shape": "M-.5,-.5L.5,.5M-.5,.5L.5,-.5", "size": 60, "color": LIGHT["rejected"], "strokeWidth": 2}
+    mark = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 70, "color": LIGHT["rejected"]}
     encoding = {"y": _y("good answers per second"), "description": {"field": "name"}}
     return {"data": {"values": values}, "mark": mark, "encoding": encoding}
 
 
 def _y(title: str, log: bool = False) -> dict[str, Any]:
     scale: dict[str, Any] = {"type": "log"} if log else {"zero": True}
-    return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": {"format": ",~g", "tickCount": 5}}
+    return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": {"format": ",.6~g", "tickCount": 5}}
 
 
 def _means(pairs: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:

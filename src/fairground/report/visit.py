@@ -29,7 +29,8 @@ def sentences(found: Visit) -> tuple[str, ...]:
     if found.closed:
         best = max(found.closed, key=lambda one: one.goodput_per_s)
         cost = "" if best.server_us_per_answer is None else f", for {words.number(best.server_us_per_answer)} µs of CPU each"
-        said.append(f"It gives {words.number(best.goodput_per_s)} good answers a second to {best.connections} connections{cost}")
+        clients = words.plural(best.connections, "connection")
+        said.append(f"It gives {words.number(best.goodput_per_s)} good answers a second to {clients}{cost}")
     if found.curve:
         if found.kept_per_s is None:
             said.append(f"No rate of the load curve kept {found.objective}")
