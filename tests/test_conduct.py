@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from fairground import conduct, visit
-from fairground.conduct import Asked, Conduct
+from fairground.conduct import Asked
 from fairground.model import LabError, Severity
 from fairground.process import RoleMeter, listener
+from fairground.service import Conduct
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "engine" / "target" / "release" / "fairload"

@@ -13,6 +13,7 @@ from statistics import median
 
 from fairground.contract.wire import Answer, Trouble, Wire
 from fairground.model import Finding, LabError, Severity
+from fairground.service import Conduct
 
 REPEATS = 20
 """The same request so often on one connection."""
@@ -49,23 +50,6 @@ class Asked:
             headers.append(("Content-Length", str(len(self.body))))
         head = f"{self.method} {self.target} HTTP/{version}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers)
         return head.encode("utf-8") + b"\r\n" + (self.body or b"")
-
-
-@dataclass(frozen=True)
-class Conduct:
-    """What a service answers, and how it behaves. `body` None: its answers differ."""
-
-    status: int
-    content_type: str | None
-    body: bytes | None
-    body_bytes: int
-    kept_open: bool
-    findings: tuple[Finding, ...]
-
-    @property
-    def broken(self) -> tuple[Finding, ...]:
-        """What clients will break on."""
-        return tuple(one for one in self.findings if one.severity is Severity.REJECT)
 
 
 @dataclass

@@ -7,13 +7,14 @@ need it are not given.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from fairground import diagnose, loadcurve, reasons
-from fairground.conduct import Asked, Conduct
+from fairground.conduct import Asked
 from fairground.loadcurve import Point
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
 from fairground.objective import LEAST_TAIL, Objective
+from fairground.service import Closed, Conduct, Visit
 from fairground.stand import Measured, Target, load
 
 CONNECTIONS = (1, 10, 100)
@@ -24,47 +25,6 @@ LEAD_S = 0.3
 LARGE_BODY, WHOLE_BODY, CHECK_LARGE = 1 << 10, 64 << 10, 100
 """Bodies above the first are compared for one answer in a hundred, above the second not at all; lengths always."""
 OPEN_CONNECTIONS = 1000
-
-
-@dataclass(frozen=True)
-class Closed:
-    """What N connections got that each ask again when they have their answer. Latencies in µs; None: unknown."""
-
-    connections: int
-    goodput_per_s: float
-    p50_us: float | None
-    p99_us: float | None
-    due: int
-    not_ok: int
-    server_us_per_answer: float | None
-    server_cores: float | None
-    void: str | None
-
-
-@dataclass(frozen=True)
-class Visit:
-    """All that is known of a service from outside. `server` says whose CPU was metered; None: nobody's."""
-
-    url: str
-    method: str
-    objective: str
-    deadline_us: float | None
-    conduct: Conduct
-    server: str | None
-    closed: tuple[Closed, ...] = ()
-    curve: tuple[Point, ...] = ()
-    limited_by: tuple[Finding, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def kept_per_s(self) -> float | None:
-        """The highest rate of the curve that kept the objective, with every lower one. It is not confirmed."""
-        best = None
-        for point in sorted(self.curve, key=lambda point: point.step.rate_per_s):
-            if not point.judgement.low:
-                break
-            best = point.step.rate_per_s
-        return best
 
 
 def workload(asked: Asked, conduct: Conduct) -> Workload:

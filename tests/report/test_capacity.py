@@ -9,12 +9,11 @@ from dataclasses import replace
 import pytest
 
 from fairground.capacity import Bounds, Capacity, Confirmed
-from fairground.conduct import Conduct
 from fairground.generators.latency import of_counts
 from fairground.loadcurve import Judgement, Overload, Point, Word
 from fairground.model import Finding, Outcomes, Second, Severity, Step
 from fairground.report import capacity, render, visit
-from fairground.visit import Closed, Visit
+from fairground.service import Closed, Conduct, Visit
 from report import golden
 
 

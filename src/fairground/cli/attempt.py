@@ -26,15 +26,15 @@ from fairground.process import Child, Keeper, RoleMeter, listener, listens
 from fairground.report import capacity as curves
 from fairground.report import render
 from fairground.report import visit as words
+from fairground.service import Visit
 from fairground.stand import Target
-from fairground.visit import Visit
 
 READY_S = 30.0
 
 
 def try_(
     what: Annotated[
-        list[str] | None, typer.Argument(metavar="[URL | -- COMMAND...]", help="The URL; or, after --, what starts the service.")
+        list[str] | None, typer.Argument(metavar="[URL | -- COMMAND]...", help="The URL; or, after --, what starts the service.")
     ] = None,
     url: Annotated[str | None, typer.Option("--url", help="The URL, where a command is given, too.")] = None,
     method: Annotated[str, typer.Option(help="The request's method.")] = "GET",
@@ -51,7 +51,7 @@ def try_(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Any HTTP service, without a contract: how it behaves on the wire, closed loops, and its load curve.
+    """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
 
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
     """

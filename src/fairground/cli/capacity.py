@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
@@ -55,7 +56,7 @@ def capacity_(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """The highest rate that keeps an objective, confirmed on fresh trials; with the load curve around it and an overload.
+    """The highest rate that keeps an objective, confirmed on fresh trials. With the load curve and an overload.
 
     Examples: ./fairground capacity -s SERVER:VARIANT · ./fairground capacity -s SERVER:VARIANT -w tx --slo 'p99<20ms,errors<0.1%'
     --budget 15m
@@ -71,9 +72,9 @@ def capacity_(
     cells = _cells(places, stack or [], workload or ["ping"])
     budget_s = seconds_of("--budget", budget) / len(cells)
     if budget_s < capacity.LEAST_BUDGET_S:
-        least = duration(capacity.LEAST_BUDGET_S * len(cells))
+        least = math.ceil(capacity.LEAST_BUDGET_S * len(cells) / 60)
         raise LabError(
-            f"`--budget {budget}` leaves {budget_s:.0f} s for each of {len(cells)} cells, and one needs 60", f"--budget '{least}'"
+            f"`--budget {budget}` leaves {budget_s:.0f} s for each of {len(cells)} cells, and one needs 60", f"--budget {least}m"
         )
     timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
     load = Load(numbers.positive("--connections", connections), model="open", timeout_ms=timeout_ms)

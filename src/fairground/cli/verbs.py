@@ -70,8 +70,8 @@ def demo(as_json: Json = False, results: Results = None, database: DatabaseUrl =
 
 
 app.command()(run)
-app.command(name="capacity")(capacity_)
 app.command(name="try")(try_)
+app.command(name="capacity")(capacity_)
 app.command(name="cross-check")(cross_check)
 app.command()(compare)
 app.command()(replicate)

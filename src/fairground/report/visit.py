@@ -12,7 +12,7 @@ from fairground.model import Finding, Severity
 from fairground.report import loadchart, page, palette, words
 from fairground.report.capacity import MARKS, point_row
 from fairground.report.frame import WIDTHS_PX
-from fairground.visit import Visit
+from fairground.service import Visit
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
 TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejected", Severity.VOID: "void"}
