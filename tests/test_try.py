@@ -85,3 +85,4 @@ def test_nobody_answers(tmp_path: Path) -> None:
     """A service that is not there is exit code 3, with how to start it."""
     done = attempt(f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path))
     assert done.returncode == 3 and "got no answer: could not connect" in done.stderr and "hint: start the service" in done.stderr
+    assert list(tmp_path.iterdir()) == [], "an empty folder would be taken for a run"

@@ -25,8 +25,10 @@ LEAD_S = 0.3
 FIRST_CONNECTIONS = 50
 START_SHARE = 0.7
 """Of the closed loop's goodput: where the search begins."""
-SPOILED = 3
-"""So many void steps in a row, or attempts at one fresh trial, end a phase."""
+SPOILED = 4
+"""So many void steps or trials in a row end a phase."""
+PAUSE_S = 2.0
+"""After a void step: what disturbed it may be gone then."""
 TRIAL_S = 4.0
 """What a fresh trial takes besides its warm-up and window."""
 LATEST_SHARE = 0.85
@@ -88,6 +90,7 @@ class Climb:
                     if spoiled == SPOILED:
                         ended = point.judgement.why
                         break
+                    time.sleep(PAUSE_S)
                     continue
                 spoiled = 0
                 tried.append(Tried(ask.rate_per_s, ask.duration_s, low))

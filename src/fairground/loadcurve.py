@@ -169,7 +169,6 @@ class Overload:
     watched_s: float
     before_kept: bool | None
     """Whether the objective was kept before it, at the same rate as afterwards."""
-    sentence: str = ""
 
 
 def overload(capacity_per_s: float, before: Point, during: Step, after: Step, seconds: Sequence[Second], ended_s: float,

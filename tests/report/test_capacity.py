@@ -55,6 +55,8 @@ WHOLE = Capacity(
 CASES: Mapping[str, Capacity] = {
     "confirmed": WHOLE,
     "nothing recovered": replace(WHOLE, over=replace(OVER, recovery_s=None, shed=0, shed_p99_us=None)),
+    "nothing missed": replace(WHOLE, found=Bounds(2000, None), confirmations=(Confirmed(2000, 3, 3),), over=None, curve=(),
+                              ended="the generator was the limit: its busiest thread was 95% busy"),
     "not confirmed": replace(WHOLE, confirmations=(Confirmed(2100, 1, 2),), over=None, curve=(), limited_by=()),
     "none kept": replace(WHOLE, found=Bounds(None, 1), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
                          ended="the lowest rate misses the objective"),
@@ -83,7 +85,7 @@ def test_rows_are_json_and_unknown_is_null() -> None:
     assert (rows[0]["capacity_per_s"], rows[0]["missed_from_per_s"]) == (2000, 2100)
     assert [one["judgement"] for one in rows[0]["curve"]][-2:] == ["missed", "UNSTABLE"]
     assert rows[0]["curve"][0]["cpu_us_per_answer"] == {"server": 100.0}
-    assert rows[5]["capacity_per_s"] is None and rows[5]["knee_per_s"] is None and rows[5]["overload"] is None
+    assert rows[6]["capacity_per_s"] is None and rows[6]["knee_per_s"] is None and rows[6]["overload"] is None
 
 
 def test_the_page_is_static_and_escaped() -> None:

@@ -66,7 +66,7 @@ def try_(
     if command and listens(asked.host, asked.port):
         raise LabError(f"something listens on port {asked.port} already", "end it, or try it without a command")
     folder = new_folder(places, "try")
-    with lab.keeping() as keeper, _started(keeper, command, asked, folder) as child:
+    with _unless_empty(folder), lab.keeping() as keeper, _started(keeper, command, asked, folder) as child:
         talk(f"{asked.method} {address}: checks")
         seen = conduct.examine(asked)
         metered, server = _metered(child, asked)
@@ -168,6 +168,17 @@ def _body(text: str) -> bytes:
         return Path(text[1:]).read_text(encoding="utf-8").encode()
     except (OSError, UnicodeDecodeError) as error:
         raise LabError(f"`--body {text}` cannot be read ({error})", "a text file in UTF-8") from None
+
+
+@contextmanager
+def _unless_empty(folder: Path) -> Iterator[None]:
+    """A folder that a failure left without anything in it is removed again."""
+    try:
+        yield
+    except LabError:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
 
 @contextmanager

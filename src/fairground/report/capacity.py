@@ -34,7 +34,10 @@ def sentences(found: Capacity) -> tuple[str, ...]:
 
 
 def _headline(found: Capacity, name: str) -> str:
-    until = "" if found.missed_from_per_s is None else f", and missed from {words.number(found.missed_from_per_s)}/s on"
+    missed = found.missed_from_per_s
+    until = (
+        f", and no rate was seen to miss: {found.ended}" if missed is None else f", and missed from {words.number(missed)}/s on"
+    )
     if found.confirmed_per_s is not None:
         held = next(one for one in found.confirmations if one.rate_per_s == found.confirmed_per_s)
         return (
