@@ -148,6 +148,6 @@ def test_sentences_of_a_visit() -> None:
 def test_the_page_of_a_visit_is_static_and_escaped() -> None:
     """What a service says is text on the page, and its numbers are all there."""
     html = visit.html(VISIT, render.svg(visit.specs(VISIT)), ["2 cores"], "Fairground 1")
-    assert "/<x>" not in html and "<no>" not in html and "<script" not in html
+    assert "/<x>" not in html and "<no>" not in html and "\x1b" not in html and "<script" not in html
     assert "2,100" in html and "<svg" in html
     assert json.loads(json.dumps(visit.rows(VISIT)))["closed"][1]["p99_us"] is None

@@ -21,7 +21,7 @@ def sentences(found: Capacity) -> tuple[str, ...]:
     """What is said of one stack on one workload, most important first."""
     name = f"{found.stack} on {found.workload}"
     if found.rejected is not None:
-        return (f"{name} has no capacity: {found.rejected}",)
+        return (f"{name} has no capacity: {words.clean(found.rejected)}",)
     said = [_headline(found, name)]
     if found.limited_by:
         said.append(f"Just above it: {found.limited_by[0].id}, {found.limited_by[0].sentence}")
