@@ -26,9 +26,9 @@ FIRST_CONNECTIONS = 50
 START_SHARE = 0.7
 """Of the closed loop's goodput: where the search begins."""
 SPOILED = 4
-"""So many void steps or trials in a row end a phase."""
+"""So many steps in a row that the generator spoiled end a search. What the machine spoils is tried again while there is time."""
 PAUSE_S = 2.0
-"""After a void step: what disturbed it may be gone then."""
+"""After a void step or trial: what disturbed it may be gone then."""
 TRIAL_S = 4.0
 """What a fresh trial takes besides its warm-up and window."""
 LATEST_SHARE = 0.85
@@ -86,7 +86,7 @@ class Climb:
                 points.append(point)
                 low = point.judgement.low
                 if low is None:
-                    spoiled += 1
+                    spoiled += measured.void is None
                     if spoiled == SPOILED:
                         ended = point.judgement.why
                         break
@@ -99,6 +99,7 @@ class Climb:
                     stand.settle(self._shape(LEAD_S), ask.rate_per_s, self.objective.deadline_us)
             else:
                 ended = str(ask)
+        self._note_void(points)
         named = next((limits[rate] for rate in sorted(limits) if limits[rate]), ())
         return replace(found, search=tuple(points), found=capacity.bounds(goal, tried), ended=ended, limited_by=named)
 
@@ -117,28 +118,28 @@ class Climb:
         """Fresh trials at the lower bound, and below it where one of them misses."""
         if found.found.lower is None:
             return found
-        points, tried, spoiled = list[Point](), list[Tried](), 0
+        points, tried, made = list[Point](), list[Tried](), 0
         while (rate := capacity.next_confirmation(self.pace.goal, found.found.lower, tried)) is not None:
             load = self._fresh_load(rate)
             cost_s = load.window_s + load.warmup_min_s + TRIAL_S
-            if points and self.spent_s + cost_s > LATEST_SHARE * self.budget_s:
+            if made and self.spent_s + cost_s > LATEST_SHARE * self.budget_s:
                 self.notes.append("the budget ended before a rate was confirmed; a larger --budget would tell")
                 break
-            step, verdict, why = self._fresh(load, len(points) + 1)
+            made += 1
+            step, verdict, why = self._fresh(load, made)
             judgement = Judgement(Word.VOID, why) if step is None else loadcurve.judge(step, self.objective, why or None)
             if step is not None:
-                points.append(Point("confirm", len(points) + 1, step, judgement))
+                points.append(Point("confirm", made, step, judgement))
                 self._tell_step(points[-1])
+            else:
+                self._tell(f"confirm  {rate:>9,.5g}/s  {verdict}: {why}")
             if verdict is Verdict.REJECTED:
                 raise LabError(f"`{self.stack.id}` is rejected: {why}", exit_code=1)
             if judgement.low is None:
-                spoiled += 1
-                if spoiled == SPOILED:
-                    self.notes.append(f"fresh trials were spoiled {SPOILED} times in a row: {judgement.why}")
-                    break
+                time.sleep(PAUSE_S)
                 continue
-            spoiled = 0
             tried.append(Tried(rate, load.window_s, judgement.low))
+        self._note_void(points)
         return replace(found, fresh=tuple(points), confirmations=capacity.confirmations(tried))
 
     def _fresh_load(self, rate: float) -> Load:
@@ -229,6 +230,12 @@ class Climb:
         for point in points:
             self._tell_step(point)
         return points
+
+    def _note_void(self, points: Sequence[Point]) -> None:
+        """Say how much of a phase was spoiled, and by what."""
+        void = [point for point in points if point.judgement.word is Word.VOID]
+        if void:
+            self.notes.append(f"{len(void)} of {len(points)} steps ({void[0].phase}) were void: {void[-1].judgement.why}")
 
     def _tell_step(self, point: Point) -> None:
         step = point.step
