@@ -267,6 +267,66 @@ def test_bad_warmup(lab: Run, text: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
 
 
+CAPACITY = ("capacity", "--servers", "servers")
+HERE = "http://127.0.0.1:9/"
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (CAPACITY, "name at least one `--stack`", "./fairground capacity --stack SERVER:VARIANT"),
+        ((*CAPACITY, "-s", "alder-on"), "there is no stack `alder-on`", None),
+        ((*CAPACITY, "-s", "alder-one", "-w", "pong"), "there is no workload `pong`", None),
+        ((*CAPACITY, "-s", "alder-one", "--slo", "p99<50"), "`p99<50` in `--slo` has no unit", None),
+        (
+            (*CAPACITY, "-s", "alder-one", "--budget", "soon"),
+            "`--budget soon` should be a time",
+            "for instance --budget 90s, 5m or 1h",
+        ),
+        (
+            (*CAPACITY, "-s", "alder-one", "--budget", "90s"),
+            "`--budget 90s` leaves 45 s for each of 2 cells, and one needs 60",
+            "--budget 2m",
+        ),
+        ((*CAPACITY, "-s", "alder-one", "--width", "0"), "`--width 0.0` should be more than 0", None),
+        ((*CAPACITY, "-s", "alder-one", "--pool-wait-ms", "-1"), "`--pool-wait-ms -1` should be 0 or more", None),
+        (("try",), "the URL of the service is missing", None),
+        (("try", "--", "./my-server"), "the URL of the service is missing", None),
+        (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),
+        (("try", HERE, "./my-server"), "`./my-server` follows the URL", None),
+        (("try", "https://127.0.0.1/"), "`https://127.0.0.1/` is encrypted, and the load engine speaks plain HTTP/1.1", None),
+        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is no http URL", "for instance http://127.0.0.1:3000/"),
+        (("try", "http://127.0.0.1:x/"), None, "for instance http://127.0.0.1:3000/"),
+        (("try", "http://me:secret@127.0.0.1/"), "a name and password in a URL are not sent", "--header 'Authorization: …'"),
+        (("try", "http://127.0.0.1/ä"), "`/ä` should be percent-encoded", None),
+        (
+            ("try", "http://192.0.2.1/"),
+            "`192.0.2.1` is not this machine, and load against other people's machines is an attack",
+            "if it is yours: --i-own-this-host",
+        ),
+        (("try", HERE, "--body", "x"), "a GET has no body", "add --method POST"),
+        (("try", HERE, "--method", "G T"), "`--method G T` is no method", None),
+        (("try", HERE, "--method", "POST", "--body", "@absent"), None, "a text file in UTF-8"),
+        (("try", HERE, "-H", "nonsense"), "`--header nonsense` should be a name and a value", None),
+        (
+            ("try", HERE, "-H", "Connection: close"),
+            "`--header Connection` cannot be given: the lab frames its requests itself",
+            None,
+        ),
+        (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is no objective", None),
+        (("try", HERE, "--seconds", "0"), "`--seconds 0` should be more than 0", None),
+    ],
+)
+def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
+    """Wrong input of `capacity` and `try` ends before anything is started, sent or written."""
+    done = lab(*words)
+    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said[0] == f"error: {message}" if message else said[0].startswith("error: `")
+    if hint is not None:
+        assert said[1:] == [f"hint: {hint}"]
+
+
 def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:
     """A server.toml with a mistake is wrong input for every verb that reads servers, named with file, key and line."""
     broken = tmp_path / "servers" / "birch-two" / "server.toml"

@@ -201,3 +201,44 @@ def test_plan_compares_with_the_verified_body() -> None:
     assert body({"case": "[1]"}) == {"exact": "[1]"}
     with pytest.raises(LabError, match="no answer of the case `case` was found right"):
         body({"other": "[1]"})
+
+
+# ---------------------------------------------------------------- steps
+
+
+def test_steps_replace_rate_and_window() -> None:
+    """A plan of steps has the shape of the golden one: neither a rate nor a window beside them."""
+    golden_load = json.loads((PROTOCOL / "plan-steps.json").read_text())["load"]
+    steps = [(one["rate_per_s"], one["duration_s"]) for one in golden_load["steps"]]
+    load = Load(connections=golden_load["connections"], model="open")
+    made: Any = engine.plan(WORKLOADS["ping"], load, "127.0.0.1", 1, 1, {}, steps)["load"]
+    assert made["steps"] == golden_load["steps"]
+    assert "window_s" not in made and "rate_per_s" not in made and made["model"] == "open"
+
+
+def test_steps_of_a_result() -> None:
+    """Each step of the golden result that was begun arrives field by field, with the requests under way at its ends."""
+    found = document("result-steps")
+    rows, load = [row for row in found["window"]["steps"] if row["duration_us"]], Load(connections=77, model="open")
+    steps = engine.curve(found, load)
+    assert len(steps) == len(rows) == len(found["window"]["steps"]) - 1 >= 2
+    for step, row in zip(steps, rows, strict=True):
+        assert (step.rate_per_s, step.duration_s, step.due) == (row["rate_per_s"], row["duration_us"] / 1e6, row["due"])
+        assert (step.outcomes, step.completed_ok) == (outcomes(row["outcomes"]), row["completed_ok"])
+        assert (step.latency_ok, step.latency_all) == (latency(row["latency"]["ok"]), latency(row["latency"]["all"]))
+        assert (step.service, step.send_lag) == (latency(row["service"]), latency(row["send_lag"]))
+        assert (step.connections, step.busiest_thread_share) == (77, found["self"]["busiest_thread_busy_share"])
+    assert steps[0].in_flight[0] == found["window"]["in_flight_start"]
+    assert steps[-1].in_flight[-1] == found["window"]["in_flight_end"]
+
+
+def test_an_open_loop_of_one_rate_is_one_step() -> None:
+    """Without steps the whole window is one; without a window there is none."""
+    found = document("result-steps")
+    found["window"]["steps"] = None
+    (step,) = engine.curve(found, Load(model="open", rate_per_s=1234.5))
+    assert step.rate_per_s == 1234.5 and step.duration_s == found["window"]["duration_us"] / 1e6
+    assert step.due == found["window"]["sent"] + found["window"]["outcomes"]["unsent"]
+    assert step.latency_ok == latency(found["window"]["latency"]["ok"])
+    found["window"]["duration_us"] = 0
+    assert engine.curve(found, Load(model="open", rate_per_s=1.0)) == ()

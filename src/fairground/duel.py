@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,9 +22,7 @@ from fairground.model import (
     DatabaseUse,
     HostUse,
     LabError,
-    LedgerRow,
     Load,
-    Outcomes,
     Result,
     Settings,
     Severity,
@@ -306,27 +303,11 @@ class _Round:
         for side in self._sides.values():
             if wrong := sum((one.life or one.window).wrong_body or 0 for one in side.results):
                 raise LabError(f"`{side.arm.label}` gave {wrong:,} answers with a wrong body", exit_code=1)
-        together = _joined([one for side in self._sides.values() for one in side.results])
+        together = audit.joined([one for side in self._sides.values() for one in side.results])
         counters = database.counters()
         use = DatabaseUse(counters.commits, counters.rollbacks, counters.rows_read, counters.deadlocks, None, None, {}, 0)
         for finding in diagnose.audit_findings(audit.lines(database, workload, together, use, self._before)):
             raise LabError(f"the audit of both servers' answers does not hold: {finding.sentence}", exit_code=1)
-
-
-def _joined(results: Sequence[Result]) -> Result:
-    """All results as one: outcomes and ledgers added up. What belongs to one window only stays the first one's."""
-    lives = [one.life or one.window for one in results]
-    counts = {name: sum(getattr(life, name) or 0 for life in lives) for name in Outcomes.__dataclass_fields__ if name != "status"}
-    status = Counter[int]()
-    ledgers: dict[str, dict[str, LedgerRow]] = {}
-    for one, life in zip(results, lives, strict=True):
-        status.update(life.status)
-        for name, rows in (one.ledgers or {}).items():
-            ours = ledgers.setdefault(name, {})
-            for account, row in rows.items():
-                was = ours.get(account, LedgerRow(0, 0, 0, 0))
-                ours[account] = LedgerRow(*(getattr(was, key) + getattr(row, key) for key in LedgerRow.__dataclass_fields__))
-    return replace(results[0], life=Outcomes(status=dict(status), **counts), ledgers=ledgers)
 
 
 def _used(readings: Mapping[str, tuple[dict[str, int], HostReading]]) -> tuple[float | None, HostUse | None]:

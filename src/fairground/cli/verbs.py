@@ -15,6 +15,8 @@ import typer
 
 from fairground import build, check, contract, machine, manifest, store
 from fairground.cli import lab, lists, measure, say
+from fairground.cli.attempt import try_
+from fairground.cli.capacity import capacity_
 from fairground.cli.compare import compare
 from fairground.cli.cross_check import cross_check
 from fairground.cli.replicate import replicate
@@ -68,6 +70,8 @@ def demo(as_json: Json = False, results: Results = None, database: DatabaseUrl =
 
 
 app.command()(run)
+app.command(name="try")(try_)
+app.command(name="capacity")(capacity_)
 app.command(name="cross-check")(cross_check)
 app.command()(compare)
 app.command()(replicate)

@@ -6,11 +6,11 @@ import dataclasses
 import json
 import os
 import select
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Workload
+from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
 from fairground.process import Child, Keeper, Stopped
 
 PROTOCOL = 1
@@ -103,8 +103,19 @@ class Session:
             pass  # it ended already: its events say why
 
 
-def plan(workload: Workload, load: Load, host: str, port: int, seed: int, bodies: Mapping[str, str]) -> dict[str, object]:
-    """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id."""
+def plan(
+    workload: Workload,
+    load: Load,
+    host: str,
+    port: int,
+    seed: int,
+    bodies: Mapping[str, str],
+    steps: Sequence[tuple[float, float]] = (),
+) -> dict[str, object]:
+    """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id.
+
+    `steps` are rates and how many seconds each is offered; they replace the load's own rate and window.
+    """
     expect = workload.expect
     request: dict[str, object] = {
         "kind": workload.id,
@@ -131,7 +142,10 @@ def plan(workload: Workload, load: Load, host: str, port: int, seed: int, bodies
         "window_s": load.window_s,
         "timeout_ms": load.timeout_ms,
     }
-    if load.rate_per_s is not None:
+    if steps:
+        del shape["window_s"]
+        shape |= {"steps": [{"rate_per_s": rate, "duration_s": seconds} for rate, seconds in steps], "arrivals": load.arrivals}
+    elif load.rate_per_s is not None:
         shape |= {"rate_per_s": load.rate_per_s, "arrivals": load.arrivals}
     return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": [request]}
 
@@ -182,6 +196,42 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         cpu_us=_sum(own["cpu_user_us"], own["cpu_system_us"]),
         busiest_thread_share=own["busiest_thread_busy_share"],
     )
+
+
+def curve(document: Mapping[str, Any], load: Load) -> tuple[Step, ...]:
+    """The steps of the engine's document, in their order; an open loop of one rate is one step. Empty without a window."""
+    window, share = document["window"], document["self"]["busiest_thread_busy_share"]
+    if not window["duration_us"]:
+        return ()
+    whole = {"rate_per_s": load.rate_per_s, "start_us": 0, "due": window["sent"] + window["outcomes"]["unsent"]}
+    found = []
+    for row in window.get("steps") or [{**window, **whole}]:
+        if row["duration_us"]:
+            found.append(
+                Step(
+                    rate_per_s=row["rate_per_s"],
+                    duration_s=row["duration_us"] / 1e6,
+                    due=row["due"],
+                    outcomes=_outcomes(row["outcomes"]),
+                    completed_ok=row["completed_ok"],
+                    latency_ok=_latency(row["latency"]["ok"]),
+                    latency_all=_latency(row["latency"]["all"]),
+                    service=_latency(row["service"]),
+                    send_lag=_latency(row["send_lag"]),
+                    in_flight=_in_flight(document, row["start_us"] / 1e6, (row["start_us"] + row["duration_us"]) / 1e6),
+                    connections=load.connections,
+                    busiest_thread_share=share,
+                )
+            )
+    return tuple(found)
+
+
+def _in_flight(document: Mapping[str, Any], start_s: float, end_s: float) -> tuple[int, ...]:
+    """Requests under way at a step's start and at the end of each of its seconds; the window's own counts at its ends."""
+    window = document["window"]
+    ends = {round(row["second"] + 1): row["in_flight"] for row in document["seconds"]}
+    ends |= {0: window["in_flight_start"], round(window["duration_us"] / 1e6): window["in_flight_end"]}
+    return tuple(ends[at] for at in range(round(start_s), round(end_s) + 1) if ends.get(at) is not None)
 
 
 def _sum(*parts: int | None) -> int | None:

@@ -1,6 +1,7 @@
 """The nouns of the lab, as frozen values. This module imports nothing of the lab and does nothing.
 
-`subject` holds what can be measured, `plan` how, `result` what comes out; all are imported from here.
+`subject` holds what can be measured, `plan` how, `result` what comes out, `step` a piece of a load curve; all are imported
+from here.
 
 Words: a *server* is a codebase in `servers/`, a *stack* is a server started in one named variant, a *cell* is stack × workload ×
 topology × load, a *trial* is one measurement of one cell. Unknown is None, never 0 or −1; units end names.
@@ -48,6 +49,7 @@ from fairground.model.result import (
     Trial,
     Verdict,
 )
+from fairground.model.step import Step
 from fairground.model.subject import Audit, Expectation, Invariant, LedgerCheck, LedgerEntry, Server, Stack, Variant, Workload
 
 SCHEMA_VERSION = 1
@@ -93,6 +95,7 @@ __all__ = [
     "Slot",
     "Stack",
     "StackInfo",
+    "Step",
     "Suite",
     "SuiteGroup",
     "Topology",

@@ -3,6 +3,7 @@
 from fairground.process.cgroup import Limits
 from fairground.process.child import Child, Keeper, Stopped
 from fairground.process.network import free_port, listens, wait_ready, wait_until_silent
+from fairground.process.resident import Resident, listener
 from fairground.process.usage import Clock, HostReading, RoleMeter, host_use
 
 __all__ = [
@@ -11,10 +12,12 @@ __all__ = [
     "HostReading",
     "Keeper",
     "Limits",
+    "Resident",
     "RoleMeter",
     "Stopped",
     "free_port",
     "host_use",
+    "listener",
     "listens",
     "wait_ready",
     "wait_until_silent",

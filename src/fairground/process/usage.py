@@ -12,6 +12,7 @@ import psutil
 
 from fairground.model import HostUse, RoleUse
 from fairground.process.child import Child
+from fairground.process.resident import Resident
 
 NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 TCP_COUNTERS = (
@@ -36,7 +37,7 @@ class RoleMeter:
     thread that ended between two samples are lost, and the source says so.
     """
 
-    child: Child
+    child: Child | Resident
     memory_peak_bytes: int | None = None
     threads_peak: int | None = None
     _thread_ns: dict[tuple[int, str], int] = field(default_factory=dict)

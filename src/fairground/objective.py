@@ -1,0 +1,89 @@
+"""An objective such as `p99<50ms,errors<1%`: what a server must keep for a rate to count as one that it can serve. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fairground.model import LabError
+
+DEFAULT = "p99<50ms,errors<1%"
+EXAMPLE = f"for instance --slo '{DEFAULT}' or --slo 'p50<5ms,p99.9<200ms'"
+UNITS_US = {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
+LONGEST_US = 60e6
+
+_LATENCY = re.compile(r"p(\d+(?:\.\d+)?)\s*<=?\s*(\d+(?:\.\d+)?)\s*([^\d\s]*)")
+_ERRORS = re.compile(r"errors\s*<=?\s*(\d+(?:\.\d+)?)\s*(%?)")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """At most the share `allowed` of the requests may be bad: without a good answer or, given a deadline, later than it."""
+
+    text: str
+    allowed: float
+    deadline_us: float | None
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Clauses that must all hold."""
+
+    clauses: tuple[Clause, ...]
+
+    @property
+    def text(self) -> str:
+        """As it is written."""
+        return ",".join(clause.text for clause in self.clauses)
+
+    @property
+    def deadline_us(self) -> float | None:
+        """The shortest deadline: what a delay of the instrument's own is held against."""
+        return min((clause.deadline_us for clause in self.clauses if clause.deadline_us is not None), default=None)
+
+    @property
+    def least_requests(self) -> float:
+        """Requests of which ten may be bad by every clause: with fewer a share of them says little."""
+        return LEAST_TAIL / min(clause.allowed for clause in self.clauses)
+
+
+LEAST_TAIL = 10
+"""Requests that must be expected beyond a percentile for it to be judged by its own value."""
+
+
+def parse(text: str) -> Objective:
+    """An objective from its text. LabError for anything that is not one, with the clause and an example."""
+    parts = [part.strip() for part in text.split(",")]
+    if not any(parts):
+        raise LabError("`--slo` is empty", EXAMPLE)
+    clauses = tuple(_clause(part) for part in parts)
+    names = [clause.text.partition("<")[0] for clause in clauses]
+    for name in names:
+        if names.count(name) > 1:
+            raise LabError(f"`--slo` names `{name}` twice", "give each percentile once")
+    return Objective(clauses)
+
+
+def _clause(text: str) -> Clause:
+    if (found := _LATENCY.fullmatch(text)) is not None:
+        return _latency(text, *found.groups())
+    if (found := _ERRORS.fullmatch(text)) is not None:
+        if not found[2]:
+            raise LabError(f"`{text}` in `--slo` has no `%`", f"for instance errors<{found[1]}%")
+        share = float(found[1]) / 100
+        if not 0 < share < 1:
+            raise LabError(f"`{text}` in `--slo` should lie above 0 and below 100 %", "for instance errors<1%")
+        return Clause(f"errors<{float(found[1]):g}%", share, None)
+    raise LabError(f"`{text}` in `--slo` is no objective", EXAMPLE)
+
+
+def _latency(text: str, percentile: str, number: str, unit: str) -> Clause:
+    if unit not in UNITS_US:
+        problem = f"has an unknown unit `{unit}`" if unit else "has no unit"
+        raise LabError(f"`{text}` in `--slo` {problem}", f"units are us, ms and s: p{percentile}<{number}ms")
+    percent, deadline_us = float(percentile), float(number) * UNITS_US[unit]
+    if not 0 < percent < 100:
+        raise LabError(f"`{text}` in `--slo` should name a percentile above 0 and below 100", "for instance p99<50ms")
+    if not 1 <= deadline_us <= LONGEST_US:
+        raise LabError(f"`{text}` in `--slo` should be a time between 1 us and 60 s", "for instance p99<50ms")
+    return Clause(f"p{percent:g}<{float(number):g}{unit}", round(1 - percent / 100, 9), deadline_us)

@@ -1,0 +1,172 @@
+"""A capacity as text: its sentences, the small curve of a terminal, the rows for `--json`, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from fairground import loadcurve
+from fairground.capacity import CONFIRMATIONS, Capacity
+from fairground.loadcurve import Point, Word
+from fairground.report import loadchart, page, palette, words
+from fairground.report.frame import WIDTHS_PX
+
+BAR_CELLS = 24
+MARKS = {Word.KEPT: "✓", Word.MISSED: "✗", Word.UNSTABLE: "↑", Word.VOID: "○", Word.UNKNOWN: "–"}
+
+
+def sentences(found: Capacity) -> tuple[str, ...]:
+    """What is said of one stack on one workload, most important first."""
+    name = f"{found.stack} on {found.workload}"
+    if found.rejected is not None:
+        return (f"{name} has no capacity: {words.clean(found.rejected)}",)
+    said = [_headline(found, name)]
+    if found.limited_by:
+        said.append(f"Just above it: {found.limited_by[0].id}, {found.limited_by[0].sentence}")
+    if found.knee is not None:
+        rate, low, high = (words.number(value) for value in found.knee)
+        said.append(f"The knee, where goodput over latency is greatest, is at {rate}/s, between the rates {low} and {high}")
+    if found.over is not None:
+        said.append(_overload(found))
+    return tuple(said)
+
+
+def _headline(found: Capacity, name: str) -> str:
+    missed = found.missed_from_per_s
+    until = (
+        f", and no rate was seen to miss: {found.ended}" if missed is None else f", and missed from {words.number(missed)}/s on"
+    )
+    if found.confirmed_per_s is not None:
+        held = next(one for one in found.confirmations if one.rate_per_s == found.confirmed_per_s)
+        return (
+            f"{name} keeps {found.objective} up to {words.number(found.confirmed_per_s)} requests a second: "
+            f"{held.kept} of {held.trials} fresh trials kept it{until}"
+        )
+    if not found.measured:
+        return f"{name} could not be measured: {found.ended}"
+    if found.found.lower is None:
+        return f"{name} keeps {found.objective} at no rate that was tried: {found.ended}"
+    fresh = "; ".join(f"{one.kept} of {one.trials} at {words.number(one.rate_per_s)}/s" for one in found.confirmations)
+    return (
+        f"{name} has no confirmed capacity: the search ended at {words.number(found.found.lower)}/s for {found.objective}, and "
+        f"fewer than {CONFIRMATIONS} fresh trials kept one rate ({fresh or 'none was made'}){until}"
+    )
+
+
+def _overload(found: Capacity) -> str:
+    over = found.over
+    assert over is not None
+    shed = "" if not over.shed else f", {over.shed:,} answers were 503"
+    shed += "" if over.shed_p99_us is None else f" (p99 {words.milliseconds(over.shed_p99_us)} ms)"
+    if over.recovery_s is None:
+        back = f"it had not recovered within {over.watched_s:.0f} s"
+    else:
+        back = "it recovered within a second" if over.recovery_s <= 1 else f"it recovered after {over.recovery_s:.0f} s"
+    good = "" if over.p99_good_us is None else f", p99 of the good answers {words.milliseconds(over.p99_good_us)} ms"
+    return (
+        f"Offered {over.factor:.2g} times that it gives {words.percent(over.retention)} of it{good}, "
+        f"{words.percent(over.not_ok_share)} of the requests without a good answer{shed}; then {back}"
+    )
+
+
+def text_curve(points: Sequence[Point]) -> list[str]:
+    """The curve in letters: a bar of goodput for each rate, its p99 and the word."""
+    lines, most = list[str](), max((point.step.goodput_per_s for point in points), default=0.0) or 1.0
+    for rate in sorted({point.step.rate_per_s for point in points}):
+        here = [point for point in points if point.step.rate_per_s == rate]
+        goodput = sum(point.step.goodput_per_s for point in here) / len(here)
+        bar = "█" * max(1, round(goodput / most * BAR_CELLS))
+        tails = [f"{words.milliseconds(us)}{'*' if loadcurve.few(point.step, 0.99) else ''}"
+                 for point in here if point.stable and (us := loadcurve.percentile_us(point.step, 0.99))]  # fmt: skip
+        marks = "".join(MARKS[point.judgement.word] for point in here)
+        said = [f"p99 {', '.join(tails)} ms"] if tails else []
+        said += ["the queue grew"] if any(point.judgement.word is Word.UNSTABLE for point in here) else []
+        lines.append(
+            f"{words.number(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
+        )
+    return lines
+
+
+def rows(found: Capacity) -> Mapping[str, Any]:
+    """One capacity for `--json`; rates per second, latencies in µs, None where nothing is known."""
+    over = found.over
+    return {
+        "stack": found.stack,
+        "workload": found.workload,
+        "objective": found.objective,
+        "capacity_per_s": found.confirmed_per_s,
+        "missed_from_per_s": found.missed_from_per_s,
+        "search": {
+            "lower_per_s": found.found.lower,
+            "upper_per_s": found.found.upper,
+            "ended": found.ended,
+            "steps": [point_row(point) for point in found.search],
+        },  # fmt: skip
+        "confirmations": [{"rate_per_s": one.rate_per_s, "kept": one.kept, "trials": one.trials} for one in found.confirmations],
+        "fresh": [point_row(point) for point in found.fresh],
+        "curve": [point_row(point) for point in found.curve],
+        "knee_per_s": None if found.knee is None else list(found.knee),
+        "overload": None if over is None else {name: getattr(over, name) for name in over.__dataclass_fields__},
+        "limited_by": [{"id": one.id, "sentence": one.sentence, "evidence": dict(one.evidence)} for one in found.limited_by],
+        "rejected": found.rejected,
+        "notes": list(found.notes),
+        "sentences": list(sentences(found)),
+        "spent_s": found.spent_s,
+    }
+
+
+def point_row(point: Point) -> Mapping[str, Any]:
+    """A judged step for `--json`."""
+    step, outcomes = point.step, point.step.outcomes
+    return {
+        "phase": point.phase,
+        "trial": point.trial,
+        "rate_per_s": step.rate_per_s,
+        "duration_s": step.duration_s,
+        "due": step.due,
+        "goodput_per_s": step.goodput_per_s,
+        "ok": outcomes.ok,
+        "shed": outcomes.shed,
+        "not_ok": outcomes.not_ok,
+        "unsent": outcomes.unsent,
+        "p50_us": loadcurve.percentile_us(step, 0.5),
+        "p99_us": loadcurve.percentile_us(step, 0.99),
+        "p99_rests_on_few": loadcurve.few(step, 0.99),
+        "send_lag_p99_us": step.send_lag.p99_us if step.send_lag else None,
+        "generator_busy_share": step.busiest_thread_share,
+        "cpu_us_per_answer": {role: used / step.completed_ok for role, used in step.cpu_us.items()} if step.completed_ok else {},
+        "judgement": str(point.judgement.word),
+        "why": point.judgement.why,
+        "backlog_per_s": point.judgement.backlog_per_s,
+    }
+
+
+def specs(capacities: Sequence[Capacity]) -> dict[str, Mapping[str, Any]]:
+    """The charts of all of them, by name: `curve-1.880` and so on."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for number, one in enumerate(capacities, 1):
+        offered = [(point.step.rate_per_s, point.step.duration_s) for point in one.over_points]
+        bracket = (one.confirmed_per_s or one.found.lower, one.missed_from_per_s)
+        found |= loadchart.specs(f"curve-{number}", (*one.curve, *one.fresh), bracket, one.deadline_us, one.over_seconds, offered)
+    return found
+
+
+def html(capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts: Sequence[str], foot: str) -> str:
+    """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
+    return (
+        page.environment()
+        .get_template("capacity.html")
+        .render(
+            capacities=capacities,
+            charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+            facts=facts,
+            foot=foot,
+            widths=WIDTHS_PX,
+            palette=palette,
+            sentences=sentences,
+            marks=MARKS,
+            row=point_row,
+        )
+    )

@@ -1,0 +1,99 @@
+"""A visit to a service as text: its sentences, the rows for `--json`, and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from markupsafe import Markup
+
+from fairground.model import Finding, Severity
+from fairground.report import loadchart, page, palette, words
+from fairground.report.capacity import MARKS, point_row
+from fairground.report.frame import WIDTHS_PX
+from fairground.service import Visit
+
+MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
+TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejected", Severity.VOID: "void"}
+
+
+def sentences(found: Visit) -> tuple[str, ...]:
+    """What is said of the service, most important first."""
+    broken, warned = (
+        sum(one.severity is severity for one in found.conduct.findings) for severity in (Severity.REJECT, Severity.WARN)
+    )
+    checks = len(found.conduct.findings)
+    said = [f"{checks - broken - warned} of {checks} checks hold" + (f", {warned} warn" if warned else "")
+            + (f", {broken} fail: clients will break on that" if broken else "")]  # fmt: skip
+    if found.closed:
+        best = max(found.closed, key=lambda one: one.goodput_per_s)
+        cost = "" if best.server_us_per_answer is None else f", for {words.number(best.server_us_per_answer)} µs of CPU each"
+        clients = words.plural(best.connections, "connection")
+        said.append(f"It gives {words.number(best.goodput_per_s)} good answers a second to {clients}{cost}")
+    if found.curve:
+        if found.kept_per_s is None:
+            said.append(f"No rate of the load curve kept {found.objective}")
+        else:
+            said.append(f"It kept {found.objective} up to {words.number(found.kept_per_s)} requests a second, measured once")
+    if found.limited_by:
+        said.append(f"Limited by {found.limited_by[0].id}: {found.limited_by[0].sentence}")
+    elif found.closed:
+        said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
+    return tuple(said)
+
+
+def lines(found: Visit) -> tuple[str, ...]:
+    """The checks, one on a line."""
+    return tuple(f"{MARK[one.severity]} {one.id:<11} {words.clean(one.sentence)}" for one in found.conduct.findings)
+
+
+def rows(found: Visit) -> Mapping[str, Any]:
+    """A visit for `--json`; rates per second, latencies in µs, None where nothing is known."""
+    return {
+        "url": found.url,
+        "method": found.method,
+        "objective": found.objective,
+        "status": found.conduct.status,
+        "content_type": found.conduct.content_type,
+        "body_bytes": found.conduct.body_bytes,
+        "same_bodies": found.conduct.body is not None,
+        "checks": [_finding(one) for one in found.conduct.findings],
+        "server": found.server,
+        "closed": [asdict(one) for one in found.closed],
+        "curve": [point_row(point) for point in found.curve],
+        "kept_per_s": found.kept_per_s,
+        "limited_by": [_finding(one) for one in found.limited_by],
+        "notes": list(found.notes),
+        "sentences": list(sentences(found)),
+    }
+
+
+def specs(found: Visit) -> dict[str, Mapping[str, Any]]:
+    """The charts of the page."""
+    return dict(loadchart.specs("curve", found.curve, (None, None), found.deadline_us))
+
+
+def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], foot: str) -> str:
+    """The page. `facts` are one line about the machine."""
+    return (
+        page.environment()
+        .get_template("visit.html")
+        .render(
+            visit=found,
+            charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+            facts=facts,
+            foot=foot,
+            widths=WIDTHS_PX,
+            palette=palette,
+            sentences=sentences(found),
+            marks=MARKS,
+            mark=MARK,
+            tags=TAGS,
+            row=point_row,
+        )
+    )
+
+
+def _finding(one: Finding) -> Mapping[str, Any]:
+    return {"id": one.id, "severity": str(one.severity), "sentence": one.sentence, "evidence": dict(one.evidence)}

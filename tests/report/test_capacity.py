@@ -1,0 +1,153 @@
+"""A capacity's and a visit's texts, tables and charts: what was confirmed, what was not, and what is not known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from fairground.capacity import Bounds, Capacity, Confirmed
+from fairground.generators.latency import of_counts
+from fairground.loadcurve import Judgement, Overload, Point, Word
+from fairground.model import Finding, Outcomes, Second, Severity, Step
+from fairground.report import capacity, render, visit
+from fairground.service import Closed, Conduct, Visit
+from report import golden
+
+
+def point(phase: str, rate: float, fast: int, late: int = 0, word: Word = Word.KEPT, why: str = "", trial: int = 1) -> Point:
+    """A judged step with `fast` answers in 2 ms and `late` ones in 80 ms."""
+    good = of_counts({2000: fast, 80_000: late})
+    zeros = dict.fromkeys(("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight"), 0)
+    one = Step(rate, 5.0, fast + late, Outcomes(ok=fast + late, status={}, **zeros), fast + late, good, good, good,
+               of_counts({100: fast + late}), (0, 5), 1000, 0.2, {"server": 100.0 * (fast + late)})  # fmt: skip
+    return Point(phase, trial, one, Judgement(word, why, 90.0 if word is Word.UNSTABLE else None))
+
+
+LIMIT = Finding("app-cpu", Severity.NOTE, "the 2 cores were full, and the server used 1.20 of them", {"server_cores": 1.2})
+CURVE = (
+    *(point("curve", rate, round(rate * 5), trial=trial) for trial in (1, 2) for rate in (400, 1200, 2000)),
+    point("curve", 2400, 10_000, 2000, Word.MISSED, "16.67% of the requests missed p99<50ms"),
+    point("curve", 3000, 11_000, 900, Word.UNSTABLE, "requests under way grew by 90 a second"),
+)
+OVER = Overload(2000.0, 1.5, 1700.0, 0.85, 910_000.0, 1200, 900.0, 0.12, 3.0, 16.0, True)
+WHOLE = Capacity(
+    stack="one:plain",
+    workload="ping",
+    objective="p99<50ms,errors<1%",
+    deadline_us=50_000.0,
+    search=(
+        point("search", 2000, 10_000),
+        point("search", 2200, 9000, 2000, Word.MISSED, "18.18% of the requests missed p99<50ms"),
+    ),
+    found=Bounds(2100, 2200),
+    ended="the bracket is as narrow as asked for",
+    fresh=(point("confirm", 2000, 10_000),),
+    confirmations=(Confirmed(2100, 1, 2), Confirmed(2000, 3, 3)),
+    curve=CURVE,
+    over=OVER,
+    over_points=(point("overload", 1000, 5000), point("overload", 3000, 9000), point("overload", 1000, 5000)),
+    over_seconds=tuple(Second(at, 1000, 0, 2000, 3000, 4000, 3) for at in range(15)),
+    limited_by=(LIMIT,),
+)
+CASES: Mapping[str, Capacity] = {
+    "confirmed": WHOLE,
+    "nothing recovered": replace(WHOLE, over=replace(OVER, recovery_s=None, shed=0, shed_p99_us=None)),
+    "nothing missed": replace(WHOLE, found=Bounds(2000, None), confirmations=(Confirmed(2000, 3, 3),), over=None, curve=(),
+                              ended="the generator was the limit: its busiest thread was 95% busy"),
+    "not confirmed": replace(WHOLE, confirmations=(Confirmed(2100, 1, 2),), over=None, curve=(), limited_by=()),
+    "none kept": replace(WHOLE, found=Bounds(None, 1), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
+                         ended="the lowest rate misses the objective"),
+    "rejected": replace(WHOLE, rejected="`one:plain` is rejected: 3 of 412 transfers are lost"),
+    "not measured": Capacity("one:plain", "ping", "p99<50ms", 50_000.0, ended="other processes used 71% of a core"),
+}  # fmt: skip
+
+
+def test_sentences_are_the_golden_ones() -> None:
+    """Confirmed, not confirmed, nothing kept, rejected, not measured: each in its words, and the curve in letters."""
+    lines = [line for name, one in CASES.items() for line in (f"# {name}", *capacity.sentences(one))]
+    golden.check("capacity.txt", "\n".join([*lines, "# curve", *capacity.text_curve(CURVE), ""]))
+
+
+def test_an_interval_has_two_ends_from_evidence() -> None:
+    """The lower end is what fresh trials kept, the upper the lowest rate seen to miss; what is not confirmed has no lower end."""
+    assert (WHOLE.confirmed_per_s, WHOLE.missed_from_per_s) == (2000, 2100)
+    assert CASES["not confirmed"].confirmed_per_s is None and CASES["not confirmed"].base_per_s == 2100
+    assert CASES["rejected"].confirmed_per_s is None
+    assert not CASES["not measured"].measured and CASES["rejected"].measured
+
+
+def test_rows_are_json_and_unknown_is_null() -> None:
+    """`--json` has the interval, each step and why; where nothing is known it says null."""
+    rows = json.loads(json.dumps([capacity.rows(one) for one in CASES.values()]))
+    assert (rows[0]["capacity_per_s"], rows[0]["missed_from_per_s"]) == (2000, 2100)
+    assert [one["judgement"] for one in rows[0]["curve"]][-2:] == ["missed", "UNSTABLE"]
+    assert rows[0]["curve"][0]["cpu_us_per_answer"] == {"server": 100.0}
+    assert rows[6]["capacity_per_s"] is None and rows[6]["knee_per_s"] is None and rows[6]["overload"] is None
+
+
+def test_the_page_is_static_and_escaped() -> None:
+    """Words from a server are escaped, nothing is fetched, an unstable step has no percentile."""
+    odd = replace(WHOLE, stack="<b>x</b>", limited_by=(replace(LIMIT, sentence="<i>y</i>"),))
+    html = capacity.html([odd, *CASES.values()], {}, ["2 <cores>"], "Fairground 1")
+    assert "<b>x" not in html and "<i>y" not in html and "2 &lt;cores&gt;" in html
+    assert "<script" not in html and "http" not in html.replace("http-equiv", "")
+    row = next(line for line in html.splitlines() if "UNSTABLE" in line)
+    assert row.count("<td>—</td>") == 2
+
+
+def test_the_charts_can_be_drawn() -> None:
+    """Curve and overload in two widths: every trial a dot with its words, a cross where the queue grew, no late percentile of it."""
+    specs = capacity.specs([WHOLE, CASES["not measured"]])
+    assert set(specs) == {"curve-1.880", "curve-1.360", "curve-1-overload.880", "curve-1-overload.360"}
+    text = json.dumps(specs["curve-1.880"])
+    assert text.count("p99 80.06 ms") == 1 and "curve 1: offered 3,000/s, good 2,380/s, UNSTABLE" in text
+    drawn = render.svg(specs)
+    assert all(svg and "<svg" in svg for svg in drawn.values())
+    assert "offered 2,400/s" in (drawn["curve-1.880"] or "")
+
+
+@pytest.mark.parametrize("points", [(), (CURVE[-1],)])
+def test_a_curve_without_latencies_is_drawn(points: tuple[Point, ...]) -> None:
+    """Where every queue grew there is goodput and no latency; where there is no step there is no chart."""
+    found = capacity.specs([replace(WHOLE, curve=points, fresh=(), over_seconds=())])
+    assert len(found) == 2 * bool(points)
+    assert all(svg for svg in render.svg(found).values())
+
+
+# ---------------------------------------------------------------- a visit
+
+CHECKS = (
+    Finding("status", Severity.NOTE, "20 answers, all with status 200"),
+    Finding("keep-alive", Severity.WARN, "20 requests needed 20 connections: the service closes what could be kept open"),
+    Finding("split", Severity.REJECT, "a request in parts: sent byte by byte: <no> answer\x1b[31m in time"),
+)
+VISIT = Visit(
+    url="http://127.0.0.1:3000/<x>",
+    method="GET",
+    objective="p99<50ms,errors<1%",
+    deadline_us=50_000.0,
+    conduct=Conduct(200, "text/plain", b"hello", 5, False, CHECKS),
+    server="process 4242, which listens on port 3000",
+    closed=(Closed(1, 900.0, 1000, 2000, 1800, 0, 110.0, 0.1, None), Closed(10, 2100.0, 4000, None, 4200, 3, 100.0, 0.2, None)),
+    curve=CURVE,
+)
+
+
+def test_sentences_of_a_visit() -> None:
+    """Checks, the best closed loop, the highest rate that kept the objective with all below it, and what limited it."""
+    cases = [VISIT, replace(VISIT, limited_by=(LIMIT,)), replace(VISIT, closed=(), curve=()),
+             replace(VISIT, server=None, curve=CURVE[-1:])]  # fmt: skip
+    lines = [line for one in cases for line in (*visit.sentences(one), "")]
+    golden.check("visit.txt", "\n".join([*visit.lines(VISIT), "", *lines]))
+    assert VISIT.kept_per_s == 2000 and replace(VISIT, curve=CURVE[-1:]).kept_per_s is None
+
+
+def test_the_page_of_a_visit_is_static_and_escaped() -> None:
+    """What a service says is text on the page, and its numbers are all there."""
+    html = visit.html(VISIT, render.svg(visit.specs(VISIT)), ["2 cores"], "Fairground 1")
+    assert "/<x>" not in html and "<no>" not in html and "\x1b" not in html and "<script" not in html
+    assert "2,100" in html and "<svg" in html
+    assert json.loads(json.dumps(visit.rows(VISIT)))["closed"][1]["p99_us"] is None
