@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -39,6 +39,9 @@ replications: setup              ## the five published benchmarks, their quick p
 
 bench-memory: setup              ## how much memory the load engine needs: measures, asserts nothing
 	$(PYTHON) bench/memory.py
+
+calibrate: setup                 ## what the validity checks read where nothing is wrong, beside their thresholds: about five minutes
+	$(PYTHON) bench/calibrate.py --write docs/calibration.md
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
 	$(PYTHON) bench/compare.py --stack $(STACK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairground import diagnose, manifest
+from fairground import diagnose, manifest, thresholds
 from fairground.model import (
     AuditLine,
     BadAnswer,
     Cell,
     DatabaseUse,
     Finding,
-    HostUse,
     Latency,
     LedgerRow,
     Load,
@@ -37,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
 CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), Settings(workers=2, pool_size=25))
 OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
-HOST = HostUse(0.0, 0.5, 0.0, 0.0, {})
+RULES = thresholds.standard().rules
 DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {"running": 50, "idle": 200}, 50)
 
 
@@ -75,11 +74,6 @@ def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
         "busiest_thread_share": 0.5,
     }
     return Result(**(plain | fields))
-
-
-def seconds(*rates: int) -> tuple[Second, ...]:
-    """A window of these good answers a second."""
-    return tuple(Second(number, rate, 0, None, None, None, None) for number, rate in enumerate(rates))
 
 
 def names(findings: tuple[Finding, ...]) -> list[tuple[str, Severity]]:
@@ -153,77 +147,22 @@ def test_answers_sentences() -> None:
     assert errors.evidence == {"not_ok": 2016, "sent": 3016}
 
 
-# ---------------------------------------------------------------- the instrument
-
-
-@pytest.mark.parametrize(
-    ("fields", "settled", "found"),
-    [
-        ({}, True, []),
-        ({"busiest_thread_share": 0.90}, True, []),
-        ({"busiest_thread_share": 0.91}, True, [("generator", Severity.WARN)]),
-        ({"busiest_thread_share": None}, True, []),
-        ({"completed": 999}, True, [("closure", Severity.VOID)]),
-        ({"in_flight_end": 101}, True, [("closure", Severity.VOID)]),
-        ({"completed": 999, "in_flight_end": 101}, True, []),
-        ({"completed": None}, True, []),
-        ({}, False, [("warm-up", Severity.WARN)]),
-        ({"seconds": seconds(100, 100, 120, 120)}, True, [("steadiness", Severity.WARN)]),
-        ({"seconds": seconds(120, 120, 100, 100)}, True, [("steadiness", Severity.WARN)]),
-        ({"seconds": seconds(100, 100, 110, 110)}, True, []),
-        ({"seconds": seconds(100, 300, 900)}, True, []),
-        ({"seconds": ()}, True, []),
-    ],
-)
-def test_instrument(fields: dict[str, Any], settled: bool, found: list[tuple[str, Severity]]) -> None:
-    """A busy generator, counts that do not close, a restless warm-up or window are found, at their limits and not before."""
-    assert names(diagnose.instrument(result(**fields), [90, 95, 99], settled)) == found
-
-
-def test_requests_never_sent_close_the_balance() -> None:
-    """In open loop what was due and never sent was neither in flight nor completed."""
-    assert diagnose.instrument(result(outcomes(unsent=40)), [100], True) == ()
+# ---------------------------------------------------------------- the warm-up
 
 
 @pytest.mark.parametrize(("warmup", "severity"), [([], Severity.NOTE), ([5, 9], Severity.NOTE), ([5, 9, 14], Severity.WARN)])
 def test_short_warmup_is_a_choice(warmup: list[int], severity: Severity) -> None:
     """A warm-up too short to be judged is noted; one that had its time and did not settle is a warning."""
-    (finding,) = diagnose.instrument(result(), warmup, False)
+    (finding,) = diagnose.warmup(warmup, False, RULES)
     assert (finding.id, finding.severity) == ("warm-up", severity)
     assert finding.evidence["seconds"] == len(warmup)
+    assert diagnose.warmup(warmup, True, RULES) == ()
 
 
 def test_settled_is_steadiness() -> None:
     """Equal seconds have settled, growing ones have not."""
-    assert diagnose.settled([1000] * 8)
-    assert not diagnose.settled([100, 200, 400, 800, 1600, 3200])
-
-
-# ---------------------------------------------------------------- the machine
-
-
-@pytest.mark.parametrize(
-    ("fields", "found"),
-    [
-        ({}, []),
-        ({"steal_share": 0.005}, []),
-        ({"steal_share": 0.006}, [("steal", Severity.WARN)]),
-        ({"steal_share": 0.03}, [("steal", Severity.WARN)]),
-        ({"steal_share": 0.031}, [("steal", Severity.VOID)]),
-        ({"steal_share": None}, []),
-        ({"foreign_cpu_us": 0.05 * 10e6}, []),
-        ({"foreign_cpu_us": 0.06 * 10e6}, [("foreign-cpu", Severity.WARN)]),
-        ({"foreign_cpu_us": 0.15 * 10e6}, [("foreign-cpu", Severity.WARN)]),
-        ({"foreign_cpu_us": 0.16 * 10e6}, [("foreign-cpu", Severity.VOID)]),
-        ({"foreign_cpu_us": None}, []),
-        ({"tcp": {"TcpExtListenOverflows": 1}}, [("backlog", Severity.WARN)]),
-        ({"tcp": {"TcpExtListenOverflows": 0, "TcpRetransSegs": 99}}, []),
-        ({"steal_share": 0.1, "foreign_cpu_us": 9e6}, [("steal", Severity.VOID), ("foreign-cpu", Severity.VOID)]),
-    ],
-)
-def test_machine(fields: dict[str, Any], found: list[tuple[str, Severity]]) -> None:
-    """Stolen time, foreign work and a full listen queue are found at their limits and not before; unknown is not bad."""
-    assert names(diagnose.machine(replace(HOST, **fields), 10.0, 4)) == found
+    assert diagnose.settled([1000] * 8, RULES)
+    assert not diagnose.settled([100, 200, 400, 800, 1600, 3200], RULES)
 
 
 # ---------------------------------------------------------------- the database
@@ -264,12 +203,12 @@ def test_connection_budget_of_all_workers() -> None:
 )
 def test_chatter(workload: str, commits: int | None, found: list[tuple[str, Severity]]) -> None:
     """More than one and a half commits for each request are noted, where the workload commits at all."""
-    assert names(diagnose.chatter(WORKLOADS[workload], result(), replace(DATABASE, commits=commits))) == found
+    assert names(diagnose.chatter(WORKLOADS[workload], result(), replace(DATABASE, commits=commits), RULES)) == found
 
 
 def test_chatter_needs_requests() -> None:
     """No request, no ratio."""
-    assert diagnose.chatter(WORKLOADS["tx"], result(outcomes(ok=0)), DATABASE) == ()
+    assert diagnose.chatter(WORKLOADS["tx"], result(outcomes(ok=0)), DATABASE, RULES) == ()
 
 
 @pytest.mark.parametrize(
@@ -383,7 +322,6 @@ def test_ledger_sentence() -> None:
     assert line.sentence == "each of 2 rows moved by exactly what 4 acknowledged entries say (credits); rows that moved otherwise"
 
 
-@pytest.mark.parametrize("check", [diagnose.answers, lambda found: diagnose.instrument(found, [100] * 5, True)])
-def test_a_clean_result_has_no_findings(check: Callable[[Result], tuple[Finding, ...]]) -> None:
+def test_a_clean_result_has_no_findings() -> None:
     """Nothing is found where nothing is wrong."""
-    assert check(result()) == ()
+    assert diagnose.answers(result()) == ()

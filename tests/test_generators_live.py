@@ -20,10 +20,11 @@ from fairground.model import Cell, LabError, Load, Outcomes, Settings, Severity,
 from fairground.postgres import Database
 from fairground.process import Keeper
 from fairground.trial import Bench, run
+from noise import OF_THE_MACHINE
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
-MACHINE = ("steal", "foreign-cpu", "steadiness", "warm-up", "generator")
+MACHINE = OF_THE_MACHINE
 
 pytestmark = pytest.mark.live
 

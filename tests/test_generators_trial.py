@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
-from fairground import diagnose, generators, manifest, plan, stats
+from fairground import diagnose, generators, manifest, plan, stats, thresholds, validity
 from fairground.cli import cross_check
 from fairground.cli.verbs import app
 from fairground.model import (
@@ -115,9 +115,11 @@ def test_ledger_is_left_out_and_said() -> None:
 
 def test_what_is_unknown_voids_nothing() -> None:
     """A result in which most is None gives notes of an unknown warm-up, and no other finding of the instrument."""
-    found = diagnose.instrument(result(), (), False)
+    found = diagnose.warmup((), False, thresholds.standard().rules)
     assert [(one.id, one.severity) for one in found] == [("warm-up", Severity.NOTE)]
     assert "tells no seconds" in found[0].sentence
+    plain = Cell("s:v", "ping", Topology(), Load(generator="wrk"), Settings())
+    assert validity.findings(validity.Facts(1.0, plain, result()), thresholds.standard()) == ()
     assert [one.id for one in diagnose.answers(result())] == ["errors"]
 
 

@@ -254,3 +254,10 @@ def test_every_line_has_a_known_state(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert len({line.id for line in lines}) == len(lines)
     assert {line.state for line in lines} <= {"ok", "note", "lacking"}
     assert all(line.fix for line in lines if line.state == "lacking")
+
+
+def test_pace_is_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pace is the median of its pieces in µs: one piece that was interrupted does not move it."""
+    times = iter([0.010, 0.500, 0.012, 0.011, 0.009])
+    monkeypatch.setattr(machine, "_piece_s", lambda: next(times))
+    assert machine.pace_us() == pytest.approx(11_000)

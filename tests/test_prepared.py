@@ -60,12 +60,12 @@ def test_only_failures_are_excused() -> None:
 )
 def test_share_decides(window: Outcomes, completed_ok: int, severity: Severity, share: float) -> None:
     """From one request in a hundred on a stack does not work here; below it is a warning; the share and the words are kept."""
-    found = prepared.finding(replace(RESULT, window=window, completed_ok=completed_ok), "pgbouncer-tx 1.18.0", LOST)
+    found = prepared.finding(replace(RESULT, window=window, completed_ok=completed_ok), "pgbouncer-tx 1.18.0", LOST, 0.01)
     assert (found.id, found.severity, found.evidence["failed_share"]) == ("prepared-statements", severity, share)
     assert found.evidence["error"] == LOST and LOST in found.sentence and "`pgbouncer-tx 1.18.0`" in found.sentence
 
 
 def test_server_that_could_not_be_loaded() -> None:
     """Without any load the finding still says why."""
-    found = prepared.finding(None, "pgbouncer-tx 1.18.0", LOST)
+    found = prepared.finding(None, "pgbouncer-tx 1.18.0", LOST, 0.01)
     assert found.severity is Severity.REJECT and found.sentence.startswith("the server could not be measured, because ")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairground import reasons
+from fairground import reasons, thresholds
 from fairground.model import (
     BadAnswer,
     Cell,
@@ -24,6 +24,7 @@ from fairground.model import (
     Topology,
 )
 
+REASONS = thresholds.standard().reasons
 CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), Settings(workers=2, pool_size=25))
 OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
 HOST = HostUse(0.0, 0.5, 0.0, 0.0, {})
@@ -83,7 +84,7 @@ def limits(
     cell: Cell = CELL,
 ) -> list[str]:
     """The reasons' ids on a machine of two cores."""
-    findings = reasons.limits(cell, found or result(), used, host, database, 2)
+    findings = reasons.limits(cell, found or result(), used, host, database, 2, REASONS)
     assert all(finding.severity is Severity.NOTE and finding.sentence for finding in findings)
     return [finding.id for finding in findings]
 
@@ -135,7 +136,7 @@ def test_limit_by_what_a_role_may_use(
     """A role that fills its quota, its cores or its one thread is the limit, though the machine has processors to spare."""
     cell = replace(CELL, topology=topology, settings=replace(CELL.settings, **settings))
     roles = {role: RoleUse(cpu_us, None, None, "cgroup2", throttled_periods=90) for role, cpu_us in used.items()}
-    found = reasons.limits(cell, result(), roles, HOST, DATABASE, 4)
+    found = reasons.limits(cell, result(), roles, HOST, DATABASE, 4, REASONS)
     assert [reason.id for reason in found] == ([] if said is None else [said])
 
 

@@ -200,3 +200,27 @@ def test_significant_refuses_what_is_no_number() -> None:
     """An infinity is a bug upstream, not a word for a page."""
     with pytest.raises(ValueError, match="cannot be written"):
         stats.significant(math.inf)
+
+
+@pytest.mark.parametrize(
+    ("values", "slope", "low", "high"),
+    [
+        ((1, 2, 3, 4, 5), 1.0, 1.0, 1.0),
+        ((5, 5, 5, 5), 0.0, 0.0, 0.0),
+        ((1, 3, 2, 5, 4), 0.8, -0.303, 1.903),
+    ],
+)
+def test_slope_interval(values: tuple[float, ...], slope: float, low: float, high: float) -> None:
+    """The slope of a straight line is exact; with scatter the interval is that of a textbook (t with n − 2 degrees)."""
+    found = stats.slope_interval(values)
+    assert found is not None
+    assert (found.middle, found.low, found.high) == pytest.approx((slope, low, high), abs=1e-3)
+
+
+def test_slope_needs_four_values() -> None:
+    """Three values have no spread to speak of about their line; a value that is not finite is refused."""
+    assert stats.slope_interval((1, 2, 3)) is None
+    with pytest.raises(ValueError, match="finite"):
+        stats.slope_interval((1, 2, 3, float("nan")))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        stats.slope_interval((1, 2, 3, 4), 1.0)

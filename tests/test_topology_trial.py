@@ -13,9 +13,10 @@ from fairground.postgres import Database
 from fairground.process import Keeper
 from fairground.topology import kind
 from fairground.trial import Bench, route, run
+from noise import OF_THE_MACHINE
 
 ROOT = Path(__file__).resolve().parents[1]
-MACHINE = ("steal", "foreign-cpu", "steadiness", "warm-up", "generator", "errors")
+MACHINE = OF_THE_MACHINE | {"errors"}
 POOL = 4
 
 pytestmark = pytest.mark.live

@@ -14,9 +14,10 @@ from fairground.model import Cell, Load, Settings, Slot, Topology, Trial, Verdic
 from fairground.postgres import Database
 from fairground.process import Keeper
 from fairground.trial import Bench, route, run, watch
+from noise import OF_THE_MACHINE
 
 ROOT = Path(__file__).resolve().parents[1]
-MACHINE = ("steal", "foreign-cpu", "steadiness", "warm-up", "generator")
+MACHINE = OF_THE_MACHINE
 
 pytestmark = pytest.mark.live
 

@@ -14,13 +14,14 @@ from fairground.model import Cell, Finding, Load, Settings, Severity, Slot, Topo
 from fairground.postgres import Database
 from fairground.process import Keeper
 from fairground.trial import Bench, run
+from noise import OF_THE_MACHINE
 
 ZOO = Path(__file__).parent / "zoo"
 EXPECTED = tomllib.loads((ZOO / "expected.toml").read_text())
 SERVERS = {server.id: server for server in manifest.load_servers(ZOO)}
 WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
 CASES = contract.load(ROOT / "contract" / "cases")
-MACHINE = ("steal", "foreign-cpu", "steadiness", "warm-up", "generator")
+MACHINE = OF_THE_MACHINE
 """Findings about the machine: on a busy one they come and go, and say nothing of the animal."""
 SCALE = 1
 

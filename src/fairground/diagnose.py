@@ -1,7 +1,7 @@
 """From a trial's counters to findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
 
-The checks are named as in METHODOLOGY.md. VOID is the machine's or the instrument's fault, REJECT the server's; no check looks at
-whether a speed seems odd.
+The checks are named as in METHODOLOGY.md; those of machine and instrument are in `validity`. VOID is their fault, REJECT the
+server's; no check looks at whether a speed seems odd.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from fairground.model import (
     Cell,
     DatabaseUse,
     Finding,
-    HostUse,
     LedgerRow,
     Outcomes,
     Result,
@@ -22,12 +21,7 @@ from fairground.model import (
     Workload,
 )
 from fairground.stats import steady
-
-STEAL_WARN, STEAL_VOID = 0.005, 0.03
-FOREIGN_WARN, FOREIGN_VOID = 0.05, 0.15
-GENERATOR_WARN = 0.90
-HALVES_WARN = 0.15
-JUDGED_S = 3
+from fairground.thresholds import Rules
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
@@ -40,9 +34,9 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
 
 
-def settled(ok_per_second: Sequence[int]) -> bool:
+def settled(ok_per_second: Sequence[int], rules: Rules) -> bool:
     """Whether a warm-up has settled, from its good answers per second, oldest first."""
-    return steady(ok_per_second)
+    return steady(ok_per_second, rules.settled_last, rules.settled_tolerance, rules.settled_drift)
 
 
 def answers(result: Result) -> tuple[Finding, ...]:
@@ -107,45 +101,6 @@ def outcome_words(outcomes: Outcomes) -> str:
     return ", ".join(parts) or "none"
 
 
-def instrument(result: Result, warmup_per_second: Sequence[int], warmup_settled: bool) -> tuple[Finding, ...]:
-    """Whether the generator and the window can be trusted (V3, V6, V7, V15)."""
-    found = []
-    share = result.busiest_thread_share
-    if share is not None and share > GENERATOR_WARN:
-        found.append(
-            Finding(
-                "generator",
-                Severity.WARN,
-                f"the generator's busiest thread was {share:.0%} busy: the server may be able to do more",
-                {"busiest_thread_share": share, "limit": GENERATOR_WARN},
-            )
-        )
-    if None not in (result.in_flight_start, result.in_flight_end, result.completed):
-        balance = result.window.total + (result.in_flight_start or 0) - (result.completed or 0) - (result.in_flight_end or 0)
-        if balance - (result.window.unsent or 0) != 0:
-            found.append(
-                Finding(
-                    "closure",
-                    Severity.VOID,
-                    f"the generator's counts do not close: {balance:,} requests are unaccounted for",
-                    {"unaccounted": balance},
-                )
-            )
-    if not warmup_settled:
-        found.append(_warmup(warmup_per_second))
-    drift = _halves(result)
-    if drift is not None and abs(drift) > HALVES_WARN:
-        found.append(
-            Finding(
-                "steadiness",
-                Severity.WARN,
-                f"the second half of the window gave {drift:+.0%} against the first",
-                {"drift": drift, "limit": HALVES_WARN},
-            )
-        )
-    return tuple(found)
-
-
 def accounting(result: Result, workload: Workload) -> tuple[Finding, ...]:
     """What the generator cannot tell, and what of the audit is left out for that."""
     found = [Finding("accounting", Severity.NOTE, caveat) for caveat in result.caveats]
@@ -161,54 +116,17 @@ def accounting(result: Result, workload: Workload) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _warmup(per_second: Sequence[int]) -> Finding:
+def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[Finding, ...]:
     """What is said of a warm-up that did not settle; one too short to be judged is a choice of the plan, not a fault."""
+    if is_settled:
+        return ()
     evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
+    severity, sentence = Severity.NOTE, f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
     if not per_second:
         sentence = "the generator tells no seconds of its warm-up, so that nobody knows whether it had settled"
-        return Finding("warm-up", Severity.NOTE, sentence, evidence)
-    if len(per_second) < JUDGED_S:
-        sentence = f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
-        return Finding("warm-up", Severity.NOTE, sentence, evidence)
-    return Finding("warm-up", Severity.WARN, "the warm-up had not settled when its time was up", evidence)
-
-
-def machine(host: HostUse, window_s: float, cores: int) -> tuple[Finding, ...]:
-    """Whether the machine was ours (V8, V9) and the kernel's queues held (V14)."""
-    found = []
-    if host.steal_share is not None and host.steal_share > STEAL_WARN:
-        grave = host.steal_share > STEAL_VOID
-        found.append(
-            Finding(
-                "steal",
-                Severity.VOID if grave else Severity.WARN,
-                f"the hypervisor took {host.steal_share:.1%} of the machine's time during the window (limit {STEAL_VOID:.0%})",
-                {"steal_share": host.steal_share, "void_above": STEAL_VOID},
-            )
-        )
-    if host.foreign_cpu_us is not None:
-        foreign = host.foreign_cpu_us / 1e6 / window_s
-        if foreign > FOREIGN_WARN:
-            grave = foreign > FOREIGN_VOID
-            found.append(
-                Finding(
-                    "foreign-cpu",
-                    Severity.VOID if grave else Severity.WARN,
-                    f"other processes used {foreign:.0%} of a core during the window (limit {FOREIGN_VOID:.0%})",
-                    {"foreign_cores": foreign, "void_above": FOREIGN_VOID, "cores": cores},
-                )
-            )
-    overflows = host.tcp.get("TcpExtListenOverflows", 0)
-    if overflows:
-        found.append(
-            Finding(
-                "backlog",
-                Severity.WARN,
-                f"the listen queue overflowed {overflows:,} times: connections waited a second or more",
-                {"overflows": overflows},
-            )
-        )
-    return tuple(found)
+    elif len(per_second) >= rules.warmup_judged_seconds:
+        severity, sentence = Severity.WARN, "the warm-up had not settled when its time was up"
+    return (Finding("warm-up", severity, sentence, evidence),)
 
 
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
@@ -302,13 +220,13 @@ def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, i
     return AuditLine(f"ledger-{name}", sentence, len(wrong) + len(strange), 0, 0)
 
 
-def chatter(workload: Workload, result: Result, database: DatabaseUse) -> tuple[Finding, ...]:
-    """More than one and a half commits for each answer is worth knowing: it is work that the database does for the driver."""
+def chatter(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
+    """Many more commits than answers are worth knowing: it is work that the database does for the driver."""
     done = (result.life or result.window).total
     if not workload.audit.commits_per_answer or not done or database.commits is None:
         return ()
     commits = database.commits / done
-    if commits <= 1.5 * workload.audit.commits_per_answer:
+    if commits <= rules.commits_per_answer_note * workload.audit.commits_per_answer:
         return ()
     return (
         Finding(
@@ -318,15 +236,6 @@ def chatter(workload: Workload, result: Result, database: DatabaseUse) -> tuple[
             {"commits_per_request": commits},
         ),
     )
-
-
-def _halves(result: Result) -> float | None:
-    rates = [second.ok for second in result.seconds]
-    if len(rates) < 4:
-        return None
-    middle = len(rates) // 2
-    first, second = sum(rates[:middle]) / middle, sum(rates[middle:]) / (len(rates) - middle)
-    return second / first - 1 if first else None
 
 
 def _reason(result: Result, outcome: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground import contract, diagnose, differences, process
+from fairground import contract, diagnose, differences, process, thresholds, validity
 from fairground.differences import Difference
 from fairground.generators import engine
 from fairground.model import (
@@ -206,7 +206,8 @@ class _Round:
         for label in labels:
             self._bench.say(f"round {self._number}, pair {place}: {label}")
             windows[label], host = self._window(self._sides[label])
-            findings = diagnose.machine(host, windows[label].window_s, 1) if host else ()
+            facts = validity.Facts(windows[label].window_s, host=host)
+            findings = validity.findings(facts, thresholds.standard(), of=("machine",))
             voids += [finding.sentence for finding in findings if finding.severity is Severity.VOID]
         return Pair(self._number, place, labels[0], windows[a], windows[b], voids[0] if voids else None)
 
@@ -242,7 +243,9 @@ class _Round:
         def enough(event: Mapping[str, object]) -> bool:
             per_second.append(int(str(event["ok"])))
             passed = time.monotonic() - began
-            return passed >= load.warmup_max_s or (passed >= load.warmup_min_s and diagnose.settled(per_second))
+            return passed >= load.warmup_max_s or (
+                passed >= load.warmup_min_s and diagnose.settled(per_second, thresholds.standard().rules)
+            )
 
         self._run(side, replace(load, window_s=0.2), enough)
 

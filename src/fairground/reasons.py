@@ -10,24 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse, Severity
-
-CORES_FULL = 0.90
-"""Share of the processors, or of what a role may use of them, from which on they are full."""
-IDLE_CORES = 0.75
-"""Below this share of the processors there was time left for more work."""
-LOCKED = 0.30
-COMMITTING = 0.30
-POOL_BUSY = 0.85
-"""Share of the pool that had a statement under way, on average, from which on the pool is what requests waited for."""
-THREAD_FULL = 0.90
-GENERATOR_FULL = 0.90
-GENERATOR_IDLE = 0.60
-THROTTLED = 0.10
-MEMORY_FULL = 0.95
-DELAYED_ACK_US = (38_000, 50_000)
-RETRY_US = 900_000
-"""A lost SYN is sent again after 1 s, and after 3: from here on a latency is one that waited for it."""
-CONNECTS = 0.50
+from fairground.thresholds import Reasons
 
 ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
 """Role → what a trial is limited by when that role has no processor left."""
@@ -36,7 +19,7 @@ ONE_THREAD = ("pgbouncer-session", "pgbouncer-tx")
 
 @dataclass(frozen=True)
 class Facts:
-    """A trial's counters, and what is read off them: `used` are processors by role."""
+    """A trial's counters, what is read off them (`used` are processors by role), and from where on they explain something."""
 
     cell: Cell
     result: Result
@@ -44,6 +27,7 @@ class Facts:
     host: HostUse | None
     database: DatabaseUse | None
     cores: int
+    at: Reasons
 
     @property
     def used(self) -> Mapping[str, float]:
@@ -52,7 +36,7 @@ class Facts:
 
     @property
     def full(self) -> bool:
-        return sum(self.used.values()) >= CORES_FULL * self.cores
+        return sum(self.used.values()) >= self.at.cores_full * self.cores
 
     @property
     def busy_backends(self) -> int:
@@ -70,13 +54,19 @@ class Facts:
 
 
 def limits(
-    cell: Cell, result: Result, roles: Mapping[str, RoleUse], host: HostUse | None, database: DatabaseUse | None, cores: int
+    cell: Cell,
+    result: Result,
+    roles: Mapping[str, RoleUse],
+    host: HostUse | None,
+    database: DatabaseUse | None,
+    cores: int,
+    at: Reasons,
 ) -> tuple[Finding, ...]:
     """The named reasons that limited a trial, strongest first; none where nothing that was measured explains it.
 
     Reasons of one kind exclude each other; of waiting and work both are said when both fit.
     """
-    facts = Facts(cell, result, roles, host, database, cores)
+    facts = Facts(cell, result, roles, host, database, cores, at)
     waiting = next(_waiting(facts), None)
     work = next(_work(facts), None)
     found = tuple(reason for reason in (waiting, work) if reason is not None)
@@ -126,11 +116,12 @@ def _ports(facts: Facts) -> Iterator[Finding]:
 
 def _delayed_ack(facts: Facts) -> Iterator[Finding]:
     """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
-    latency, (low_us, high_us) = facts.result.latency_ok, DELAYED_ACK_US
+    latency, at = facts.result.latency_ok, facts.at
     delayed = facts.tcp("TcpExtDelayedACKs")
     if latency is None or latency.p50_us is None or delayed is None or facts.result.completed_ok == 0:
         return
-    if low_us <= latency.p50_us <= high_us and delayed >= 0.5 * facts.result.completed_ok:
+    slow = at.delayed_ack_from_us <= latency.p50_us <= at.delayed_ack_to_us
+    if slow and delayed >= at.delayed_ack_share * facts.result.completed_ok:
         yield _reason(
             "delayed-ack",
             f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
@@ -143,7 +134,7 @@ def _delayed_ack(facts: Facts) -> Iterator[Finding]:
 
 def _locks(facts: Facts) -> Iterator[Finding]:
     locked = facts.share_waiting("Lock:")
-    if facts.database is None or locked < LOCKED:
+    if facts.database is None or locked < facts.at.locked:
         return
     deadlocks = facts.database.deadlocks
     evidence = {"waiting_for_locks": locked, "deadlocks": deadlocks, "samples": facts.database.wait_samples}
@@ -160,7 +151,7 @@ def _locks(facts: Facts) -> Iterator[Finding]:
 
 def _commits(facts: Facts) -> Iterator[Finding]:
     waiting = facts.share_waiting("IO:WAL", "IO:Wal", "LWLock:WALWrite")
-    if waiting >= COMMITTING:
+    if waiting >= facts.at.committing:
         yield _reason(
             "db-commit",
             f"{waiting:.0%} of the busy backends waited for the write-ahead log to reach the disk",
@@ -172,7 +163,7 @@ def _backlog(facts: Facts) -> Iterator[Finding]:
     dropped = (facts.tcp("TcpExtListenDrops") or 0) + (facts.tcp("TcpExtListenOverflows") or 0)
     connect = facts.result.connect or facts.result.latency_ok
     longest = None if connect is None else connect.max_us
-    if dropped and longest is not None and longest >= RETRY_US:
+    if dropped and longest is not None and longest >= facts.at.retry_us:
         yield _reason(
             "backlog",
             f"the kernel dropped {dropped:,} connections that the server had not accepted yet, and each was tried again after 1 s"
@@ -185,7 +176,12 @@ def _backlog(facts: Facts) -> Iterator[Finding]:
 def _connects(facts: Facts) -> Iterator[Finding]:
     opened = None if facts.database is None else facts.database.sessions
     answers = (facts.result.life or facts.result.window).ok
-    if opened is not None and answers and opened >= CONNECTS * answers and opened > 2 * facts.cell.settings.pool_total:
+    if (
+        opened is not None
+        and answers
+        and opened >= facts.at.connects * answers
+        and opened > facts.at.connects_pools * facts.cell.settings.pool_total
+    ):
         yield _reason(
             "connect-per-request",
             f"{opened:,} connections to the database were opened for {answers:,} answers: keep them in a pool",
@@ -202,7 +198,7 @@ def _memory(facts: Facts) -> Iterator[Finding]:
     use = facts.roles.get("server")
     if allowed is None or use is None or use.memory_peak_bytes is None:
         return
-    if use.memory_peak_bytes >= MEMORY_FULL * allowed * 1e6:
+    if use.memory_peak_bytes >= facts.at.memory_full * allowed * 1e6:
         yield _reason(
             "memory",
             f"the server used {use.memory_peak_bytes / 1e6:,.0f} MB of the {allowed:,} MB that it may use",
@@ -221,7 +217,7 @@ def _bound(facts: Facts) -> Iterator[Finding]:
         bound = allowed if quota is None else min(allowed, quota)
         used, use = facts.used.get(role, 0.0), facts.roles.get(role)
         throttled = _throttled_share(use)
-        if bound < facts.cores and (used >= CORES_FULL * bound or (throttled or 0.0) >= THROTTLED):
+        if bound < facts.cores and (used >= facts.at.cores_full * bound or (throttled or 0.0) >= facts.at.throttled):
             yield _reason(
                 "throttled" if bound == quota else name,
                 f"the {role} used {used:.2f} of the {bound:g} cores that it may use",
@@ -239,8 +235,8 @@ def _throttled_share(use: RoleUse | None) -> float | None:
 
 def _generator(facts: Facts) -> Iterator[Finding]:
     share = facts.result.busiest_thread_share
-    room = facts.used.get("server", 0.0) < CORES_FULL * min(facts.cell.settings.workers, facts.cores)
-    if share is not None and share > GENERATOR_FULL and room:
+    room = facts.used.get("server", 0.0) < facts.at.cores_full * min(facts.cell.settings.workers, facts.cores)
+    if share is not None and share > facts.at.thread_full and room:
         yield _reason(
             "generator",
             f"the generator was the limit: its busiest thread was {share:.0%} busy",
@@ -262,7 +258,7 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
     """One hot thread while others of the machine's processors had time: work that the server does not share out."""
     use = facts.roles.get("server")
     share = None if use is None else use.busiest_thread_share
-    if share is not None and share >= THREAD_FULL and facts.cores > 1:
+    if share is not None and share >= facts.at.thread_full and facts.cores > 1:
         yield _reason(
             "app-serial",
             f"one thread of the server was {share:.0%} busy while the {facts.cores} cores had time left",
@@ -281,7 +277,7 @@ def _pool(facts: Facts) -> Iterator[Finding]:
     busy = facts.busy_backends / facts.database.wait_samples
     pool = facts.cell.settings.pool_total
     waiting = (_in_flight(facts) or 0.0) > pool
-    if busy >= POOL_BUSY * pool and waiting:
+    if busy >= facts.at.pool_busy * pool and waiting:
         yield _reason(
             "pool",
             f"{busy:.0f} of the pool's {pool} connections had a statement under way on average while the processors had time"
@@ -297,8 +293,11 @@ def _connections(facts: Facts) -> Iterator[Finding]:
     latency = result.latency_ok
     if load.model != "closed" or latency is None or not latency.mean_us or not facts.used:
         return
-    idle = sum(facts.used.values()) < IDLE_CORES * facts.cores and (result.busiest_thread_share or 0.0) < GENERATOR_IDLE
-    explained = (_in_flight(facts) or 0.0) >= 0.9 * load.connections
+    idle = (
+        sum(facts.used.values()) < facts.at.idle_cores * facts.cores
+        and (result.busiest_thread_share or 0.0) < facts.at.generator_idle
+    )
+    explained = (_in_flight(facts) or 0.0) >= facts.at.in_flight * load.connections
     if idle and explained:
         yield _reason(
             "too-few-connections",

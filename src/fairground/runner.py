@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from fairground import store, trial
-from fairground.model import LabError, Plan, Stack, Trial, Verdict, Workload
+from fairground import machine, store, thresholds, trial, validity
+from fairground.model import LabError, Plan, Run, Stack, Trial, Verdict, Workload
 
 
 def run(
@@ -19,6 +20,9 @@ def run(
     same folder goes on with the rest.
     """
     known = store.load(folder)
+    _one_machine(known)
+    _one_measure(folder, known, bench)
+    bench = replace(bench, machine=known.machine)
     done, tried = store.done_slots(known), _attempts(known.trials)
     for slot in plan.slots:
         if slot.number in done:
@@ -38,6 +42,35 @@ def run(
             yield measured
             if measured.verdict is not Verdict.VOID:
                 break
+
+
+def one_version(run: Run, now: Mapping[str, str]) -> None:
+    """LabError when a program of a run that is to go on has another version `now` than it had."""
+    _refuse(f"run `{run.id}` was begun with other versions", validity.changes(run.versions, now))
+
+
+def _one_machine(run: Run) -> None:
+    """LabError when this is not the machine of a run that has begun; what changes later makes trials void."""
+    _refuse(f"run `{run.id}` was begun on another machine", validity.changes(asdict(run.machine), asdict(machine.fingerprint())))
+
+
+def _refuse(problem: str, changes: Sequence[str]) -> None:
+    if changes:
+        hint = "begin a new run, or bring back what was: a run is of one machine and one version of each program"
+        raise LabError(f"{problem}: {', '.join(changes)}", hint)
+
+
+def _one_measure(folder: Path, known: Run, bench: trial.Bench) -> None:
+    """Write down by which thresholds a new run is judged; LabError when an older one was judged by others."""
+    now = bench.thresholds.values()
+    before = store.thresholds(folder)
+    if before is None and not known.trials:
+        store.write_thresholds(folder, now)
+    elif before is not None and (names := thresholds.changed(before, now)):
+        raise LabError(
+            f"the thresholds have changed since the run began ({', '.join(names)}), and a run is judged by one set of them",
+            "begin a new run, or go on with the version of the lab that began this one",
+        )
 
 
 def one_value(plan: Plan, name: str) -> object:

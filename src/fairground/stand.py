@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground import contract, diagnose, reasons
+from fairground import contract, diagnose, reasons, thresholds, validity
 from fairground.generators import engine
 from fairground.model import (
     Cell,
@@ -74,12 +74,11 @@ class Measured:
 
     def limits(self, cell: Cell, cores: int) -> tuple[Finding, ...]:
         """The named reasons that limited it, strongest first."""
-        return reasons.limits(replace(cell, load=self.load), self.result, self.roles, self.host, self.database, cores)
+        at = thresholds.standard().reasons
+        return reasons.limits(replace(cell, load=self.load), self.result, self.roles, self.host, self.database, cores, at)
 
 
-def load(
-    target: Target, shape: Load, steps: Rates, seed: int, cores: int, on_second: Callable[[float], None] = lambda _: None
-) -> Measured:
+def load(target: Target, shape: Load, steps: Rates, seed: int, on_second: Callable[[float], None] = lambda _: None) -> Measured:
     """One load from its warm-up (`shape.warmup_min_s`) to the end of its drain. Raises LabError when the engine has no result.
 
     `on_second` hears how many seconds have gone by. CPU is read each second, so that each step of whole seconds has its own.
@@ -113,7 +112,9 @@ def load(
     roles, host = between(meters, readings["window"], readings["drain"])
     document = json.loads((folder / "engine.json").read_text())
     found = with_cpu(engine.curve(document, shape), clocks) if shape.model == "open" else ()
-    return Measured(shape, result, found, roles, host, diagnose.machine(host, result.window_s, cores), _seen(target.watch))
+    facts = validity.Facts(result.window_s, host=host)
+    spoiled = validity.findings(facts, thresholds.standard(), of=("machine",))
+    return Measured(shape, result, found, roles, host, spoiled, _seen(target.watch))
 
 
 def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tuple[Step, ...]:
@@ -190,7 +191,7 @@ class Stand:
 
     def load(self, shape: Load, steps: Rates, seed: int, on_second: Callable[[float], None] = lambda _: None) -> Measured:
         """One load on the server that is up. Every load's answers are in the audit."""
-        measured = load(self._target, shape, steps, seed, self._bench.cores, on_second)
+        measured = load(self._target, shape, steps, seed, on_second)
         self._results.append(measured.result)
         for finding in diagnose.answers(measured.result):
             if finding.severity is Severity.REJECT and finding.id != "no-answers":

@@ -9,6 +9,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = 100, 10
+"""The rule for percentiles wherever one is shown: with fewer samples beyond it than the first it is marked, and no curve goes on;
+with fewer than the second it is not shown."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -79,7 +83,7 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 
 def percentile_curve(
-    values: Sequence[float], counts: Sequence[int], beyond: int = 0, tail: int = 100, steps_per_decade: int = 8
+    values: Sequence[float], counts: Sequence[int], beyond: int = 0, tail: int = FEW_TAIL_SAMPLES, steps_per_decade: int = 8
 ) -> tuple[tuple[float, float], ...]:
     """Points (x, value) of a histogram's percentiles, x = 1 / (1 − p): 2 is the median, 100 is p99, 1000 is p99.9.
 
@@ -149,6 +153,29 @@ def steady(per_second: Sequence[float], last: int = 3, tolerance: float = 0.10, 
     steps = [after - before for before, after in zip(recent, recent[1:], strict=False)]
     marching = all(step > 0 for step in steps) or all(step < 0 for step in steps)
     return not (marching and abs(recent[-1] - recent[0]) > drift * mean)
+
+
+def slope_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Student's t interval of the slope of `values` (any unit) over their positions, in their unit per position.
+
+    Least squares with n − 2 degrees of freedom; the residuals are taken for independent. None for fewer than four values.
+    ValueError when a value is not finite or confidence is not in (0, 1). Source: Draper & Smith, Applied Regression Analysis.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, not `{confidence}`")
+    if not all(math.isfinite(value) for value in values):
+        raise ValueError("an interval needs finite values")
+    count = len(values)
+    if count < 4:
+        return None
+    from scipy.special import stdtrit
+
+    middle, mean = (count - 1) / 2, math.fsum(values) / count
+    spread = math.fsum((place - middle) ** 2 for place in range(count))
+    slope = math.fsum((place - middle) * (value - mean) for place, value in enumerate(values)) / spread
+    rest = math.fsum((value - mean - slope * (place - middle)) ** 2 for place, value in enumerate(values))
+    half = float(stdtrit(count - 2, (1 + confidence) / 2)) * math.sqrt(rest / (count - 2) / spread)
+    return Interval(slope, slope - half, slope + half, count, confidence)
 
 
 def significant(value: float, digits: int = 3) -> str:

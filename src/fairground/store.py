@@ -3,6 +3,7 @@
     results/2026-11-20-1128-demo/
         plan.json       schema, start, and the plan as it was frozen before the first trial
         machine.json  versions.json  stacks.json  workloads.json
+        thresholds.json by what the run's trials are judged, written before the first of them (older runs have none)
         limits.jsonl    one line per limit, as it is measured
         trials.jsonl    one line per finished trial, on the disk before the next trial starts
         trials/0001-b1-<stack>-<workload>[-retry]/    raw files of that trial
@@ -122,6 +123,18 @@ def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
         shutil.rmtree(made)
     made.mkdir(parents=True)
     return made
+
+
+def write_thresholds(folder: Path, values: Mapping[str, Any]) -> None:
+    """Write down by what the run's trials are judged."""
+    _write(folder / "thresholds.json", json.dumps(values, indent=1).encode() + b"\n")
+
+
+def thresholds(folder: Path) -> dict[str, Any] | None:
+    """By what a run's trials were judged; None for one that is too old to say."""
+    path = folder / "thresholds.json"
+    found: dict[str, Any] | None = _whole(path) if path.is_file() else None
+    return found
 
 
 def write_summary(folder: Path, text: str) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from fairground import diagnose, loadcurve, reasons
+from fairground import loadcurve, thresholds
 from fairground.conduct import Asked
 from fairground.loadcurve import Point
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
@@ -59,7 +59,7 @@ def measure(visit: Visit, target: Target, objective: Objective, seconds: int, co
     closed, limits, notes = list[Closed](), tuple[Finding, ...](), list[str]()
     for number, connections in enumerate(CONNECTIONS, 1):
         shape = Load(connections, window_s=float(seconds), warmup_min_s=min(1.0, seconds / 2), timeout_ms=timeout_ms)
-        measured = load(target, shape, (), number, cores)
+        measured = load(target, shape, (), number)
         result, used = measured.result, measured.roles.get("server")
         latency, cpu_us = result.latency_ok, used.cpu_us if used else None
         closed.append(
@@ -86,7 +86,7 @@ def measure(visit: Visit, target: Target, objective: Objective, seconds: int, co
     shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=timeout_ms)
     rates = [(float(f"{share * best:.4g}"), float(seconds)) for share in SHARES]
     say(f"load curve, {rates[0][0]:,.4g} to {rates[-1][0]:,.4g}/s")
-    measured = load(target, shape, rates, len(CONNECTIONS) + 1, cores)
+    measured = load(target, shape, rates, len(CONNECTIONS) + 1)
     points = [Point("curve", 1, step, loadcurve.judge(step, objective, measured.void)) for step in measured.steps]
     return replace(found, curve=tuple(points))
 
@@ -94,7 +94,7 @@ def measure(visit: Visit, target: Target, objective: Objective, seconds: int, co
 def _limits(measured: Measured, cell: Cell, cores: int) -> tuple[Finding, ...]:
     """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
     busy = measured.host.busy_share if measured.host else None
-    idle = busy is not None and busy < reasons.IDLE_CORES and "server" in measured.roles
+    idle = busy is not None and busy < thresholds.standard().reasons.idle_cores and "server" in measured.roles
     return tuple(one for one in measured.limits(cell, cores) if idle or one.id != "too-few-connections")
 
 
@@ -104,7 +104,8 @@ def _strangers(measured: Measured, cores: int) -> str | None:
         return None
     known = sum(use.cpu_us or 0.0 for use in measured.roles.values()) / 1e6 / measured.result.window_s
     others = measured.host.busy_share * cores - known
-    if others <= diagnose.FOREIGN_VOID:
+    most = thresholds.standard().checks.foreign_cpu.void
+    if most is None or others <= most:
         return None
     whose = "the service, its database and others" if "server" not in measured.roles else "its database, the kernel and others"
     said = f"{others:.1f} of {cores} cores were used by what is not metered here ({whose})"

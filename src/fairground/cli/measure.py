@@ -101,6 +101,7 @@ def resume(folder: Path, options: Options) -> Path:
         chosen = [stack for stack in _stacks(servers) if stack.id in wanted]
         _same_as_before(run, chosen, builds)
         database = held.enter_context(lab.database(keeper, places, options.database_url, *_class_of(run.plan)))
+        runner.one_version(run, lab.versions(places, database) | lab.tool_versions(places, run.plan) | lab.hop_versions(run.plan))
         _carry_out(keeper, database, run.plan, folder, chosen, places.workloads(), options)
     return folder
 

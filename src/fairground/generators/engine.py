@@ -195,6 +195,7 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         samples=tuple(BadAnswer(**{name: row.get(name) for name in _names(BadAnswer)}) for row in document["samples"]),
         cpu_us=_sum(own["cpu_user_us"], own["cpu_system_us"]),
         busiest_thread_share=own["busiest_thread_busy_share"],
+        send_lag=_latency(window["send_lag"]),
     )
 
 

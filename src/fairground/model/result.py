@@ -160,6 +160,8 @@ class Result:
     """Requests that may have reached the server and stand in no count, since the generator drops them; None: nobody knows."""
     caveats: tuple[str, ...] = ()
     """What a reader must know of this generator's numbers, a sentence each."""
+    send_lag: Latency | None = None
+    """Open loop: from the moment a request was due to its sending, a wait for a free connection included."""
 
     @property
     def goodput_per_s(self) -> float:
@@ -184,6 +186,14 @@ class RoleUse:
     """`cores`, `cpus`, `memory` → how the role was held to them, in words."""
     busiest_thread_share: float | None = None
     """Share of the window that its busiest thread was running."""
+    busiest_thread_waited_share: float | None = None
+    """Share of the window that this thread was ready and waited for a processor."""
+    involuntary_switches_per_s: float | None = None
+    """How often this thread was taken off its processor; read of the generator."""
+    pressure_cpu_some_share: float | None = None
+    """Share of the window in which some thread of the role waited for a processor, where its cgroup tells."""
+    cpu_us_by_second: tuple[float, ...] = ()
+    """CPU in each whole second of the window; read of the server."""
 
 
 @dataclass(frozen=True)
@@ -197,6 +207,25 @@ class HostUse:
     pressure_cpu_some_share: float | None
     tcp: Mapping[str, int]
     """Differences of the kernel's TCP counters (retransmits, listen drops, delayed ACKs, …)."""
+    pressure_io_full_share: float | None = None
+    """Share of the window in which all that had work waited for the disk."""
+    canary_before_us: float | None = None
+    """What a fixed piece of work took before the load …"""
+    canary_after_us: float | None = None
+    """… and after it: the pace of one processor."""
+    frequency_change_share: float | None = None
+    """Clock rate at the window's end over that at its beginning, less 1."""
+    heat_throttles: int | None = None
+    """Times that a processor slowed down because it was hot."""
+    swapped_pages: int | None = None
+    memory_kills: int | None = None
+    """Processes that the kernel killed for want of memory."""
+    major_faults: int | None = None
+    """Page faults that had to wait for a disk."""
+    periods: int | None = None
+    """Scheduler periods of the lab's own cgroup, where it has a CPU quota (as in a container) …"""
+    throttled_periods: int | None = None
+    """… and those of them in which it was used up."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +247,15 @@ class DatabaseUse:
     """Those of them that waited for a connection of the pooler at once."""
     sessions: int | None = None
     """Connections that were opened to the trial's database, the lab's own few among them."""
+    checkpoints: int | None = None
+    """Checkpoints in the window."""
+    hygiene_samples: int = 0
+    """How often in the window it was looked for strangers' work in the database server."""
+    autovacuum_samples: int | None = None
+    """Those in which an autovacuum worked on the trial's database."""
+    foreign_samples: int | None = None
+    """Those in which a session of another database was at work."""
+    temp_files: int | None = None
 
 
 @dataclass(frozen=True)

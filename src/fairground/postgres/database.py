@@ -58,6 +58,19 @@ class Counters:
     deadlocks: int
     sessions: int
     """Connections that were opened to it, the lab's own among them."""
+    temp_files: int = 0
+
+
+@dataclass(frozen=True)
+class Hygiene:
+    """What else the database server does at a moment. None: we may not see it."""
+
+    checkpoints: int | None
+    """Since the server's counters were reset; only differences mean anything."""
+    autovacuums: int | None
+    """Those at work on the trial's database."""
+    foreign: int | None
+    """Sessions of other databases that are at work, the lab's own left out."""
 
 
 class Database:
@@ -175,7 +188,8 @@ class Database:
         """Commits, rollbacks, rows read and deadlocks in the trial's database since its reset."""
         with self.connect(self._home) as connection:
             row = connection.execute(
-                "SELECT xact_commit, xact_rollback, tup_returned, deadlocks, sessions FROM pg_stat_database WHERE datname = %s",
+                "SELECT xact_commit, xact_rollback, tup_returned, deadlocks, sessions, temp_files FROM pg_stat_database"
+                " WHERE datname = %s",
                 [TRIAL_DATABASE],
             ).fetchone()
         return Counters(*row) if row else Counters(0, 0, 0, 0, 0)
@@ -307,3 +321,24 @@ def waits(connection: psycopg.Connection[Any]) -> Sequence[tuple[str, int]]:
         " WHERE datname = %s AND application_name <> %s AND backend_type = 'client backend' GROUP BY 1",
         [TRIAL_DATABASE, APPLICATION_NAME],
     ).fetchall()
+
+
+def hygiene(connection: psycopg.Connection[Any]) -> Hygiene:
+    """Whether anything but the trial keeps the database server busy at this moment."""
+    version = connection.info.server_version
+    if version >= 180_000:
+        checkpoints = "(SELECT num_done FROM pg_stat_checkpointer)"
+    elif version >= 170_000:
+        checkpoints = "(SELECT num_timed + num_requested FROM pg_stat_checkpointer)"
+    else:
+        checkpoints = "(SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter)"
+    row = connection.execute(
+        # Others' sessions show what they do only to those who may read all statistics: what is hidden is unknown, not none.
+        f"SELECT {checkpoints}::bigint, CASE WHEN sees THEN autovacuums END, CASE WHEN sees THEN strangers END FROM (SELECT"
+        " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees,"
+        " count(*) FILTER (WHERE backend_type = 'autovacuum worker' AND datname = %(ours)s)::int AS autovacuums,"
+        " count(*) FILTER (WHERE backend_type = 'client backend' AND state = 'active' AND datname <> %(ours)s"
+        " AND application_name <> %(lab)s)::int AS strangers FROM pg_stat_activity) AS now",
+        {"ours": TRIAL_DATABASE, "lab": APPLICATION_NAME},
+    ).fetchone()
+    return Hygiene(*row) if row else Hygiene(None, None, None)

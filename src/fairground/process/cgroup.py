@@ -65,6 +65,10 @@ class Group:
         """Scheduler periods in which the group had something to run, counted where it has a quota."""
         return self._anywhere("cpu.stat", "nr_periods")
 
+    def pressure_cpu_some_us(self) -> int | None:
+        """Time that some thread of the group waited for a processor. Version 2 tells it, where the kernel counts it."""
+        return pressure_us(self.folders[0] / "cpu.pressure", "some") if self.version == 2 else None
+
     def memory_kills(self) -> int | None:
         """Processes that the kernel killed because the group was at its memory limit."""
         return self._anywhere("memory.oom_control" if self.version == 1 else "memory.events", "oom_kill")
@@ -169,6 +173,23 @@ class Groups:
         for parent in self.parents:
             for folder in (*(entry for entry in parent.glob("*") if entry.is_dir()), parent):
                 _remove(folder)
+
+
+def own_periods(root: Path = ROOT) -> tuple[int, int] | None:
+    """Scheduler periods of the group that we run in and those out of quota, 0 and 0 without a quota; None where none is told."""
+    own = _own_path("/proc/self/cgroup").lstrip("/")
+    shown = [_fields(folder / "cpu.stat") for folder in (root / own, root, root / "cpu")]
+    counts = [(fields["nr_periods"], fields["nr_throttled"]) for fields in shown if "nr_periods" in fields]
+    return max(counts, default=None)
+
+
+def pressure_us(path: Path, kind: str) -> int | None:
+    """Time that `some`, or all that had work (`full`), waited, from a file of /proc/pressure or of a cgroup."""
+    try:
+        line = next(line for line in path.read_text().splitlines() if line.startswith(kind))
+        return int(line.rpartition("total=")[2])
+    except (OSError, ValueError, StopIteration):
+        return None
 
 
 def _make(folders: tuple[Path, ...]) -> bool:

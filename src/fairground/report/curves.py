@@ -93,7 +93,7 @@ def _curve(stack: str, trials: Sequence[Trial], colour: str, name: str) -> list[
         for x, value in points
         if x >= FIRST_X
     ]
-    if line and lost >= 100:
+    if line and lost >= stats.FEW_TAIL_SAMPLES:
         leaves = (histogram.total + lost) / lost
         line += [
             {"x": short(leaves), "ms": ms, "name": label, "colour": colour, "trial": name, "left": ms is None}

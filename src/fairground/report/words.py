@@ -16,8 +16,7 @@ from fairground.report.boards import EQUAL_WITHIN, Board, Row
 UNKNOWN = "–"
 NO_NUMBER = "—"
 NAMED_AT_MOST = 4
-FEW_TAIL_SAMPLES = 100
-LEAST_TAIL_SAMPLES = 10
+FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = stats.FEW_TAIL_SAMPLES, stats.LEAST_TAIL_SAMPLES
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")

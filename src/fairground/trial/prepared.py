@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from fairground.model import Evidence, Finding, Result, Severity
 
 ID = "prepared-statements"
-REJECT_FROM = 0.01
-"""From this share of failed requests on a stack does not work in its topology."""
 
 ERROR = re.compile(
     r'(?:unnamed )?prepared statement(?: "[^"]{0,200}")? (?:already exists|does not exist)'
@@ -43,8 +41,11 @@ def excused(findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
     )
 
 
-def finding(result: Result | None, pooler: str, said: str) -> Finding:
-    """What a trial says of statements that were lost. `pooler` is its name and version, `said` the error's own words."""
+def finding(result: Result | None, pooler: str, said: str, reject_from: float) -> Finding:
+    """What a trial says of statements that were lost. `pooler` is its name and version, `said` the error's own words.
+
+    From the share `reject_from` of failed requests on a stack does not work in its topology.
+    """
     because = f"`{pooler}` hands connections on after each transaction, and prepared statements are lost with them: {said}"
     if result is None:
         return Finding(ID, Severity.REJECT, f"the server could not be measured, because {because}", {"error": said})
@@ -54,5 +55,5 @@ def finding(result: Result | None, pooler: str, said: str) -> Finding:
     evidence: Evidence = {"failed_share": round(share, 4), "failed": errors, "sent": window.total, "error": said}
     if not errors and window.total:
         return Finding(ID, Severity.WARN, f"requests failed before the window, because {because}", evidence)
-    severity = Severity.REJECT if share >= REJECT_FROM or not result.completed_ok else Severity.WARN
+    severity = Severity.REJECT if share >= reject_from or not result.completed_ok else Severity.WARN
     return Finding(ID, severity, f"{share:.1%} of the window's requests failed, because {because}", evidence)

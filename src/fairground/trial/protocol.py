@@ -6,6 +6,7 @@ started is stopped, and the trial is a value.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,13 +15,15 @@ from pathlib import Path
 
 import psycopg
 
-from fairground import contract, diagnose, generators, reasons, topology
+from fairground import contract, diagnose, generators, reasons, thresholds, topology, validity
+from fairground import machine as host
 from fairground.model import (
     AuditLine,
     DatabaseUse,
     Finding,
     HostUse,
     LabError,
+    Machine,
     Progress,
     Result,
     RoleUse,
@@ -32,9 +35,10 @@ from fairground.model import (
 )
 from fairground.postgres import Database
 from fairground.process import Child, Keeper, RoleMeter
+from fairground.thresholds import Thresholds
 from fairground.trial import audit, prepared
 from fairground.trial.route import HOST, Route
-from fairground.trial.watch import Reading, Watch, between
+from fairground.trial.watch import Reading, Watch, between, database_use
 
 STDERR_TAIL = 2000
 LOG_CHARACTERS = 100_000
@@ -53,6 +57,9 @@ class Bench:
     ready_timeout_s: float = 30.0
     tools: Mapping[str, generators.Installed] = field(default_factory=dict)
     """Load generators from elsewhere that are here, by name."""
+    thresholds: Thresholds = field(default_factory=thresholds.standard)
+    machine: Machine | None = None
+    """The machine that the run is of; None: of whatever machine this is."""
 
 
 def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload, folder: Path, folder_name: str) -> Trial:
@@ -87,6 +94,7 @@ def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload
             _audit(notes, workload)
         except psycopg.Error as error:
             notes.void("database", f"the database could not be read after the trial: {' '.join(str(error).split())}")
+    _judge(notes)
     return notes.trial(folder_name)
 
 
@@ -198,7 +206,7 @@ def _measure(notes: Notes, watch: Watch, route: Route, stack: Stack, workload: W
             _load(notes, watch, route.server, _comparable(workload, bodies), route.port, bodies)
     if route.pooler is not None and (said := notes.lost_statements()):
         name = f"{notes.slot.cell.topology.pooler} {route.pooler.version}"
-        notes.findings.append(prepared.finding(notes.result, name, said))
+        notes.findings.append(prepared.finding(notes.result, name, said, notes.bench.thresholds.rules.prepared_reject))
         notes.diagnosis = prepared.ID
 
 
@@ -230,30 +238,41 @@ def _load(notes: Notes, watch: Watch, child: Child, workload: Workload, port: in
     bench, load = notes.bench, notes.slot.cell.load
     notes.before = audit.before(bench.database, workload)
     notes.wal_before = bench.database.wal_position()
+    before_us = host.pace_us()
     session = generators.start(
         bench.keeper, bench.engine, bench.tools, workload, load, HOST, port, notes.slot.seed, bodies, notes.folder
     )
     session.child.pin(notes.slot.cell.settings.cores_of("generator"))
-    watch.meters["generator"] = RoleMeter(session.child)
+    watch.meters["generator"] = RoleMeter(session.child, closely=True)
     readings: dict[str, Reading] = {}
+    server_ns: list[int] = []
     try:
-        warmup, settled = _follow(notes, watch, child, session, readings)
+        warmup, settled = _follow(notes, watch, child, session, readings, server_ns)
         notes.result = session.result()
     finally:
         session.stop()
     if "window" in readings and "drain" in readings:
-        notes.roles, notes.host = between(watch.meters, readings["window"], readings["drain"])
+        roles, use = between(watch.meters, readings["window"], readings["drain"])
+        notes.roles = roles | {"server": replace(roles["server"], cpu_us_by_second=_differences_us(server_ns))}
+        notes.host = replace(use, canary_before_us=before_us, canary_after_us=host.pace_us())
         notes.result = generators.with_share(notes.result, load, notes.roles["generator"])
-        notes.findings.extend(diagnose.machine(notes.host, notes.result.window_s, bench.cores))
     notes.findings.extend(diagnose.answers(notes.result))
     notes.findings.extend(diagnose.accounting(notes.result, workload))
-    notes.findings.extend(diagnose.instrument(notes.result, warmup, settled))
+    notes.findings.extend(diagnose.warmup(warmup, settled, bench.thresholds.rules))
 
 
 def _follow(
-    notes: Notes, watch: Watch, child: Child, session: generators.Session, readings: dict[str, Reading]
+    notes: Notes,
+    watch: Watch,
+    child: Child,
+    session: generators.Session,
+    readings: dict[str, Reading],
+    server_ns: list[int],
 ) -> tuple[list[int], bool]:
-    """Read the generator's events to the end; begin the window once the warm-up has settled or its time is up."""
+    """Read the generator's events to the end; begin the window once the warm-up has settled or its time is up.
+
+    `readings` are taken where the window begins and ends, the server's CPU clock into `server_ns` at each of its seconds.
+    """
     load, warmup, settled, asked = notes.slot.cell.load, list[int](), True, False
     clock = time.monotonic()
     phase, began = "warmup", clock
@@ -267,6 +286,8 @@ def _follow(
                 )
                 if phase == "warmup" and event["ok"] is not None:
                     warmup.append(event["ok"])
+                elif phase == "window":
+                    server_ns.append(watch.meters["server"].cpu_ns())
                 if child.exit_code() is not None and phase != "ended":
                     notes.reject("server-exit", f"the server ended during the {phase} with exit code {child.exit_code()}")
                     session.halt()
@@ -275,16 +296,31 @@ def _follow(
                 notes.phases[phase], phase, began = now - began, name, now
                 if watch.meters["generator"].child is not session.child:
                     session.child.pin(notes.slot.cell.settings.cores_of("generator"))
-                    watch.meters["generator"] = RoleMeter(session.child)
+                    watch.meters["generator"] = RoleMeter(session.child, closely=True)
                 readings[name] = Reading(watch.meters)
+                server_ns += [readings[name].clocks["server"].cpu_ns] if name == "window" else []
                 (watch.open_window if name == "window" else watch.close_window)()
         if phase == "warmup" and not asked:
-            settled = diagnose.settled(warmup)
+            settled = diagnose.settled(warmup, notes.bench.thresholds.rules)
             if now - began >= load.warmup_max_s or (now - began >= load.warmup_min_s and settled):
                 session.measure()
                 asked = True
     notes.phases[phase] = time.monotonic() - began
     return warmup, settled
+
+
+def _differences_us(clock_ns: Sequence[int]) -> tuple[float, ...]:
+    return tuple((after - before) / 1000 for before, after in itertools.pairwise(clock_ns))
+
+
+def _judge(notes: Notes) -> None:
+    """Whether what was measured may be believed."""
+    bench = notes.bench
+    notes.findings.extend(validity.identity(bench.machine, host.fingerprint()))
+    if notes.result is not None:
+        facts = validity.Facts(notes.result.window_s, notes.slot.cell, notes.result, notes.roles, notes.host, notes.database)
+        notes.findings.extend(validity.findings(facts, bench.thresholds))
+        notes.findings.extend(validity.unmade(facts, bench.thresholds))
 
 
 def _audit(notes: Notes, workload: Workload) -> None:
@@ -293,28 +329,18 @@ def _audit(notes: Notes, workload: Workload) -> None:
     if not database.wait_for_no_connections():
         notes.void("connections-left", "the server's database connections were still open after it had ended")
     counters, wal = database.counters(), database.wal_position()
-    notes.database = DatabaseUse(
-        commits=counters.commits,
-        rollbacks=counters.rollbacks,
-        rows_read=counters.rows_read,
-        deadlocks=counters.deadlocks,
-        wal_bytes=wal - notes.wal_before if wal is not None and notes.wal_before is not None else None,
-        connections_peak=notes.watch.connections_peak if notes.watch else None,
-        wait_events=dict(notes.watch.wait_events) if notes.watch else {},
-        wait_samples=notes.watch.wait_samples if notes.watch else 0,
-        pooler_clients_peak=notes.watch.pooler_clients_peak if notes.watch else None,
-        pooler_waiting_peak=notes.watch.pooler_waiting_peak if notes.watch else None,
-        sessions=counters.sessions,
-    )
+    wal_bytes = wal - notes.wal_before if wal is not None and notes.wal_before is not None else None
+    notes.database = database_use(counters, notes.watch, wal_bytes)
     notes.findings.extend(diagnose.budget(notes.database, notes.slot.cell))
     if notes.result is None or notes.before is None:
         return
     notes.audit = audit.lines(database, workload, notes.result, notes.database, notes.before)
     notes.findings.extend(diagnose.audit_findings(notes.audit))
-    notes.findings.extend(diagnose.chatter(workload, notes.result, notes.database))
+    notes.findings.extend(diagnose.chatter(workload, notes.result, notes.database, notes.bench.thresholds.rules))
     cell = notes.slot.cell
     if notes.diagnosis is None:
-        for reason in reasons.limits(cell, notes.result, notes.roles, notes.host, notes.database, notes.bench.cores):
+        known = (cell, notes.result, notes.roles, notes.host, notes.database, notes.bench.cores)
+        for reason in reasons.limits(*known, notes.bench.thresholds.reasons):
             notes.findings.append(reason)
             notes.diagnosis = notes.diagnosis or reason.id
 

@@ -1,0 +1,137 @@
+"""What each validity check reads where nothing is wrong: trials of one and the same stack, as a table beside the thresholds.
+
+    bench/calibrate.py --blocks 8 --window 4 --write docs/calibration.md
+
+It runs `fairground run` in closed and in open loop on two workloads, and judges what was stored by today's thresholds. All
+attempts count, void ones too: leaving them out would show only what passed. With `--runs FOLDER` it measures nothing and reads
+the runs in that folder. It asserts nothing: whether a threshold is to be moved is for a person to decide, before a campaign and
+never after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from fairground import stats, store, thresholds, validity
+from fairground.model import Run, Severity, Trial
+from fairground.validity import Check, Facts
+from fairground.validity.check import bounds_for
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKLOADS = ("ping", "db-ping")
+
+
+def main() -> None:
+    """Measure, or read what was measured, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stack", default="go-nethttp:pgx")
+    parser.add_argument("--blocks", type=int, default=8, help="trials of each workload in each loop")
+    parser.add_argument("--window", type=float, default=4.0, help="seconds")
+    parser.add_argument("--connections", type=int, default=20)
+    parser.add_argument("--rate", type=float, default=500.0, help="requests per second of the open loop")
+    parser.add_argument("--runs", type=Path, help="read the runs in this folder instead")
+    parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
+    options = parser.parse_args()
+    loads = [float(text) for text in Path("/proc/loadavg").read_text().split()[:2]]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.runs or Path(scratch)
+        if options.runs is None:
+            measure(options, folder)
+        runs = [store.load(path.parent) for path in sorted(folder.glob("*/plan.json"))]
+    text = page(runs, None if options.runs else condition(loads[0]))
+    if options.write is None:
+        print(text, end="")
+    else:
+        options.write.write_text(text)
+
+
+def measure(options: argparse.Namespace, folder: Path) -> None:
+    """One run in closed and one in open loop; exit code 3, every trial void, is a result here."""
+    for loop in ((), ("--rate", str(options.rate))):
+        command = [sys.executable, "-m", "fairground", "run", "-s", options.stack, "--blocks", str(options.blocks)]
+        command += [word for workload in WORKLOADS for word in ("-w", workload)]
+        command += ["--window", str(options.window), "--warmup", "1,3", "--connections", str(options.connections)]
+        done = subprocess.run([*command, *loop, "--results", str(folder), "--quiet"], cwd=ROOT, stdout=subprocess.DEVNULL)
+        if done.returncode not in (0, 3):
+            sys.exit(f"`{' '.join(command)}` ended with exit code {done.returncode}")
+
+
+def condition(load: float) -> str:
+    """How busy the machine was before, and whether we had to give way to whoever else used it."""
+    lowest = os.sched_getscheduler(0) == os.SCHED_IDLE or os.nice(0) > 0
+    words = f"The load average was {load:.2f} when it began"
+    return words + (", and all of it ran at lowest priority beside others' work." if lowest else ".")
+
+
+def page(runs: Sequence[Run], how: str | None) -> str:
+    """The page: what was measured, and a table for each loop."""
+    trials = [trial for run in runs for trial in run.trials if Facts.of_trial(trial) is not None]
+    if not trials:
+        sys.exit("no trial was measured")
+    machine, stacks = runs[0].machine, sorted({trial.cell.stack for trial in trials})
+    starts = sorted(trial.started_unix_s for trial in trials)
+    verdicts = Counter(str(trial.verdict) for trial in trials)
+    lines = [
+        "# What the checks read where nothing is wrong",
+        "",
+        "Made by `make calibrate`, which writes this page anew. Every trial is of one and the same stack (A/A), so that nothing",
+        "in it is a difference between servers: what a check reads here is this machine and this instrument. All attempts count,",
+        "void ones too; *beyond* is how many of them were beyond the first bound.",
+        "",
+        f"**{len(trials)} trials** of {', '.join(stacks)} on {', '.join(sorted({trial.cell.workload for trial in trials}))},"
+        f" {statistics.median(trial.cell.load.window_s for trial in trials):g} s each,"
+        f" within {(starts[-1] - starts[0]) / 60:.0f} minutes,"
+        f" on {machine.cores} cores ({machine.cpu_model or 'unknown processor'}, Linux {machine.kernel}).",
+        *([how] if how else []),
+        f"Verdicts: {', '.join(f'{count} {word}' for word, count in sorted(verdicts.items()))}. Found: {found(trials)}.",
+        "So few trials show where the middle and the rim of a reading are, and nothing about what is rare.",
+    ]
+    for title, model in (("Closed loop", "closed"), ("Open loop", "open")):
+        some = [trial for trial in trials if trial.cell.load.model == model]
+        if some:
+            lines += ["", f"## {title}, {len(some)} trials", "", *table(some)]
+    return "\n".join(lines) + "\n"
+
+
+def found(trials: Iterable[Trial]) -> str:
+    """How often each check warned or made void, as the trials were judged."""
+    grave = (Severity.WARN, Severity.VOID)
+    counts = Counter(f"{one.severity} `{one.id}`" for trial in trials for one in trial.findings if one.severity in grave)
+    return ", ".join(f"{count} × {name}" for name, count in counts.most_common()) or "nothing"
+
+
+def table(trials: Sequence[Trial]) -> list[str]:
+    """A row for each check that was made in one of the trials, and a line that names those that were not."""
+    standard = thresholds.standard()
+    facts = [made for trial in trials if (made := Facts.of_trial(trial)) is not None]
+    readings = [validity.readings(made, standard) for made in facts]
+    rows = [row(check, facts, readings) for check in validity.CHECKS if any(check.id in one for one in readings)]
+    missing = [check for check in validity.CHECKS if check.meant(facts[0]) and not any(check.id in one for one in readings)]
+    names = ("no.", "finding", "trials", "median", "90 %", "most", "warned above", "void above", "beyond")
+    head = [f"| {' | '.join(names)} |", "|--|--|--:|--:|--:|--:|--:|--:|--:|"]
+    unread = ", ".join(f"`{check.id}` ({check.number})" for check in missing)
+    return [*head, *rows, *(["", f"Not shown by this machine: {unread}."] if missing else [])]
+
+
+def row(check: Check, facts: Sequence[Facts], readings: Sequence[Mapping[str, float]]) -> str:
+    """One check's readings beside the bounds that held for these trials. Quantiles are nearest ranks."""
+    values = [one[check.id] for one in readings if check.id in one]
+    bounds = bounds_for(facts[0], check.bounds(thresholds.standard().checks))
+    ones = [1] * len(values)
+    shown = [stats.percentile(values, ones, share) for share in (0.5, 0.9, 1.0)]
+    texts = ["–" if value is None else check.show(value) for value in (*shown, bounds.warn, bounds.void)]
+    first = min((bound for bound in (bounds.warn, bounds.void) if bound is not None), default=float("inf"))
+    beyond = sum(value > first for value in values)
+    return f"| {check.number} | `{check.id}` | {len(values)} | {' | '.join(texts)} | {beyond or '–'} |"
+
+
+if __name__ == "__main__":
+    main()
