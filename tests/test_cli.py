@@ -166,7 +166,7 @@ ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
         (("lst",), "no such command 'lst'. Did you mean 'list'?", "./fairground --help"),
         (
             ("run", "--conections", "5"),
-            "no such option: --conections (Possible options: --connections)",
+            "no such option: --conections (Possible options: --connections, --controls, --no-controls)",
             "./fairground run --help",
         ),
         (("run",), "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"),
@@ -194,6 +194,13 @@ ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
         ),
         ((*RUN, "--stack", "alder-one", "--scale", "0"), "`--scale 0` should be more than 0", None),
         ((*ONE, "--blocks", "0"), "`--blocks 0` should be more than 0", None),
+        ((*ONE, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
+        ((*ONE, "--anchor", "alder-one"), "`alder-one` has 2 stacks", "name one: alder-one:plain, alder-one:fancy"),
+        (
+            (*ONE, "--anchor", "birch-two:plain"),
+            "the anchor `birch-two:plain` is not in the plan",
+            "it has alder-one:fancy, alder-one:plain",
+        ),
         ((*ONE, "--window", "0"), "`--window 0.0` should be more than 0", None),
         ((*ONE, "--window", "nan"), "`--window nan` should be more than 0", None),
         ((*ONE, "--workers", "-1"), "`--workers -1` should be more than 0", None),
@@ -284,6 +291,16 @@ def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- lists
+
+
+def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:
+    """A plan that compares shows its controls, and `--no-controls` leaves them out; a budget says that it ends after whole blocks."""
+    compares = (*ONE, "--blocks", "3")
+    lines = lab(*compares).stdout.splitlines()
+    assert sum("alder-one:plain ping direct c100  control: " in line for line in lines) == 6
+    assert len(lines) == 3 * 4 + 1
+    assert "control" not in lab(*compares, "--no-controls").stdout
+    assert lab(*ONE, "--budget", "90s").stdout.splitlines()[-1].endswith("without builds, ended after whole blocks within 90 s")
 
 
 def document(done: Done) -> Mapping[str, Any]:

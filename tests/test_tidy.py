@@ -38,18 +38,20 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "build": {"model", "process"},
     "machine": {"model"},
     "store": {"model"},
-    "runner": {"model", "store", "trial"},
+    "runner": {"model", "stopping", "store", "trial"},
+    "comparisons": {"model", "stats", "differences"},
+    "stopping": {"model", "stats", "comparisons"},
     "limits": {"model", "process", "postgres", "generators"},
     "duel": {"model", "differences", "diagnose", "process", "postgres", "generators", "contract", "trial"},
     "claims": {"model", "stats", "differences", "statement"},
-    "report": {"model", "stats", "claims", "differences"},
+    "report": {"model", "stats", "claims", "differences", "comparisons"},
 }
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 
 PROGRAMS = ("process/keeper.py", "process/burner.py", "report/render.py")
 """Files that are also started as programs of their own, and speak with the lab over their streams."""
 
-PURE = ("plan", "stats", "differences", "statement", "diagnose", "reasons", "claims")
+PURE = ("plan", "stats", "differences", "comparisons", "stopping", "statement", "diagnose", "reasons", "claims")
 FORBIDDEN_TO_PURE = {
     "asyncio", "builtins", "ctypes", "datetime", "glob", "http", "importlib", "io", "logging", "multiprocessing", "os", "pathlib",
     "platform", "psutil", "psycopg", "random", "resource", "secrets", "select", "shutil", "signal", "socket", "subprocess", "sys",

@@ -40,6 +40,16 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     out.print(f"report  {path}", highlight=False, soft_wrap=True)
 
 
+def outline(planned: Plan, left_s: float) -> str:
+    """`12 stacks, 6 blocks, 144 trials (24 of them controls), about 1 h 52 min, seed 7`."""
+    stacks, controls = len({slot.cell.stack for slot in planned.slots}), sum(slot.control is not None for slot in planned.slots)
+    most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
+    blocks = f"{planned.blocks} block{'s' if planned.blocks > 1 else ''}"
+    held = f" ({controls} of them controls)" if controls else ""
+    time = "" if planned.budget_s is not None else f", about {duration(left_s)}"
+    return f"{stacks} stacks, {most}{blocks}, {len(planned.slots)} trials{held}{time}, seed {planned.seed}"
+
+
 def the_plan(planned: Plan, as_json: bool) -> None:
     """A plan that is not carried out: its slots, what it leaves out, and how long it would take."""
     seconds = plan.estimate_s(planned)
@@ -47,10 +57,12 @@ def the_plan(planned: Plan, as_json: bool) -> None:
         document({"estimate_s": seconds, "plan": plain(planned)})
         return
     for slot in planned.slots:
-        out.print(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}", highlight=False, soft_wrap=True)
+        control = f"  control: {slot.control}" if slot.control is not None else ""
+        out.print(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}{control}", highlight=False, soft_wrap=True)
     for what, why in planned.skipped.items():
         out.print(f"skipped  {what}: {why}", highlight=False, soft_wrap=True)
-    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds", highlight=False)
+    most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
+    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds{most}", highlight=False)
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:
