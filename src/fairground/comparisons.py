@@ -63,9 +63,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Reading:
-    """A control held against the anchor in one quantity; `sure` is its interval, simultaneous over all readings of the run."""
+    """A control held against the anchor in one quantity; `sure` is an A/A pair's interval, simultaneous over those of the run."""
 
     heat: Cell
+    stack: str
     control: Control
     planted: float
     quantity: Quantity
@@ -128,21 +129,19 @@ def readings(results: Sequence[Trial], controls: Sequence[Trial], plan: Plan) ->
         ours = [trial for trial in controls if (trial.cell, trial.control) == (cell, control)]
         for quantity in Quantity:
             one, other = (levels(trials, quantity).get(cell.stack, {}) for trials in (ours, anchors))
-            found.append((heat_of(cell), control, planted, quantity, tuple(differences.paired(one, other))))
-    return _judged(found)
+            assert control is not None
+            alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)))
+            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None))
+    return tuple(_held(reading, found) for reading in found)
 
 
-def _judged(found: Sequence[tuple[Cell, Control | None, float, Quantity, tuple[float, ...]]]) -> tuple[Reading, ...]:
-    again = {(heat, quantity): ratios for heat, control, _, quantity, ratios in found if control is Control.AGAIN}
-    judged = sum(len(ratios) > 1 for ratios in again.values())
-    read = []
-    for heat, control, planted, quantity, ratios in found:
-        assert control is not None
-        floor = differences.noise_floor(again.get((heat, quantity), ())) or 0.0
-        sure = differences.of_pairs(ratios, confidence=1 - 0.05 / max(1, judged)).ratio
-        difference = differences.of_pairs(ratios, floor if control is Control.SLOWED else 0.0)
-        read.append(Reading(heat, control, planted, quantity, ratios, difference, sure))
-    return tuple(read)
+def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
+    """An A/A pair is held to the number of A/A pairs of the run, a planted slowdown to the noise that its A/A pair shows."""
+    again = [one for one in every if one.control is Control.AGAIN and one.floor is not None]
+    if reading.control is Control.AGAIN:
+        return replace(reading, sure=differences.of_pairs(reading.ratios, confidence=1 - 0.05 / max(1, len(again))).ratio)
+    floors = [one.floor for one in again if (one.heat, one.quantity) == (reading.heat, reading.quantity)]
+    return replace(reading, difference=differences.of_pairs(reading.ratios, (floors[0] if floors else None) or 0.0))
 
 
 def compare(quantity: Quantity, held: Levels, anchors: Sequence[str], floor: float | None, withdrawn: bool) -> Comparison | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fairground.stats import Interval, t_interval
 
@@ -23,6 +23,9 @@ PRACTICAL = 0.03
 
 EXACT_PAIRS = 14
 """Up to so many pairs all sign patterns are tried; beyond it a fixed sample of them."""
+
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 class Word(StrEnum):
@@ -72,7 +75,7 @@ def _word(logs: Interval, floor: float, practical: float) -> Word:
     return Word.INCONCLUSIVE
 
 
-def table(rows: Mapping[str, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[str, Difference]:
+def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
     """`of_pairs` for each row of a table of comparisons, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
@@ -207,17 +210,18 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
 def groups(levels: Mapping[str, Mapping[int, float]], floor: float = 0.0, practical: float = PRACTICAL) -> list[tuple[str, ...]]:
     """Stacks that cannot be told apart, best first: a group is a stack and those below it that are not shown to be slower.
 
-    `levels` are values of each stack by block (more is better); pairs are formed in the blocks that both have. A group inside the
-    one before it is left out. A stack can stand in two groups: being indistinguishable is not transitive.
+    `levels` are values of each stack by block (more is better); pairs are formed in the blocks that both have, and words are held to
+    the number of all pairs, since the order was chosen by looking. A group inside the one before it is left out. A stack can stand
+    in two groups: being indistinguishable is not transitive.
     """
     order = sorted(levels, key=lambda name: -math.fsum(_logarithms([*levels[name].values()])) / max(1, len(levels[name])))
+    pairs = {(head, name): paired(levels[head], levels[name]) for head, name in itertools.combinations(order, 2)}
+    words = table({pair: ratios for pair, ratios in pairs.items() if ratios}, floor, practical)
     found: list[tuple[str, ...]] = []
     for place, head in enumerate(order):
-        below = {name: paired(levels[head], levels[name]) for name in order[place + 1 :]}
-        words = table({name: ratios for name, ratios in below.items() if ratios}, floor, practical)
-        group = (head, *(name for name in below if name not in words or words[name].word is not Word.FASTER))
-        if not found or not set(group) <= set(found[-1]):
-            found.append(group)
+        below = [name for name in order[place + 1 :] if (head, name) not in words or words[head, name].word is not Word.FASTER]
+        if not found or not {head, *below} <= set(found[-1]):
+            found.append((head, *below))
     return found
 
 
