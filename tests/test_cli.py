@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairground.cli import verbs
+from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
+from fairground.report import again
+from test_store import full
 
 ROOT = Path(__file__).resolve().parents[1]
 Done = subprocess.CompletedProcess[str]
@@ -301,6 +306,29 @@ def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:
     assert len(lines) == 3 * 4 + 1
     assert "control" not in lab(*compares, "--no-controls").stdout
     assert lab(*ONE, "--budget", "90s").stdout.splitlines()[-1].endswith("without builds, ended after whole blocks within 90 s")
+
+
+CELL = Cell("alder-one:fancy", "tx", Topology(), Load(), Settings())
+CELLS = (
+    CELL,
+    replace(CELL, load=Load(7, False, 1.5, 0.25, 3.0, 900, threads=2)),
+    replace(CELL, load=Load(model="open", rate_per_s=250.5, arrivals="constant", generator="engine")),
+    replace(CELL, workload="ping", load=Load(requests=5000, generator="ab")),
+    replace(CELL, topology=Topology("nginx", "pgbouncer-tx", 40, 300)),
+    replace(CELL, topology=Topology(pooler="pgcat-session")),
+    replace(CELL, settings=Settings(3, 15, 0, False, Durability.DURABLE, 2, PoolScope.PER_WORKER, 1.5, 512)),
+    replace(CELL, settings=Settings(pin=(("server", (0,)),), postgres=(("jit", "off"), ("work_mem", "8MB")))),
+)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
+def test_a_trials_own_command_measures_its_cell(cell: Cell, lab: Run) -> None:
+    """The command on a trial's page plans that very cell once, with the same stream of requests."""
+    trial = replace(full(Trial), cell=cell, seed=987_654)
+    words = shlex.split(again.command(trial))[1:]
+    (slot,) = document(lab(*words, "--servers", "servers", "--dry-run", "--json"))["plan"]["slots"]
+    assert slot["cell"] == json.loads(json.dumps(asdict(cell)))
+    assert (slot["seed"], slot["control"]) == (987_654, None)
 
 
 def document(done: Done) -> Mapping[str, Any]:

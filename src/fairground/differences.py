@@ -210,9 +210,9 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
 def groups(levels: Mapping[str, Mapping[int, float]], floor: float = 0.0, practical: float = PRACTICAL) -> list[tuple[str, ...]]:
     """Stacks that cannot be told apart, best first: a group is a stack and those below it that are not shown to be slower.
 
-    `levels` are values of each stack by block (more is better); pairs are formed in the blocks that both have, and words are held to
-    the number of all pairs, since the order was chosen by looking. A group inside the one before it is left out. A stack can stand
-    in two groups: being indistinguishable is not transitive.
+    `levels` are values of each stack by block (more is better); pairs are formed in the blocks that both have, and words are
+    held to the number of all pairs, since the order was chosen by looking. A group inside the one before it is left out. A stack
+    can stand in two groups: being indistinguishable is not transitive.
     """
     order = sorted(levels, key=lambda name: -math.fsum(_logarithms([*levels[name].values()])) / max(1, len(levels[name])))
     pairs = {(head, name): paired(levels[head], levels[name]) for head, name in itertools.combinations(order, 2)}

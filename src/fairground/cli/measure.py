@@ -32,7 +32,7 @@ from fairground.model import (
 )
 from fairground.postgres import Database
 from fairground.process import Keeper
-from fairground.report import charts, page, render
+from fairground.report import charts, page, render, trial_page
 from fairground.trial import Bench
 
 
@@ -162,11 +162,14 @@ def _check_pins(planned: Plan, database_url: str | None) -> None:
 
 
 def report(folder: Path) -> tuple[Path, Run]:
-    """Write summary.csv and report.html of a run, finished or not, and return the page's path."""
+    """Write summary.csv, report.html and a page for each trial of a run, finished or not; the path of report.html."""
     run = store.load(folder)
     store.write_summary(folder, page.summary_csv(run))
     path = folder / "report.html"
     path.write_text(page.html(run, render.svg(charts.specs(run))), encoding="utf-8")
+    (folder / "trials").mkdir(exist_ok=True)
+    for place, text in trial_page.pages(run):
+        (folder / place).write_text(text, encoding="utf-8")
     return path, run
 
 

@@ -23,7 +23,7 @@ LEAST, MOST = 0.06, 3.0
 TICKS = (1 / 3, 0.5, 2 / 3, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0)
 NAMES = {1 / 3: "⅓", 0.5: "½", 2 / 3: "⅔"}
 CLASSES = {Word.FASTER: "more", Word.SLOWER: "less", Word.EQUIVALENT: "equal", Word.INCONCLUSIVE: "unclear"}
-GLYPHS = {Word.FASTER: "▲", Word.SLOWER: "▼", Word.EQUIVALENT: "＝", Word.INCONCLUSIVE: "?"}
+GLYPHS = {Word.FASTER: "▲", Word.SLOWER: "▼", Word.EQUIVALENT: "=", Word.INCONCLUSIVE: "?"}
 
 
 def reach(found: Iterable[tuple[Iterable[float], Difference]]) -> float:

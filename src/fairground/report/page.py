@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from fairground.comparisons import Comparison
 from fairground.model import Durability, Run, Topology, Trial, Verdict
-from fairground.report import controls, forest, hops, palette, sections, words
+from fairground.report import controls, forest, hops, palette, sections, transfer, words
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
 from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
@@ -98,6 +98,8 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
             doubts=words.doubts(run, shown),
             headline=headline(run, shown, held),
             controls=held,
+            crossings=transfer.crossings(run, shown),
+            pgbench_said=transfer.pgbench_words(run),
             control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
             roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
             cards=sections.carded(run),
@@ -332,6 +334,7 @@ def environment() -> Environment:
         "forest_glyph": lambda row: forest.GLYPHS[row.difference.word],
         "rank_text": rank_text,
         "control_sentence": controls.sentence,
+        "crossing_sentences": transfer.sentences,
     }
     environment.filters |= {
         "number": words.number,

@@ -280,6 +280,18 @@ def pool(settings: Settings) -> str:
     return f"pool of {settings.pool_size}{each}"
 
 
+def wait(settings: Settings) -> str:
+    """How long a request waits for a connection of the pool: `as long as it takes`, `not at all`, `10 ms at most`."""
+    if settings.pool_wait_ms is None:
+        return "as long as it takes"
+    return f"{settings.pool_wait_ms} ms at most" if settings.pool_wait_ms else "not at all"
+
+
+def plural_or_unknown(amount: int | None, noun: str) -> str:
+    """`3 deadlocks`, or `an unknown number of deadlocks`."""
+    return f"an unknown number of {noun}s" if amount is None else plural(amount, noun)
+
+
 def trials_of(row: Row) -> str:
     """`6`, `5 + 1 void`, `2 rejected`."""
     tally = row.verdicts
