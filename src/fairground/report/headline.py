@@ -41,6 +41,8 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
 
 def _counted(judged: Sequence[Comparison], workloads: int) -> str:
     """`Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are not to be told from it.`"""
+    if len(judged) == 1 and len(judged[0].rows) == 1:
+        return words.against(judged[0])[0]
     counts = Counter(row.difference.word for one in judged for row in one.rows)
     anchors = list(dict.fromkeys(one.anchor for one in judged))
     anchor = anchors[0] if len(anchors) == 1 else "the anchor"

@@ -95,7 +95,7 @@ def _speeds(board: Board) -> list[str]:
         return [f"{_with_interval(rows[0])}."]
     if board.goodput is None:
         return [f"{_with_interval(rows[0])}.", "This run cannot tell its stacks apart: no two of them share two blocks."]
-    return [_leaders(board, board.goodput), *_against(board.goodput)]
+    return [_leaders(board, board.goodput), *against(board.goodput)]
 
 
 def _with_interval(row: Row) -> str:
@@ -125,7 +125,7 @@ def _leaders(board: Board, found: Comparison) -> str:
     return f"{names} cannot be told apart and give the most, {span} good answers a second ({blocks})."
 
 
-def _against(found: Comparison) -> list[str]:
+def against(found: Comparison) -> list[str]:
     """What is said of the stacks against the anchor: slower, faster, equivalent, and what cannot be told."""
     if found.withdrawn:
         return [f"Nothing is compared: {found.anchor}, measured twice, differs from itself by more than would be equivalent."]
@@ -256,6 +256,11 @@ def group_names(found: Comparison) -> dict[str, str]:
         for stack in group:
             named.setdefault(stack, []).append(chr(65 + place) if place < 26 else str(place + 1))
     return {stack: " ".join(letters) for stack, letters in named.items()}
+
+
+def visible(detectable: float) -> str:
+    """`a change of 3.1 %`, or `only a change by 4.10 × and more`, would have been seen."""
+    return f"a change of {percent(detectable)}" if detectable < 1 else f"only a change by {number(1 + detectable)} × and more"
 
 
 def changed(row: Held, quantity: Quantity) -> tuple[str, str]:
