@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 
+from fairground import store
 from fairground.cli import verbs
-from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
+from fairground.model import Cell, Durability, Ending, Load, PoolScope, Settings, Topology, Trial
 from fairground.report import again
+from report.fixture import six_blocks
 from test_store import full
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -329,6 +331,31 @@ def test_a_trials_own_command_measures_its_cell(cell: Cell, lab: Run) -> None:
     (slot,) = document(lab(*words, "--servers", "servers", "--dry-run", "--json"))["plan"]["slots"]
     assert slot["cell"] == json.loads(json.dumps(asdict(cell)))
     assert (slot["seed"], slot["control"]) == (987_654, None)
+
+
+def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> None:
+    """`report --json` ends with the three sentences of the claim box and every stack against its anchor; a run without transfers
+    cannot explain them."""
+    run = six_blocks()
+    folder = store.create(
+        tmp_path / "results", run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
+        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
+    )  # fmt: skip
+    for trial in run.everything:
+        store.append(folder, trial)
+    store.end(folder, Ending(6, "the time was up"))
+    end = json.loads(lab("report", "--results", "results", "--json").stdout)
+    assert (
+        end["headline"][0] == "Of 12 comparisons of goodput with alder:inline on 3 workloads 9 are slower and 3 are equivalent."
+    )
+    assert len([row for row in end["comparisons"] if row["quantity"] == "goodput"]) == 12
+    assert {row["anchor"] for row in end["comparisons"]} == {"alder:inline"}
+    assert len(list((folder / "trials").glob("*.html"))) == len(run.everything)
+    told = lab("report", "--results", "results", "--transfer", "told.md")
+    assert told.returncode == 0 and "<!-- transfer -->" in (tmp_path / "told.md").read_text()
+    before = (tmp_path / "told.md").read_text()
+    lab("report", "--results", "results", "--transfer", "told.md")
+    assert (tmp_path / "told.md").read_text() == before
 
 
 def document(done: Done) -> Mapping[str, Any]:

@@ -135,6 +135,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     assert {trial.control for trial in run.controls} <= set(Control)
     assert run.qualification is not None and len(run.qualification.checks) >= 5
     assert "Ended after" in (run.folder / "report.html").read_text()
+    assert "The anchor, measured twice" in out or "hold the anchor and its controls" in out
     assert all((run.folder / trial_page(trial)).exists() for trial in run.everything)
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
     _, err = again.communicate(timeout=60)

@@ -15,6 +15,9 @@ from rich.console import Console
 from fairground import plan
 from fairground.cli.screen import duration, printable, table
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity
+from fairground.report.boards import Board, boards
+from fairground.report.controls import Controls
+from fairground.report.headline import headline
 
 talk = Console(stderr=True, force_interactive=None if "CI" not in os.environ else False)
 out = Console(width=None if sys.stdout.isatty() else 150)
@@ -25,10 +28,15 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     counts = {
         verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
     }
+    shown = boards(found)
+    sentences = headline(found, shown, Controls.of(found))
     if as_json:
-        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", "run": found.id, "report": str(path), "trials": counts}))
+        end = {"run": found.id, "report": str(path), "trials": counts, "headline": sentences, "comparisons": _compared(shown)}
+        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end}))
         return
     out.print(table(found.trials))
+    for sentence in sentences:
+        out.print(sentence, highlight=False, soft_wrap=True, markup=False)
     out.print(
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished", highlight=False
     )
@@ -38,6 +46,23 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
             highlight=False,
         )
     out.print(f"report  {path}", highlight=False, soft_wrap=True)
+
+
+def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
+    """Every stack against its anchor, for machines: ratios above 1 are better, in cost as in goodput."""
+    rows = []
+    for board in shown:
+        for one in (board.goodput, board.cost):
+            for held in one.rows if one is not None else ():
+                ratio = held.difference.ratio
+                assert one is not None and ratio is not None, "a row of a comparison has two blocks and so an interval"
+                rows.append({
+                    "board": board.id, "quantity": str(one.quantity), "stack": held.stack, "anchor": one.anchor,
+                    "ratio": ratio.middle, "low": ratio.low, "high": ratio.high, "blocks": ratio.count, "p_holm": held.difference.p_holm,
+                    "verdict": str(held.difference.word), "rank": one.ranks.get(held.stack), "noise_floor": one.floor,
+                    "withdrawn": one.withdrawn,
+                })  # fmt: skip
+    return rows
 
 
 def outline(planned: Plan, left_s: float) -> str:

@@ -35,6 +35,7 @@ class Screen:
         self._done = {trial.number for trial in done if trial.verdict is not Verdict.VOID}
         self._counts = {verdict: sum(trial.verdict is verdict for trial in done) for verdict in Verdict}
         self._spent: list[float] = []
+        self._spent_before_s = sum(trial.duration_s for trial in done)
         self._drawn = self._spoken = time.monotonic()
         self._live = Live(console=console, auto_refresh=False, transient=True) if live and not quiet else None
 
@@ -93,7 +94,10 @@ class Screen:
 
     def _left(self) -> str:
         mean = sum(self._spent) / len(self._spent) if self._spent else None
-        return duration(plans.remaining_s(self._plan, self._done, mean))
+        left_s = plans.remaining_s(self._plan, self._done, mean)
+        if self._plan.budget_s is not None:
+            left_s = min(left_s, max(0.0, self._plan.budget_s - self._spent_before_s - sum(self._spent)))
+        return duration(left_s)
 
 
 def table(trials: Sequence[Trial]) -> Table:
