@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairground import store
 from fairground.cli import verbs
+from fairground.model import Cell, Durability, Ending, Load, PoolScope, Settings, Topology, Trial
+from fairground.report import again
+from report.fixture import six_blocks
+from test_store import full
 
 ROOT = Path(__file__).resolve().parents[1]
 Done = subprocess.CompletedProcess[str]
@@ -166,7 +173,7 @@ ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
         (("lst",), "no such command 'lst'. Did you mean 'list'?", "./fairground --help"),
         (
             ("run", "--conections", "5"),
-            "no such option: --conections (Possible options: --connections)",
+            "no such option: --conections (Possible options: --connections, --controls, --no-controls)",
             "./fairground run --help",
         ),
         (("run",), "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"),
@@ -194,6 +201,13 @@ ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
         ),
         ((*RUN, "--stack", "alder-one", "--scale", "0"), "`--scale 0` should be more than 0", None),
         ((*ONE, "--blocks", "0"), "`--blocks 0` should be more than 0", None),
+        ((*ONE, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
+        ((*ONE, "--anchor", "alder-one"), "`alder-one` has 2 stacks", "name one: alder-one:plain, alder-one:fancy"),
+        (
+            (*ONE, "--anchor", "birch-two:plain"),
+            "the anchor `birch-two:plain` is not in the plan",
+            "it has alder-one:fancy, alder-one:plain",
+        ),
         ((*ONE, "--window", "0"), "`--window 0.0` should be more than 0", None),
         ((*ONE, "--window", "nan"), "`--window nan` should be more than 0", None),
         ((*ONE, "--workers", "-1"), "`--workers -1` should be more than 0", None),
@@ -344,6 +358,64 @@ def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- lists
+
+
+def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:
+    """A plan that compares shows its controls, and `--no-controls` leaves them out; a budget says that it ends after whole blocks."""
+    compares = (*ONE, "--blocks", "3")
+    lines = lab(*compares).stdout.splitlines()
+    assert sum("alder-one:plain ping direct c100  control: " in line for line in lines) == 6
+    assert len(lines) == 3 * 4 + 1
+    assert "control" not in lab(*compares, "--no-controls").stdout
+    assert lab(*ONE, "--budget", "90s").stdout.splitlines()[-1].endswith("without builds, ended after whole blocks within 90 s")
+
+
+CELL = Cell("alder-one:fancy", "tx", Topology(), Load(), Settings())
+CELLS = (
+    CELL,
+    replace(CELL, load=Load(7, False, 1.5, 0.25, 3.0, 900, threads=2)),
+    replace(CELL, load=Load(model="open", rate_per_s=250.5, arrivals="constant", generator="engine")),
+    replace(CELL, workload="ping", load=Load(requests=5000, generator="ab")),
+    replace(CELL, topology=Topology("nginx", "pgbouncer-tx", 40, 300)),
+    replace(CELL, topology=Topology(pooler="pgcat-session")),
+    replace(CELL, settings=Settings(3, 15, 0, False, Durability.DURABLE, 2, PoolScope.PER_WORKER, 1.5, 512)),
+    replace(CELL, settings=Settings(pin=(("server", (0,)),), postgres=(("jit", "off"), ("work_mem", "8MB")))),
+)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
+def test_a_trials_own_command_measures_its_cell(cell: Cell, lab: Run) -> None:
+    """The command on a trial's page plans that very cell once, with the same stream of requests."""
+    trial = replace(full(Trial), cell=cell, seed=987_654)
+    words = shlex.split(again.command(trial))[1:]
+    (slot,) = document(lab(*words, "--servers", "servers", "--dry-run", "--json"))["plan"]["slots"]
+    assert slot["cell"] == json.loads(json.dumps(asdict(cell)))
+    assert (slot["seed"], slot["control"]) == (987_654, None)
+
+
+def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> None:
+    """`report --json` ends with the three sentences of the claim box and every stack against its anchor; a run without transfers
+    cannot explain them."""
+    run = six_blocks()
+    folder = store.create(
+        tmp_path / "results", run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
+        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
+    )  # fmt: skip
+    for trial in run.everything:
+        store.append(folder, trial)
+    store.end(folder, Ending(6, "the time was up"))
+    end = json.loads(lab("report", "--results", "results", "--json").stdout)
+    assert (
+        end["headline"][0] == "Of 12 comparisons of goodput with alder:inline on 3 workloads 9 are slower and 3 are equivalent."
+    )
+    assert len([row for row in end["comparisons"] if row["quantity"] == "goodput"]) == 12
+    assert {row["anchor"] for row in end["comparisons"]} == {"alder:inline"}
+    assert len(list((folder / "trials").glob("*.html"))) == len(run.everything)
+    told = lab("report", "--results", "results", "--transfer", "told.md")
+    assert told.returncode == 0 and "<!-- transfer -->" in (tmp_path / "told.md").read_text()
+    before = (tmp_path / "told.md").read_text()
+    lab("report", "--results", "results", "--transfer", "told.md")
+    assert (tmp_path / "told.md").read_text() == before
 
 
 def document(done: Done) -> Mapping[str, Any]:

@@ -90,6 +90,15 @@ def test_a_table_of_few_pairs_uses_wider_intervals() -> None:
     assert differences.table(alone | {str(n): [0.9, 1.0, 1.1] for n in range(60)})["a"].word is Word.INCONCLUSIVE
 
 
+def test_many_rows_of_few_pairs_can_still_be_called() -> None:
+    """Six pairs of five rows: no permutation test could reach 5 % after Holm, so Bonferroni's interval decides."""
+    rows = {str(number): simulated(number, 1.0, 0.02, 6) for number in range(4)} | {"strong": simulated(9, 1.5, 0.02, 6)}
+    held = differences.table(rows)
+    assert held["strong"].p_holm is not None and held["strong"].p_holm > 0.05
+    assert held["strong"].word is Word.FASTER
+    assert not [name for name, row in held.items() if row.word is Word.FASTER and name != "strong"]
+
+
 @settings(deadline=None, max_examples=40)
 @given(st.lists(RATIO, min_size=2, max_size=10))
 def test_sign_flip_is_scipys(ratios: list[float]) -> None:
@@ -162,8 +171,20 @@ def test_known_spread_gives_an_interval_to_one_ratio() -> None:
 def test_groups_join_what_cannot_be_told_apart() -> None:
     """Two equal stacks share a group; a slower one stands alone."""
     fast = simulated(1, 100.0, 0.01, 8)
-    levels = {"slow": [value * 0.5 for value in fast], "b": fast, "a": [value * 1.001 for value in fast]}
+    levels = {
+        name: {block: factor * value for block, value in enumerate(fast)}
+        for name, factor in (("slow", 0.5), ("b", 1), ("a", 1.001))
+    }
     assert differences.groups(levels) == [("a", "b"), ("slow",)]
+    assert differences.groups(levels, floor=2.0) == [("a", "b", "slow")]
+
+
+def test_groups_pair_what_was_measured_in_one_block() -> None:
+    """A block that one stack lacks is left out of its pairs, and does not shift the others."""
+    drifting = {block: 100.0 * 2**block for block in range(8)}
+    gapped = {block: 0.5 * value for block, value in drifting.items() if block != 3}
+    assert differences.groups({"whole": drifting, "gapped": gapped}) == [("whole",), ("gapped",)]
+    assert differences.paired(drifting, gapped) == [2.0] * 7
 
 
 def test_rank_intervals() -> None:

@@ -17,6 +17,8 @@ import pytest
 
 from fairground import store
 from fairground.cli.lab import ROOT
+from fairground.model import Control
+from fairground.report.words import trial_page
 
 ZOO = ROOT / "tests" / "zoo"
 BRIEF = ["--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4", "--scale", "1"]
@@ -116,6 +118,29 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     assert len(set(attempts)) == len(attempts)
     run = store.load(store.find(tmp_path, "latest"))
     assert {trial.number for trial in run.trials} == {slot.number for slot in run.plan.slots}
+
+
+def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """Of nine planned blocks as many are measured as the time holds, each whole; the anchor was measured again and slowed, the engine
+    qualified, every trial has its page, and going on without more time measures nothing."""
+    two = ["-s", "healthy", "-s", "delayed", "-w", "ping", "--blocks", "9", "--budget", "15s"]
+    process = lab(environment, "run", "--servers", str(ZOO), *two, *BRIEF, "--results", str(tmp_path))
+    out, err = process.communicate(timeout=240)
+    assert process.returncode in (0, 3), err
+    run = store.load(store.find(tmp_path, "latest"))
+    assert run.finished and run.ending is not None and "budget" in run.ending.reason, err
+    done = {slot.number for slot in run.plan.slots if slot.block <= run.ending.blocks}
+    assert {trial.number for trial in run.everything} == done
+    assert len({trial.number for trial in run.controls}) == 2 * run.ending.blocks
+    assert {trial.control for trial in run.controls} <= set(Control)
+    assert run.qualification is not None and len(run.qualification.checks) >= 5
+    assert "Ended after" in (run.folder / "report.html").read_text()
+    assert "The anchor, measured twice" in out or "hold the anchor and its controls" in out
+    assert all((run.folder / trial_page(trial)).exists() for trial in run.everything)
+    again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
+    _, err = again.communicate(timeout=60)
+    assert again.returncode in (0, 3), err
+    assert store.load(run.folder).everything == run.everything
 
 
 def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,3 +63,25 @@ def test_broken_sql_is_a_reason(keeper: Keeper, database: Database, tmp_path: Pa
         limits.measure(
             bench, replace(workload("db-ping"), limit_sql="SELECT nothing FROM nowhere;"), Load(), Settings(pool_size=2, scale=1)
         )
+
+
+def test_findings_of_the_engine_become_a_qualification() -> None:
+    """Each known number is kept with what was measured of it."""
+    check = {"name": "10 ms delay: p50", "unit": "ms", "expected": 10.0, "measured": 10.4, "tolerance": 0.05, "holds": True}
+    found = limits.qualification(json.dumps({"checks": [check], "facts": [], "can_measure": True}), 3.5)
+    assert (found.can_measure, found.took_s, found.checks[0].measured) == (True, 3.5, 10.4)
+
+
+@pytest.mark.parametrize("output", ["", "{}", '{"can_measure": true, "checks": [{"name": "x"}]}'])
+def test_an_engine_that_does_not_say_is_no_qualification(output: str) -> None:
+    """Silence and strange words are an error with a sentence, not a machine that can measure."""
+    with pytest.raises(LabError, match="gave no findings"):
+        limits.qualification(output, 1.0)
+
+
+@pytest.mark.live
+def test_the_engine_qualifies_within_its_time(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """The short form of the engine's own check ends by itself and names its known numbers; nothing runs on."""
+    found = limits.qualify(limits.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path, 2))
+    assert found.took_s < limits.QUALIFY_S and len(found.checks) >= 5
+    assert not keeper.orphans()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from fairground import plan
 from fairground.model import (
     Audit,
+    Control,
     Expectation,
     LabError,
     Load,
@@ -282,3 +284,81 @@ def test_remaining_time_follows_what_was_seen() -> None:
     assert plan.remaining_s(built, {1, 2}, None) == pytest.approx(plan.estimate_s(built) * 4 / 6)
     assert plan.remaining_s(built, {1, 2, 3, 4}, 10.0) == pytest.approx(20)
     assert plan.remaining_s(built, range(1, 7), 10.0) == 0
+
+
+# ---------------------------------------------------------------- controls, anchor, budget
+
+
+def compared(stack_count: int, blocks: int, workload_count: int = 1, **more: object) -> Suite:
+    """A suite of so many stacks."""
+    names = tuple(stack.id for stack in stacks(stack_count))
+    group = SuiteGroup(names, tuple(one.id for one in workloads(workload_count)), (Load(),), Settings(), (Topology(), TX))
+    return replace(Suite("s", "S", "", blocks, 7, (group,)), **more)  # type: ignore[arg-type]
+
+
+TX = Topology(pooler="pgbouncer-tx")
+
+
+def planned(wanted: Suite, unavailable: dict[str, str] | None = None) -> Plan:
+    """The plan of a suite of paper servers."""
+    servers = [server(f"s{number}") for number in range(9)]
+    return plan.of_suite(wanted, servers, workloads(3), "c", unavailable)
+
+
+@pytest.mark.parametrize(
+    ("stack_count", "blocks", "asked", "held"),
+    [(2, 3, None, True), (1, 9, None, False), (2, 2, None, False), (2, 3, False, False), (1, 1, True, True)],
+)
+def test_a_plan_that_compares_holds_controls(stack_count: int, blocks: int, asked: bool | None, held: bool) -> None:
+    """From two stacks and three blocks on, or when asked for, each block measures the anchor again and slowed, on one path."""
+    built = planned(compared(stack_count, blocks, 2, controls=asked))
+    controls = [slot for slot in built.slots if slot.control is not None]
+    wanted = (
+        {(block, load, kind) for block in range(1, blocks + 1) for load in ("w0", "w1") for kind in Control} if held else set()
+    )
+    assert Counter((slot.block, slot.cell.workload, slot.control) for slot in controls) == Counter(wanted)
+    assert {(slot.cell.stack, slot.cell.topology.id) for slot in controls} <= {("s0:v1", "direct")}
+    assert {(slot.control, slot.planted) for slot in built.slots} <= {(None, 0.0), (Control.AGAIN, 0.0), (Control.SLOWED, 0.1)}
+    assert len(built.slots) - len(controls) == 2 * 2 * stack_count * blocks
+
+
+def test_controls_take_every_place_as_stacks_do() -> None:
+    """Over as many blocks as there are stacks and controls, each control stands once in each place of its heat."""
+    built = planned(compared(2, 4))
+    places: Counter[tuple[object, int]] = Counter()
+    for _, block in groupby(built.slots, key=lambda slot: slot.block):
+        entries = dict.fromkeys((slot.cell.stack, slot.control) for slot in block)
+        places.update((control, place) for place, (_, control) in enumerate(entries) if control is not None)
+    assert places == Counter({(control, place): 1 for control in Control for place in range(4)})
+
+
+def test_the_anchor_is_the_first_stack_or_the_named_one() -> None:
+    """The anchor is in the plan; one that cannot be had here gives way to the first that can, and an unknown name is an error."""
+    assert planned(compared(3, 1)).anchor == "s0:v1"
+    named = planned(compared(3, 3, anchor="s2:v1"))
+    assert named.anchor == "s2:v1"
+    assert {slot.cell.stack for slot in named.slots if slot.control is not None} == {"s2:v1"}
+    assert planned(compared(3, 3, anchor="s2:v1"), {"s2:v1": "no compiler"}).anchor == "s0:v1"
+    with pytest.raises(LabError, match="the anchor `s7:v1` is not in the plan"):
+        planned(compared(3, 1, anchor="s7:v1"))
+
+
+def test_without_cgroups_the_slowed_control_is_left_out_and_said() -> None:
+    """Where no slowdown can be planted the A/A pair stays, and the plan says why the other is missing."""
+    built = planned(compared(2, 3), {"control slowed": "no cgroups"})
+    assert {slot.control for slot in built.slots} == {None, Control.AGAIN}
+    assert built.skipped == {"control slowed": "no cgroups"}
+
+
+def test_a_budget_plans_what_it_could_at_most_hold() -> None:
+    """With a budget alone the plan has as many blocks as windows and shortest warm-ups fit in, controls counted; at least one."""
+    per_block_s = (2 * 2 + 2) * (Load().warmup_min_s + Load().window_s)
+    for budget_s, blocks in ((10 * per_block_s, 10), (1.0, 1), (1e9, plan.MOST_BLOCKS)):
+        built = planned(compared(2, 0, budget_s=budget_s))
+        assert (built.blocks, built.budget_s) == (blocks, budget_s)
+    assert planned(compared(2, 4, budget_s=1e9)).blocks == 4
+
+
+def test_a_stream_of_requests_can_be_named() -> None:
+    """One seed for the requests of every block, whatever the seed of the order."""
+    assert {slot.seed for slot in planned(compared(2, 3, stream=99)).slots} == {99}

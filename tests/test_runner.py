@@ -1,149 +1,106 @@
-"""Carrying out a plan: void trials are repeated in their slot and kept, and a run stays one of one machine and one measure."""
+"""Carrying out a plan: what is measured in which order, what a budget ends, and how a run goes on."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from fairground import machine, runner, store, thresholds, trial
-from fairground.model import Cell, LabError, Load, Plan, Settings, Slot, Stack, Topology, Trial, Verdict, Workload
+from fairground import machine, runner, store, trial
+from fairground.model import Cell, Control, Load, Plan, Settings, Slot, Topology, Trial, Verdict
+from test_comparisons import trial as made
 
-CELL = Cell("one:plain", "ping", Topology(), Load(), Settings())
-PLAN = Plan("Two", 7, 1, (Slot(1, 1, CELL, 7), Slot(2, 1, CELL, 7)), {}, "command")
-STACKS = cast(Mapping[str, Stack], {"one:plain": None})
-WORKLOADS = cast(Mapping[str, Workload], {"ping": None})
+CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
+
+
+class Lab:
+    """A run of two stacks and a control, whose trials take 9 s and no time; `verdicts` are told to trials in their order."""
+
+    def __init__(self, results: Path, blocks: int, budget_s: float | None = None, verdicts: tuple[Verdict, ...] = ()) -> None:
+        kinds = (("a:plain", None), ("b:plain", None), ("a:plain", Control.AGAIN))
+        slots = [
+            Slot(number, (number - 1) // 3 + 1, replace(CELL, stack=stack), 1, control)
+            for number, (stack, control) in enumerate(kinds * blocks, start=1)
+        ]
+        self.plan = Plan("t", 1, blocks, tuple(slots), {}, "c", "a:plain", budget_s)
+        self.folder = store.create(
+            results, self.plan, started_unix_s=0.0, machine=machine.fingerprint(), versions={}, database_settings={}, stacks={},
+            workloads={},
+        )  # fmt: skip
+        self._verdicts: Iterator[Verdict] = iter(verdicts)
+        self._seen = 0
+
+    def measure(self, bench: Any, slot: Slot, attempt: int, stack: Any, workload: Any, folder: Path, name: str) -> Trial:
+        """In place of `trial.run`."""
+        self._seen += 1
+        one = made(slot.cell.stack, slot.block, 10_000.0 * (1 + 0.2 * (self._seen % 3)), control=slot.control)
+        verdict = next(self._verdicts, Verdict.VALID)
+        return replace(one, number=slot.number, attempt=attempt, folder=name, verdict=verdict)
+
+    def run(self, plan: Plan | None = None) -> list[tuple[int, int, int]]:
+        """Carry it out; block, number and attempt of what was measured."""
+        nothing = trial.Bench(*[cast(Any, None)] * 4, cores=2)
+        named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
+        done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None}), nothing)
+        return [(one.block, one.number, one.attempt) for one in done]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """The folder of a run of two slots."""
-    facts: dict[str, Any] = {"versions": {"engine": "1"}, "database_settings": {}, "stacks": {}, "workloads": {}}
-    return store.create(tmp_path, PLAN, started_unix_s=0.0, machine=machine.fingerprint(), **facts)
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes labs whose trials are made up."""
+
+    def make(*args: Any, **more: Any) -> Lab:
+        found = Lab(tmp_path, *args, **more)
+        monkeypatch.setattr(trial, "run", found.measure)
+        return found
+
+    return make
 
 
-def bench(**fields: Any) -> trial.Bench:
-    """A bench of which nothing is used."""
-    return trial.Bench(*[cast(Any, None)] * 4, cores=2, **fields)
+def test_every_slot_is_measured_once_in_order(lab: Any) -> None:
+    """Without a budget the whole plan is measured, controls in their places, and the run is finished without a reason."""
+    here = lab(2)
+    assert here.run() == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 4, 1), (2, 5, 1), (2, 6, 1)]
+    run = store.load(here.folder)
+    assert run.finished and run.ending is None
+    assert [one.number for one in run.controls] == [3, 6]
+    assert here.run() == []
 
 
-def verdicts(monkeypatch: pytest.MonkeyPatch, *ones: Verdict) -> list[trial.Bench]:
-    """Trials that end with these verdicts, one after the other; the benches that they were given."""
-    coming, benches = iter(ones), list[trial.Bench]()
-
-    def run(given: trial.Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload, place: Path, name: str) -> Trial:
-        benches.append(given)
-        return Trial(slot.number, 1, attempt, CELL, 7, 0.0, 1.0, {}, None, {}, None, None, (), (), next(coming), None, "", name)
-
-    monkeypatch.setattr(trial, "run", run)
-    return benches
+def test_void_trials_are_repeated_in_their_slot(lab: Any) -> None:
+    """A void trial is followed by another attempt, at most twice; then the next slot has its turn."""
+    here = lab(1, verdicts=(Verdict.VOID, Verdict.VALID, Verdict.VOID, Verdict.VOID, Verdict.VOID))
+    assert here.run() == [(1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 3, 1)]
 
 
-def carried_out(folder: Path, given: trial.Bench | None = None) -> Iterator[Trial]:
-    """The trials of the plan as they are measured."""
-    return runner.run(PLAN, folder, STACKS, WORKLOADS, given or bench())
+def test_a_budget_ends_the_run_after_a_whole_block(lab: Any) -> None:
+    """With 27 s a block, 100 s hold three blocks; the reason is kept, and the rest of the plan is not missing."""
+    here = lab(9, 100.0)
+    assert [block for block, _, _ in here.run()] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    run = store.load(here.folder)
+    assert run.finished and run.ending is not None and run.ending.blocks == 3
+    assert "after the budget of" in run.ending.reason
 
 
-VALID, WARNED, VOID, REJECTED = Verdict.VALID, Verdict.WARNED, Verdict.VOID, Verdict.REJECTED
+def test_a_block_that_was_interrupted_is_finished_before_the_time_is_asked(lab: Any) -> None:
+    """Going on inside a block measures the rest of it, although the budget is spent, and then ends."""
+    here = lab(9, 40.0)
+    for slot in here.plan.slots[:4]:
+        place = store.trial_folder(here.folder, slot, 1)
+        store.append(here.folder, here.measure(None, slot, 1, None, None, place, place.name))
+    assert here.run() == [(2, 5, 1), (2, 6, 1)]
+    assert store.load(here.folder).ending is not None
 
 
-@pytest.mark.parametrize(
-    ("ones", "attempts"),
-    [
-        ((VALID, VALID), [(1, 1), (2, 1)]),
-        ((VOID, VALID, WARNED), [(1, 1), (1, 2), (2, 1)]),
-        ((VOID, VOID, VALID, REJECTED), [(1, 1), (1, 2), (1, 3), (2, 1)]),
-        ((VOID, VOID, VOID, VOID, VOID, VOID), [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]),
-    ],
-)
-def test_void_trials_are_repeated_at_most_twice_and_kept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, ones: tuple[Verdict, ...], attempts: list[tuple[int, int]]
-) -> None:
-    """Only void is repeated, in its own slot, before the next one begins; all attempts are stored with their verdicts."""
-    verdicts(monkeypatch, *ones)
-    assert [(one.number, one.attempt) for one in carried_out(folder)] == attempts
-    kept = store.load(folder)
-    assert [(one.number, one.attempt, one.verdict) for one in kept.trials] == [
-        (*attempt, one) for attempt, one in zip(attempts, ones, strict=True)
-    ]
-    assert kept.finished
-
-
-def test_resuming_counts_the_attempts_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slot that was void twice before an interruption is tried once more, not thrice."""
-    verdicts(monkeypatch, VOID, VOID, VOID, VALID)
-    going = carried_out(folder)
-    assert [next(going).attempt, next(going).attempt] == [1, 2]
-    going.close()  # type: ignore[attr-defined]
-    assert [(one.number, one.attempt) for one in carried_out(folder)] == [(1, 3), (2, 1)]
-
-
-# ---------------------------------------------------------------- one measure
-
-
-def test_a_run_says_by_what_it_was_judged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thresholds stand in the run's folder before its first trial."""
-    verdicts(monkeypatch, VALID, VALID)
-    going = carried_out(folder)
-    next(going)
-    assert json.loads((folder / "thresholds.json").read_text()) == thresholds.standard().values()
-
-
-def test_a_run_is_judged_by_one_set_of_thresholds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not resumed under others, and the sentence names them."""
-    verdicts(monkeypatch, VALID, VALID)
-    next(carried_out(folder))
-    standard = thresholds.standard()
-    other = replace(standard, reasons=replace(standard.reasons, locked=0.5))
-    with pytest.raises(LabError) as caught:
-        next(carried_out(folder, bench(thresholds=other)))
-    assert "(reasons.locked)" in caught.value.message
-
-
-def test_an_older_run_goes_on_without_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that began before thresholds were written down is not said to have been judged by today's."""
-    verdicts(monkeypatch, VALID, VALID)
-    next(carried_out(folder))
-    (folder / "thresholds.json").unlink()
-    assert [one.number for one in carried_out(folder)] == [2]
-    assert store.thresholds(folder) is None
-
-
-# ---------------------------------------------------------------- one machine
-
-
-def test_trials_know_the_machine_of_their_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each trial is given the run's machine to compare itself with."""
-    benches = verdicts(monkeypatch, VALID, VALID)
-    list(carried_out(folder))
-    assert [one.machine for one in benches] == [machine.fingerprint()] * 2
-
-
-def test_a_run_is_not_resumed_on_another_machine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another kernel is refused, by its name, before anything is measured."""
-    benches = verdicts(monkeypatch, VALID)
-    there = replace(machine.fingerprint(), kernel="5.0-elsewhere")
-    monkeypatch.setattr(machine, "fingerprint", lambda: there)
-    with pytest.raises(LabError) as caught:
-        next(carried_out(folder))
-    assert "was begun on another machine: kernel was `" in caught.value.message
-    assert "is `5.0-elsewhere`" in caught.value.message and benches == []
-
-
-@pytest.mark.parametrize(
-    ("now", "said"),
-    [({"engine": "1"}, None), ({"engine": "2"}, "engine was `1` and is `2`"), ({}, "engine was `1` and is unknown")],
-)
-def test_a_run_is_not_resumed_with_other_versions(folder: Path, now: dict[str, str], said: str | None) -> None:
-    """Programs must have the versions that the run names."""
-    run = store.load(folder)
-    if said is None:
-        runner.one_version(run, now)
-        return
-    with pytest.raises(LabError) as caught:
-        runner.one_version(run, now)
-    assert caught.value.message == f"run `{run.id}` was begun with other versions: {said}"
+def test_a_larger_budget_goes_on_where_the_run_ended(lab: Any) -> None:
+    """With the note of its end removed and more time, further blocks follow the measured ones."""
+    here = lab(9, 60.0)
+    here.run()
+    store.reopen(here.folder)
+    assert [block for block, _, _ in here.run(replace(here.plan, budget_s=100.0))] == [3, 3, 3]
+    run = store.load(here.folder)
+    assert run.ending is not None and run.ending.blocks == 3

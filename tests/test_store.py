@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from fairground import model, store
-from fairground.model import LabError, Limit, Plan, Run, Slot, StackInfo, Trial, Verdict
+from fairground.model import Control, Ending, LabError, Limit, Plan, Qualification, Run, Slot, StackInfo, Trial, Verdict
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SCHEMA_FILE = Path(__file__).parents[1] / "docs" / "result-schema.json"
@@ -63,7 +63,7 @@ def small_plan(slots: int = 2, title: str = "Demo") -> Plan:
 def trial(number: int, verdict: Verdict = Verdict.VALID, attempt: int = 1) -> Trial:
     """A trial with all of its fields filled."""
     made: Trial = full(Trial, 1000 * number)
-    return replace(made, number=number, block=1, attempt=attempt, verdict=verdict)
+    return replace(made, number=number, block=1, attempt=attempt, verdict=verdict, control=None)
 
 
 def new(results: Path, plan: Plan | None = None, started: float = START) -> Path:
@@ -107,6 +107,40 @@ def test_run_is_read_as_it_was_written(tmp_path: Path) -> None:
         limits=(limit,),
         finished=False,
     )
+
+
+def test_controls_are_no_results(tmp_path: Path) -> None:
+    """A trial that is a control is read apart from the results, is done like them, and stands among everything in its place."""
+    folder = new(tmp_path, small_plan(3))
+    control = replace(trial(2), control=Control.AGAIN)
+    for one in (trial(3), control, trial(1)):
+        store.append(folder, one)
+    run = store.load(folder)
+    assert (run.trials, run.controls) == ((trial(3), trial(1)), (control,))
+    assert [one.number for one in run.everything] == [1, 2, 3]
+    assert store.done_slots(run) == {1, 2, 3} and run.finished
+
+
+def test_a_run_that_ended_early_is_finished_and_says_why(tmp_path: Path) -> None:
+    """With a reason to end after block 1 the rest of the plan is not missing; reopened, it is."""
+    first = slot(1)
+    folder = new(tmp_path, Plan("Demo", 7, 2, (first, replace(first, number=2, block=2)), {}, "command", budget_s=60.0))
+    store.append(folder, trial(1))
+    assert (store.load(folder).finished, store.load(folder).ending) == (False, None)
+    store.end(folder, Ending(1, "the time is up"))
+    assert store.load(folder).finished and store.load(folder).ending == Ending(1, "the time is up")
+    store.reopen(folder)
+    store.reopen(folder)
+    assert not store.load(folder).finished
+
+
+def test_a_qualification_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """What the engine found of known numbers is kept with the run, and a run without it has none."""
+    folder = new(tmp_path)
+    assert store.load(folder).qualification is None
+    found: Qualification = full(Qualification)
+    store.qualify(folder, found)
+    assert store.load(folder).qualification == found
 
 
 def numbers(value: Any) -> Iterator[float]:
@@ -421,6 +455,8 @@ def test_files_of_a_run_fulfil_the_published_schema(tmp_path: Path) -> None:
     folder = new(tmp_path)
     store.append(folder, trial(1))
     store.append_limit(folder, full(Limit))
+    store.qualify(folder, full(Qualification))
+    store.end(folder, full(Ending))
     document = {name: json.loads((folder / name).read_text()) for name in store.SHAPES}
     schema = json.loads(SCHEMA_FILE.read_text())
     jsonschema.Draft202012Validator(schema).validate(document)

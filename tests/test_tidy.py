@@ -50,13 +50,15 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "build": {"model", "process"},
     "machine": {"model"},
     "store": {"model"},
-    "runner": {"model", "thresholds", "validity", "machine", "store", "trial"},
+    "runner": {"model", "thresholds", "validity", "machine", "stopping", "store", "trial"},
+    "comparisons": {"model", "stats", "differences"},
+    "stopping": {"model", "stats", "comparisons"},
     "limits": {"model", "process", "postgres", "generators"},
     "duel": {
         "model", "thresholds", "differences", "diagnose", "validity", "process", "postgres", "generators", "contract", "trial",
     },
     "claims": {"model", "stats", "differences", "statement"},
-    "report": {"model", "stats", "claims", "differences", "capacity", "loadcurve", "service"},
+    "report": {"model", "stats", "claims", "differences", "comparisons", "capacity", "loadcurve", "service"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 
@@ -67,6 +69,8 @@ PURE = (
     "plan",
     "stats",
     "differences",
+    "comparisons",
+    "stopping",
     "statement",
     "diagnose",
     "validity",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,9 @@ import psycopg
 import pytest
 
 from fairground import contract, diagnose, manifest
-from fairground.model import Cell, Load, Settings, Slot, Topology, Trial, Verdict
+from fairground.model import Cell, Control, Load, Settings, Slot, Topology, Trial, Verdict
 from fairground.postgres import Database
-from fairground.process import Keeper
+from fairground.process import Child, Keeper, burner
 from fairground.trial import Bench, route, run, watch
 from noise import OF_THE_MACHINE
 
@@ -29,15 +30,41 @@ def bench(keeper: Keeper, database: Database) -> Bench:
     return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2)
 
 
-def trial(bench: Bench, folder: Path, serve: tuple[str, ...] | None = None) -> Trial:
-    """A short trial of the healthy animal, or of one that is served by another command."""
+def trial(
+    bench: Bench, folder: Path, serve: tuple[str, ...] | None = None, control: Control | None = None, planted: float = 0.0
+) -> Trial:
+    """A short trial of the healthy animal, or of one that is served by another command; of a control, if it is said."""
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
     if serve is not None:
         stack = replace(stack, server=replace(stack.server, serve=serve))
     workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "db-ping")
     load = Load(connections=4, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
     cell = Cell(stack.id, workload.id, Topology(), load, Settings(workers=1, pool_size=4, scale=1))
-    return run(bench, Slot(1, 1, cell, 7), 1, stack, manifest.render(workload, 1), folder, "trial")
+    return run(bench, Slot(1, 1, cell, 7, control, planted), 1, stack, manifest.render(workload, 1), folder, "trial")
+
+
+def test_a_planted_slowdown_ends_with_the_load(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slowed control burns its share in the server's own group while the load lasts; nothing of it is left behind or held against
+    the server, and the trial says what it is."""
+    if bench.keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    planted: list[tuple[float, int]] = []
+
+    def plant(keeper: Keeper, server: Child, share: float) -> Child:
+        made = real(keeper, server, share)
+        until = time.monotonic() + 10
+        while len(server.group.pids() or ()) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        planted.append((share, len(server.group.pids() or ())))
+        return made
+
+    real = burner.plant
+    monkeypatch.setattr(burner, "plant", plant)
+    measured = trial(bench, tmp_path / "trial", control=Control.SLOWED, planted=0.25)
+    assert planted == [(0.25, 2)]
+    assert measured.control is Control.SLOWED
+    assert not {"strays", "server-exit", "stop", "instrument"} & set(found(measured)), measured.findings
+    assert not bench.keeper.orphans()
 
 
 def found(trial: Trial) -> dict[str, str]:

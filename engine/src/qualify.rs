@@ -152,12 +152,14 @@ fn stall(findings: &mut Findings, scale: f64) -> Result<(), String> {
         ));
     }
     let expected = analytic::stall_quantile_ms(stall, 0.99);
+    // Requests are due one step apart, so no quantile is known better than that: it matters to the short stalls of `--quick`.
+    let step_ms = 1000.0 / STALL_RATE_PER_S;
     findings.check(
         "stall of a tenth of the time, open loop: p99",
         "ms",
         expected,
         seen[0].0,
-        0.02,
+        f64::max(0.02, step_ms / expected),
     );
     let expected = 100.0 * analytic::late_share(stall, late_ms);
     findings.check(

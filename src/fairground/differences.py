@@ -7,17 +7,25 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 from fairground.stats import Interval, t_interval
+
+if TYPE_CHECKING:
+    import numpy
 
 PRACTICAL = 0.03
 """A difference below this share is of no practical interest; inside ± this share two stacks are equivalent."""
 
 EXACT_PAIRS = 14
 """Up to so many pairs all sign patterns are tried; beyond it a fixed sample of them."""
+
+
+Name = TypeVar("Name", bound=Hashable)
 
 
 class Word(StrEnum):
@@ -67,12 +75,12 @@ def _word(logs: Interval, floor: float, practical: float) -> Word:
     return Word.INCONCLUSIVE
 
 
-def table(rows: Mapping[str, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[str, Difference]:
+def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
     """`of_pairs` for each row of a table of comparisons, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
-    With fewer than 6 pairs the permutation test cannot reach 0.05 at all; there the interval alone decides, at a confidence
-    that is Bonferroni's for the number of rows.
+    So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
+    their number by the interval instead, at Bonferroni's confidence.
     """
     alone = {name: of_pairs(ratios, floor, practical) for name, ratios in rows.items()}
     known = {name: row.p for name, row in alone.items() if row.p is not None}
@@ -81,7 +89,7 @@ def table(rows: Mapping[str, Sequence[float]], floor: float = 0.0, practical: fl
     for name, row in alone.items():
         word = row.word
         if word in (Word.FASTER, Word.SLOWER):
-            if len(rows[name]) >= 6:
+            if len(known) * 2 ** (1 - len(rows[name])) <= 0.05:
                 word = word if corrected[name] <= 0.05 else Word.INCONCLUSIVE
             else:
                 word = of_pairs(rows[name], floor, practical, 1 - 0.05 / len(known)).word
@@ -106,15 +114,22 @@ def sign_flip(logs: Sequence[float]) -> float:
     if not logs:
         raise ValueError("a test of no pairs does not exist")
     seen = abs(math.fsum(logs)) * (1 - 1e-12)
-    if len(logs) <= EXACT_PAIRS:
-        patterns = list(itertools.product((1, -1), repeat=len(logs) - 1))  # the mirrored half has the same distances
-        sums = (logs[0] + math.fsum(sign * value for sign, value in zip(signs, logs[1:], strict=True)) for signs in patterns)
-        return sum(abs(total) >= seen for total in sums) / len(patterns)
     import numpy
 
+    if len(logs) <= EXACT_PAIRS:
+        sums = logs[0] + _patterns(len(logs) - 1) @ numpy.asarray(logs[1:])  # the mirrored half has the same distances
+        return int((numpy.abs(sums) >= seen).sum()) / len(sums)
     drawn = numpy.random.default_rng(1).choice((-1.0, 1.0), size=(20_000, len(logs)))
     beyond = int((numpy.abs(drawn @ numpy.asarray(logs)) >= seen).sum())
     return (beyond + 1) / 20_001
+
+
+@cache
+def _patterns(count: int) -> numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float64]]:
+    """All patterns of `count` signs, one in each row."""
+    import numpy
+
+    return numpy.asarray(list(itertools.product((1.0, -1.0), repeat=count))).reshape(2**count, count)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -192,27 +207,34 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
     return _carried_back(Interval(mean, mean - half, mean + half, len(logs), confidence))
 
 
-def groups(levels: Mapping[str, Sequence[float]], practical: float = PRACTICAL) -> list[tuple[str, ...]]:
+def groups(levels: Mapping[str, Mapping[int, float]], floor: float = 0.0, practical: float = PRACTICAL) -> list[tuple[str, ...]]:
     """Stacks that cannot be told apart, best first: a group is a stack and those below it that are not shown to be slower.
 
-    `levels` are values of each stack (more is better), the i-th of all measured in one block. A group inside the one before it is
-    left out. A stack can stand in two groups: being indistinguishable is not transitive.
+    `levels` are values of each stack by block (more is better); pairs are formed in the blocks that both have, and words are
+    held to the number of all pairs, since the order was chosen by looking. A group inside the one before it is left out. A stack
+    can stand in two groups: being indistinguishable is not transitive.
     """
-    order = sorted(levels, key=lambda name: -math.fsum(_logarithms(levels[name])) / max(1, len(levels[name])))
+    order = sorted(levels, key=lambda name: -math.fsum(_logarithms([*levels[name].values()])) / max(1, len(levels[name])))
+    pairs = {(head, name): paired(levels[head], levels[name]) for head, name in itertools.combinations(order, 2)}
+    words = table({pair: ratios for pair, ratios in pairs.items() if ratios}, floor, practical)
     found: list[tuple[str, ...]] = []
     for place, head in enumerate(order):
-        below = {name: _ratios(levels[head], levels[name]) for name in order[place + 1 :]}
-        words = table({name: ratios for name, ratios in below.items() if ratios}, practical=practical)
-        group = (head, *(name for name in below if name not in words or words[name].word is not Word.FASTER))
-        if not found or not set(group) <= set(found[-1]):
-            found.append(group)
+        below = [name for name in order[place + 1 :] if (head, name) not in words or words[head, name].word is not Word.FASTER]
+        if not found or not {head, *below} <= set(found[-1]):
+            found.append((head, *below))
     return found
+
+
+def paired(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
+    """Ratios above / below in the blocks that both have, by block."""
+    return [above[block] / below[block] for block in sorted(set(above) & set(below))]
 
 
 def rank_intervals(levels: Mapping[str, Sequence[float]], draws: int = 5000, seed: int = 1) -> dict[str, tuple[int, int]]:
     """Lowest and highest rank (1 is best) of each stack in 95 % of resampled runs: blocks are drawn with replacement.
 
-    `levels` as in `groups`, all of one length; ValueError otherwise. Source: Efron & Tibshirani, The Bootstrap (1993).
+    The i-th value of all `levels` is of one block, and all have the same length; ValueError otherwise.
+    Source: Efron & Tibshirani, The Bootstrap (1993).
     """
     lengths = {len(values) for values in levels.values()}
     if len(lengths) != 1 or 0 in lengths:
@@ -235,10 +257,6 @@ def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | N
 
     found = float(kendalltau(left, right).statistic) if len(left) > 1 else math.nan
     return None if math.isnan(found) else found
-
-
-def _ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
-    return [one / other for one, other in zip(above, below, strict=False)]
 
 
 def _carried_back(logs: Interval) -> Interval:

@@ -9,13 +9,12 @@ round, not the pair, is the unit of evidence.
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground import contract, diagnose, differences, process, thresholds, validity
+from fairground import contract, diagnose, differences, thresholds, validity
 from fairground.differences import Difference
 from fairground.generators import engine
 from fairground.model import (
@@ -30,7 +29,7 @@ from fairground.model import (
     Workload,
 )
 from fairground.postgres import Database
-from fairground.process import Child, HostReading, Keeper, RoleMeter, free_port, host_use, server
+from fairground.process import Child, HostReading, Keeper, RoleMeter, burner, free_port, host_use, server
 from fairground.trial import audit
 
 HOST = "127.0.0.1"
@@ -223,7 +222,7 @@ class _Round:
             raise LabError(f"`{arm.label}` did not become ready: {problem}", hint=f"its words are in {log}", exit_code=1)
         side.bodies = self._verify(side)
         if arm.planted:
-            side.burner = _burner(bench.keeper, child, arm.planted)
+            side.burner = burner.plant(bench.keeper, child, arm.planted)
         return side
 
     def _verify(self, side: _Side) -> Mapping[str, str]:
@@ -320,13 +319,3 @@ def _used(readings: Mapping[str, tuple[dict[str, int], HostReading]]) -> tuple[f
     spent_us = {role: (after[role] - before[role]) / 1000 for role in before}
     known = [*spent_us.values()] + ([] if "database" in spent_us else [None])
     return spent_us["server"], host_use(host_before, host_after, known)
-
-
-def _burner(keeper: Keeper, child: Child, share: float) -> Child:
-    """A process in the server's group that uses `share` of what the server uses. LabError where no cgroup can be made."""
-    if not child.group.folders:
-        raise LabError("a planted slowdown needs cgroups, and none can be made here", "run it as root", exit_code=3)
-    folders = [str(folder) for folder in child.group.folders]
-    source = str(Path(process.__file__).parents[2])
-    argv = [sys.executable, "-m", "fairground.process.burner", str(child.group.version), str(share), *folders]
-    return keeper.spawn(argv, role="burner", env={"PYTHONPATH": source, "PATH": keeper.environ.get("PATH", "")})

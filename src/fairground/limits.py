@@ -1,10 +1,12 @@
 """What this machine can do at most on a workload: a null responder for the HTTP side, pgbench with the same SQL for the other.
 
 Both are measured in the run that they belong to, with its connections and pool, because a machine's speed changes by the hour.
+So is whether the load engine can measure here at all.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -13,13 +15,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground.generators import engine
-from fairground.model import Expectation, LabError, Limit, Load, Settings, Workload
+from fairground.model import Expectation, KnownNumber, LabError, Limit, Load, Qualification, Settings, Workload
 from fairground.postgres import Database, binary
 from fairground.process import Child, Keeper, free_port
 
 HOST = "127.0.0.1"
 WINDOW_S = 2.0
 WARMUP_S = 0.5
+QUALIFY_S = 30.0
+"""What the qualification may take at most; it is meant to take 4 s."""
 TPS = re.compile(r"^tps = ([\d.]+) \(without initial connection time\)$", re.MULTILINE)
 
 
@@ -105,6 +109,30 @@ def _database(bench: Bench, workload: Workload, script: str, settings: Settings)
     code = child.wait(seconds + 30.0)
     child.stop()
     return read(workload.id, log.read_text(errors="replace"), code, f"{clients} clients, {seconds} s, {argv[2][2:]}")
+
+
+def qualify(bench: Bench) -> Qualification:
+    """Whether the engine finds latencies that are known by calculation here, in its short form: about 4 s.
+
+    LabError when it does not say.
+    """
+    bench.folder.mkdir(parents=True, exist_ok=True)
+    log, began = bench.folder / "qualify.json", time.monotonic()
+    with open(log, "wb") as output:
+        argv = [str(bench.engine), "qualify", "--quick", "--json"]
+        child = bench.keeper.spawn(argv, role="qualify", env={}, cwd=bench.folder, stdout=output)
+    child.wait(QUALIFY_S)
+    child.stop()
+    return qualification(log.read_text(errors="replace"), time.monotonic() - began)
+
+
+def qualification(output: str, took_s: float) -> Qualification:
+    """The engine's own findings as a Qualification; LabError when there are none."""
+    try:
+        found = json.loads(output)
+        return Qualification(bool(found["can_measure"]), took_s, tuple(KnownNumber(**check) for check in found["checks"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise LabError(f"`fairload qualify` gave no findings ({error})", exit_code=3) from error
 
 
 def read(workload: str, output: str, code: int | None, detail: str) -> Limit:

@@ -306,6 +306,8 @@ class _SuiteFile(_GroupTable):
     about: str
     blocks: int
     seed: int
+    anchor: str | None = None
+    controls: bool | None = None
     group: tuple[_GroupTable, ...] = ()
     profiles: dict[str, _ProfileTable] = field(default_factory=dict)
     source: str | None = None
@@ -322,13 +324,15 @@ def load_suite(path: Path, profile: str | None = None) -> Suite:
     file = _profiled(source, source.parse(_SuiteFile), profile)
     for key in ("title", "about"):
         source.require_text((key,), getattr(file, key))
+    if file.anchor is not None:
+        source.require_text(("anchor",), file.anchor)
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
     groups = tuple(_group(source, location, group, file) for location, group in here if _is_in(group, profile))
     return Suite(
         path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
-        published.claims(source, file.claims), published.tables(source, file.tables),
+        published.claims(source, file.claims), published.tables(source, file.tables), file.anchor, file.controls,
     )  # fmt: skip
 
 

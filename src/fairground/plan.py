@@ -5,6 +5,9 @@ heat follow each other, so that a drifting machine harms them alike, and the top
 they are compared most closely of all: what a hop costs. The order of stacks in a heat, of topologies in a stack, and of heats in
 a block, follows the rows of Williams designs: over as many blocks as there are stacks, every stack stands once in every place
 and, for an even number, once behind every other (for an odd number: twice, over twice as many blocks).
+
+A plan that compares holds *controls* in each heat: its anchor once more (A/A), and its anchor slowed down by a known share. They
+take places among the stacks like any other, so that what an order does to stacks it does to them.
 """
 
 from __future__ import annotations
@@ -14,12 +17,35 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fairground.model import Cell, LabError, Load, Plan, Server, Settings, Slot, Stack, Suite, SuiteGroup, Topology, Workload
+from fairground.model import (
+    Cell,
+    Control,
+    LabError,
+    Load,
+    Plan,
+    Server,
+    Settings,
+    Slot,
+    Stack,
+    Suite,
+    SuiteGroup,
+    Topology,
+    Workload,
+)
 
 Item = TypeVar("Item")
 HeatKey = tuple[str, Load, Settings]
 Heat = dict[str, list[Cell]]
 """Stack → its cells, one for each topology."""
+Entry = tuple[str, Control | None]
+"""What takes a place in a heat: a stack, or a control of it."""
+
+PLANTED = 0.10
+"""The known slowdown, as a share of the server's CPU: twice that of `compare`, since whole trials differ more than windows."""
+COMPARING_STACKS, COMPARING_BLOCKS = 2, 3
+"""From so many stacks and blocks on a plan compares, and holds controls."""
+MOST_BLOCKS = 100
+"""The most blocks of a plan that ends by its budget."""
 
 OVERHEAD_S = 1.5
 """Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
@@ -48,12 +74,13 @@ def build(
     command: str,
     unavailable: Mapping[str, str] | None = None,
 ) -> Plan:
-    """The plan of stacks × workloads × topologies × loads, every cell once in each block.
+    """The plan of stacks × workloads × topologies × loads, every cell once in each block, without controls.
 
     `unavailable` says of stacks, by id, why they cannot run here: their cells are left out, with the reason.
     """
     part = Part(tuple(stacks), tuple(workloads), tuple(loads), tuple(topologies), settings)
-    return _join(title, (part,), blocks, seed, command, unavailable or {})
+    suite = Suite("", title, "", blocks, seed, (), controls=False)
+    return _join(suite, (part,), command, unavailable or {})
 
 
 def of_suite(
@@ -66,18 +93,29 @@ def of_suite(
     """The plan of a suite. A cell that stands in several of its groups is measured once.
 
     `unavailable` says of stacks by id, of load generators by `generator NAME`, and of topologies by `topology ID`, why they are
-    not here.
+    not here; of the slowed control, as `control slowed`, why none can be made.
+
+    With a budget and no number of blocks (0) the plan holds as many blocks as could at most be measured in it.
     """
     parts = [
         Part(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
         for group in suite.groups
     ]
-    return _join(suite.title, parts, suite.blocks, suite.seed, command, unavailable or {})
+    if suite.blocks == 0 and suite.budget_s is not None:
+        one = _join(replace(suite, blocks=1, controls=suite.controls is not False), parts, command, unavailable or {})
+        most = max(1, min(MOST_BLOCKS, int(suite.budget_s / least_s(one))))
+        return _join(replace(suite, blocks=most), parts, command, unavailable or {})
+    return _join(suite, parts, command, unavailable or {})
 
 
 def estimate_s(plan: Plan) -> float:
     """Seconds that the plan will take, from its loads alone; retries are not foreseen."""
     return sum(_slot_s(slot) for slot in plan.slots)
+
+
+def least_s(plan: Plan) -> float:
+    """Seconds below which no machine can measure the plan: its windows and shortest warm-ups alone."""
+    return sum(slot.cell.load.warmup_min_s + slot.cell.load.window_s for slot in plan.slots)
 
 
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
@@ -102,7 +140,7 @@ def williams(count: int) -> list[list[int]]:
     return rows if count % 2 == 0 else rows + [row[::-1] for row in rows]
 
 
-def _join(title: str, parts: Sequence[Part], blocks: int, seed: int, command: str, unavailable: Mapping[str, str]) -> Plan:
+def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
     heats: dict[HeatKey, Heat] = {}
     for whole in parts:
@@ -124,9 +162,26 @@ def _join(title: str, parts: Sequence[Part], blocks: int, seed: int, command: st
     if not heats:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
         raise LabError("nothing is left to measure" + (f" ({reasons})" if reasons else ""), "choose other stacks or workloads", 3)
-    if blocks < 1:
-        raise LabError(f"a plan of {blocks} blocks measures nothing", "ask for at least 1 block")
-    return Plan(title, seed, blocks, _slots(list(heats.values()), blocks, seed), skipped, command)
+    if suite.blocks < 1:
+        raise LabError(f"a plan of {suite.blocks} blocks measures nothing", "ask for at least 1 block")
+    every = list(heats.values())
+    known = {stack for heat in every for stack in heat}
+    if suite.anchor is not None and suite.anchor not in known and suite.anchor not in skipped:
+        raise LabError(f"the anchor `{suite.anchor}` is not in the plan", f"it has {', '.join(sorted(known))}")
+    anchor = suite.anchor if suite.anchor in known else next(iter(every[0]))
+    controls = _controls(suite, every, unavailable)
+    if Control.AGAIN in controls and Control.SLOWED not in controls:
+        skipped["control slowed"] = unavailable["control slowed"]
+    slots = _slots(every, replace(suite, anchor=anchor), controls)
+    return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s)
+
+
+def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:
+    """The controls of each heat: none where the plan compares nothing and nobody asked for them."""
+    compares = suite.blocks >= COMPARING_BLOCKS and any(len(heat) >= COMPARING_STACKS for heat in heats)
+    if not (compares if suite.controls is None else suite.controls):
+        return ()
+    return tuple(control for control in Control if f"control {control}" not in unavailable)
 
 
 def _enter(heats: dict[HeatKey, Heat], part: Part, stack: Stack, workload: Workload) -> None:
@@ -138,22 +193,35 @@ def _enter(heats: dict[HeatKey, Heat], part: Part, stack: Stack, workload: Workl
                 neighbours.append(cell)
 
 
-def _slots(heats: Sequence[Heat], blocks: int, seed: int) -> tuple[Slot, ...]:
+def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -> tuple[Slot, ...]:
     """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block."""
+    blocks, seed = suite.blocks, suite.seed
     heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
-    stack_orders, cell_orders = list[list[list[str]]](), list[dict[str, list[list[Cell]]]]()
+    entry_orders, cell_orders = list[list[list[Entry]]](), list[dict[Entry, list[list[Cell]]]]()
     for place, heat in enumerate(heats):
         name = f"{seed}/{next(iter(heat.values()))[0].workload}/{place}"
-        stack_orders.append(_orders(list(heat), blocks, name))
-        cell_orders.append({stack: _orders(cells, blocks, f"{name}/{stack}") for stack, cells in heat.items()})
+        entries = _entries(heat, suite, controls)
+        entry_orders.append(_orders(list(entries), blocks, name))
+        cell_orders.append({entry: _orders(cells, blocks, f"{name}/{entry[0]}") for entry, cells in entries.items()})
     slots: list[Slot] = []
     for block in range(blocks):
         stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
+        stream = stream if suite.stream is None else suite.stream
         for place in heat_orders[block]:
-            for stack in stack_orders[place][block]:
-                for cell in cell_orders[place][stack][block]:
-                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream))
+            for entry in entry_orders[place][block]:
+                planted = PLANTED if entry[1] is Control.SLOWED else 0.0
+                for cell in cell_orders[place][entry][block]:
+                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream, entry[1], planted))
     return tuple(slots)
+
+
+def _entries(heat: Heat, suite: Suite, controls: tuple[Control, ...]) -> dict[Entry, list[Cell]]:
+    """What takes a place in a heat: its stacks, and the controls of its anchor on the first topology."""
+    entries: dict[Entry, list[Cell]] = {(stack, None): cells for stack, cells in heat.items()}
+    if len(heat) >= COMPARING_STACKS or suite.controls:
+        anchor = suite.anchor if suite.anchor in heat else next(iter(heat))
+        entries |= {(str(anchor), control): heat[str(anchor)][:1] for control in controls}
+    return entries
 
 
 def _orders(items: Sequence[Item], blocks: int, seed: str) -> list[list[Item]]:

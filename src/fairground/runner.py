@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fairground import machine, store, thresholds, trial, validity
-from fairground.model import LabError, Plan, Run, Stack, Trial, Verdict, Workload
+from fairground import machine, stopping, store, thresholds, trial, validity
+from fairground.model import LabError, Plan, Run, Slot, Stack, Trial, Verdict, Workload
 
 
 def run(
@@ -17,19 +18,40 @@ def run(
 
     `stacks` and `workloads` are by id, workloads rendered for the plan's scale. A void trial is repeated in its slot as often
     as `store` says; all attempts are kept. Interrupt it wherever you like: what was yielded is done, and calling it again on the
-    same folder goes on with the rest.
+    same folder goes on with the rest. A plan with a budget ends after the whole block that `stopping` says, and the run's folder
+    then holds why.
     """
     known = store.load(folder)
     _one_machine(known)
     _one_measure(folder, known, bench)
     bench = replace(bench, machine=known.machine)
-    done, tried = store.done_slots(known), _attempts(known.trials)
-    for slot in plan.slots:
+    measured = list(known.everything)
+    for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
+        for one in _measure(tuple(slots), known, folder, stacks, workloads, bench):
+            measured.append(one)
+            yield one
+        newest = block >= max((one.block for one in measured), default=0)
+        if plan.budget_s is not None and newest and (ending := stopping.ending(plan, measured, plan.budget_s)):
+            store.end(folder, ending)
+            return
+
+
+def _measure(
+    slots: Sequence[Slot],
+    known: Run,
+    folder: Path,
+    stacks: Mapping[str, Stack],
+    workloads: Mapping[str, Workload],
+    bench: trial.Bench,
+) -> Iterator[Trial]:
+    """What is left of one block."""
+    done, tried = store.done_slots(known), _attempts(known.everything)
+    for slot in slots:
         if slot.number in done:
             continue
         for attempt in range(tried.get(slot.number, 0) + 1, store.ATTEMPTS + 1):
             place = store.trial_folder(folder, slot, attempt)
-            measured = trial.run(
+            found = trial.run(
                 bench,
                 slot,
                 attempt,
@@ -38,9 +60,9 @@ def run(
                 place,
                 str(place.relative_to(folder)),
             )
-            store.append(folder, measured)
-            yield measured
-            if measured.verdict is not Verdict.VOID:
+            store.append(folder, found)
+            yield found
+            if found.verdict is not Verdict.VOID:
                 break
 
 

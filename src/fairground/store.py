@@ -5,6 +5,7 @@
         machine.json  versions.json  stacks.json  workloads.json
         thresholds.json by what the run's trials are judged, written before the first of them (older runs have none)
         limits.jsonl    one line per limit, as it is measured
+        qualification.json  ending.json    where there are any: what the engine found of known numbers; why the run ended early
         trials.jsonl    one line per finished trial, on the disk before the next trial starts
         trials/0001-b1-<stack>-<workload>[-retry]/    raw files of that trial
         summary.csv     written at the end
@@ -28,7 +29,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from fairground.model import SCHEMA_VERSION, LabError, Limit, Machine, Plan, Run, Slot, StackInfo, Trial, Verdict
+from fairground.model import (
+    SCHEMA_VERSION,
+    Ending,
+    LabError,
+    Limit,
+    Machine,
+    Plan,
+    Qualification,
+    Run,
+    Slot,
+    StackInfo,
+    Trial,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -68,8 +82,13 @@ SHAPES: Mapping[str, Any] = {
     "workloads.json": Mapping[str, Mapping[str, str]],
     "limits.jsonl": Limit,
     "trials.jsonl": Trial,
+    "qualification.json": Qualification,
+    "ending.json": Ending,
 }
 """File → its shape (for `.jsonl`: that of each line)."""
+
+OPTIONAL = ("qualification.json", "ending.json")
+"""Files that not every run has."""
 
 
 # ---------------------------------------------------------------- writing
@@ -114,6 +133,21 @@ def append_limit(folder: Path, limit: Limit) -> None:
     _append_line(folder, "limits.jsonl", limit)
 
 
+def qualify(folder: Path, found: Qualification) -> None:
+    """Keep what the engine found of known numbers."""
+    _replace(folder, "qualification.json", found)
+
+
+def end(folder: Path, ending: Ending) -> None:
+    """Note why the run ends before its last planned block; a later note, of a run that went on, replaces it."""
+    _replace(folder, "ending.json", ending)
+
+
+def reopen(folder: Path) -> None:
+    """Forget why the run ended early: it goes on."""
+    (folder / "ending.json").unlink(missing_ok=True)
+
+
 def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
     """Make the empty folder for the raw files of a trial. What an attempt that was cut short left there is removed."""
     retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
@@ -139,11 +173,7 @@ def thresholds(folder: Path) -> dict[str, Any] | None:
 
 def write_summary(folder: Path, text: str) -> Path:
     """Write `summary.csv`, in place of an earlier one."""
-    path = folder / "summary.csv"
-    partial = path.with_suffix(".partial")
-    _write(partial, text.encode())
-    partial.replace(path)
-    return path
+    return _write_whole(folder / "summary.csv", text.encode())
 
 
 # ---------------------------------------------------------------- reading
@@ -157,14 +187,15 @@ def load(folder: Path) -> Run:
     values: Document = {}
     for name in SHAPES:
         try:
-            values[name] = _parsed(name, document[name.split(".")[0]])
+            values[name] = _parsed(name, document.get(name.split(".")[0]))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             message = f"`{name}` of run `{folder.name}` is damaged at `{place}`: {first['msg'].lower()}"
             raise LabError(message, "restore the folder from where it was copied, or remove it") from error
     head, versions, trials = values["plan.json"], values["versions.json"], values["trials.jsonl"]
-    done = _done(trials)
+    done, ending = _done(trials), values["ending.json"]
+    measured = [slot for slot in head.plan.slots if ending is None or slot.block <= ending.blocks]
     return Run(
         schema=head.schema,
         id=folder.name,
@@ -176,9 +207,12 @@ def load(folder: Path) -> Run:
         database_settings=versions.database_settings,
         stacks=values["stacks.json"],
         workloads=values["workloads.json"],
-        trials=trials,
+        trials=tuple(trial for trial in trials if trial.control is None),
         limits=values["limits.jsonl"],
-        finished=all(slot.number in done for slot in head.plan.slots),
+        finished=all(slot.number in done for slot in measured),
+        controls=tuple(trial for trial in trials if trial.control is not None),
+        qualification=values["qualification.json"],
+        ending=ending,
     )
 
 
@@ -204,7 +238,7 @@ def find(results: Path, text: str) -> Path:
 
 def done_slots(run: Run) -> frozenset[int]:
     """Numbers of the slots that need no further trial: one with a verdict other than void, or void too often."""
-    return _done(run.trials)
+    return _done(run.everything)
 
 
 def size(folder: Path) -> int:
@@ -225,7 +259,7 @@ def json_schema() -> dict[str, Any]:
         "description": f"Schema version {SCHEMA_VERSION}. A property is a file of the folder; for .jsonl it describes one line.",
         "type": "object",
         "properties": properties,
-        "required": list(SHAPES),
+        "required": [name for name in SHAPES if name not in OPTIONAL],
     }
 
 
@@ -240,6 +274,8 @@ def _adapter(name: str) -> TypeAdapter[Any]:
 
 
 def _parsed(name: str, value: Any) -> Any:
+    if value is None and name in OPTIONAL:
+        return None
     adapter = _adapter(name)
     return tuple(adapter.validate_python(line) for line in value) if name.endswith(".jsonl") else adapter.validate_python(value)
 
@@ -247,7 +283,11 @@ def _parsed(name: str, value: Any) -> Any:
 def _read(folder: Path) -> Document:
     if not (folder / "plan.json").is_file():
         raise LabError(f"`{folder}` is no run: it has no `plan.json`", "`./fairground list` shows the runs there are")
-    return {name.split(".")[0]: (_lines if name.endswith(".jsonl") else _whole)(folder / name) for name in SHAPES}
+    return {
+        name.split(".")[0]: (_lines if name.endswith(".jsonl") else _whole)(folder / name)
+        for name in SHAPES
+        if name not in OPTIONAL or (folder / name).exists()
+    }
 
 
 def _whole(path: Path) -> Any:
@@ -323,6 +363,18 @@ def _cut_torn_line(file: BinaryIO) -> None:
         end = file.read().rfind(b"\n") + 1
         file.truncate(end)
     file.seek(end)
+
+
+def _replace(folder: Path, name: str, value: object) -> None:
+    _write_whole(folder / name, _adapter(name).dump_json(value, indent=2, warnings="error") + b"\n")
+
+
+def _write_whole(path: Path, content: bytes) -> Path:
+    """Write a file in place of an earlier one, so that a reader meets the old text or the new and no half of either."""
+    partial = path.with_suffix(".partial")
+    _write(partial, content)
+    partial.replace(path)
+    return path
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
@@ -14,16 +15,20 @@ from fairground.model import (
     AuditLine,
     BadAnswer,
     Cell,
+    Control,
     DatabaseUse,
     Durability,
+    Ending,
     Finding,
     HostUse,
+    KnownNumber,
     Latency,
     Limit,
     Load,
     Machine,
     Outcomes,
     Plan,
+    Qualification,
     Result,
     RoleUse,
     Run,
@@ -69,6 +74,38 @@ def run(blocks: int = 2) -> Run:
     return _run("2026-09-30-1412-demo", plan, tuple(trials), tuple(SPEED), STACKS)
 
 
+def controlled(blocks: int = 6, *, again: float = 1.002, slowed: float = 0.91) -> Run:
+    """The same stacks in six blocks beside controls of the anchor: an A/A pair apart by `again`, a slowdown to `slowed`."""
+    bare = run(blocks)
+    serial, controls, slots = len(bare.trials), list[Trial](), list[Slot]()
+    for block in range(1, blocks + 1):
+        for workload in SPEED:
+            for control, share in ((Control.AGAIN, again), (Control.SLOWED, slowed)):
+                serial += 1
+                (original,) = (
+                    one for one in bare.trials if (one.cell.stack, one.cell.workload, one.block) == (STACKS[0], workload, block)
+                )
+                speed = SPEED[workload] * share * (1 + 0.003 * ((block * 5 + 3) % 6) + 0.0017 * block)
+                server, database = COST_US[workload]
+                made = _trial(
+                    serial, STACKS[0], workload, block, speed=speed, cost=(server / share * (1 + 0.003 * (block % 4)), database)
+                )
+                controls.append(replace(made, control=control))
+                planted = 0.1 if control is Control.SLOWED else 0.0
+                slots.append(Slot(serial, block, original.cell, 7, control, planted))
+    checks = (
+        KnownNumber("10 ms delay: p50", "ms", 10.0, 10.17, 0.05, True),
+        KnownNumber("stall: p99", "ms", 45.0, 43.2, 0.02, False),
+    )
+    return replace(
+        bare,
+        plan=replace(bare.plan, slots=(*bare.plan.slots, *slots), blocks=9, budget_s=1200.0),
+        controls=tuple(controls),
+        qualification=Qualification(False, 3.71, checks),
+        ending=Ending(6, "the next block would have ended after the budget of 20 min"),
+    )
+
+
 def big_run(stacks: int = 80, workloads: int = 9, blocks: int = 6) -> Run:
     """The largest matrix that the page's budget is held against; one stack of each ten is rejected, one trial in 97 void."""
     names = tuple(f"server{number:02d}:variant" for number in range(stacks))
@@ -93,7 +130,8 @@ def _attempts(stack: str, workload: str, block: int, serial: int) -> list[Trial]
     wobble = 1 + 0.003 * ((place * 7 + block * 5) % 6) + 0.0017 * block
     speed = SPEED[workload] * (1.0, 0.985, 0.81, 0.77, 0.42, 0.23)[place] * wobble
     server, database = COST_US[workload]
-    cost = (server * (1.0, 1.31, 2.17, 2.61, 4.83, 7.07)[place], database * (1 + place / 19))
+    drift = 1 + 0.004 * ((place * 5 + block * 3) % 7)
+    cost = (server * (1.0, 1.31, 2.17, 2.61, 4.83, 7.07)[place] * drift, database * (1 + place / 19))
     if (stack, workload, block) == ("birch:pool", "tx", 2):
         void = _trial(serial, stack, workload, block, speed=speed * 0.9, cost=cost, verdict=Verdict.VOID)
         return [void, _trial(serial + 1, stack, workload, block, speed=speed, cost=cost, attempt=2)]
@@ -327,7 +365,8 @@ def _plan(cells: tuple[tuple[str, str], ...], blocks: int, skipped: dict[str, st
         for block in range(blocks)
         for number, (stack, workload) in enumerate(cells)
     )
-    return Plan("demo", 7, blocks, slots, skipped, f"./fairground run suites/demo.toml --seed 7 --blocks {blocks}")
+    command = f"./fairground run suites/demo.toml --seed 7 --blocks {blocks}"
+    return Plan("demo", 7, blocks, slots, skipped, command, slots[0].cell.stack)
 
 
 def _run(name: str, plan: Plan, trials: tuple[Trial, ...], workloads: tuple[str, ...], stacks: tuple[str, ...]) -> Run:
@@ -387,6 +426,7 @@ def _run(name: str, plan: Plan, trials: tuple[Trial, ...], workloads: tuple[str,
 
 
 two_blocks = cache(run)
+six_blocks = cache(controlled)
 
 
 @cache

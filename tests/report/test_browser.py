@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.report import charts, page, render
+from fairground.report import charts, page, render, trial_page
 from report import fixture
 from report.browser import Browser, chromium
 
@@ -33,6 +33,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     run = fixture.two_blocks()
     file: Path = tmp_path_factory.mktemp("page") / "report.html"
     file.write_text(page.html(run, render.svg(charts.specs(run))), encoding="utf-8")
+    (file.parent / "trials").mkdir()
+    for place, text in trial_page.pages(run):
+        (file.parent / place).write_text(text, encoding="utf-8")
+    return file.as_uri()
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a run with controls."""
+    file: Path = tmp_path_factory.mktemp("compared") / "report.html"
+    file.write_text(page.html(fixture.six_blocks(), {}), encoding="utf-8")
     return file.as_uri()
 
 
@@ -50,7 +61,9 @@ def test_page_is_silent_and_asks_nothing_of_the_network(browser: Browser, addres
 def test_page_is_readable_with_scripts_off(browser: Browser, address: str) -> None:
     """Verdicts, tables and charts are there and visible; controls that need a script are not."""
     browser.open(address, scripts=False)
-    assert "alder:inline gives 1,150 good answers a second" in browser.evaluate("document.getElementById('verdict').innerText")
+    assert "alder:inline and birch:pool cannot be told apart and give the most" in browser.evaluate(
+        "document.getElementById('verdict').innerText"
+    )
     assert "6,743" in browser.evaluate("document.getElementById('audit').innerText")
     assert browser.evaluate("document.querySelector('#latency figure .px880 svg').getBoundingClientRect().height") > 200
     assert browser.evaluate("getComputedStyle(document.querySelector('.tools')).display") == "none"
@@ -67,6 +80,29 @@ def test_phone_never_scrolls_sideways(browser: Browser, address: str, anchor: st
     assert browser.evaluate(outside) == []
     assert browser.evaluate("getComputedStyle(document.querySelector('.px880')).display") == "none"
     assert browser.evaluate("getComputedStyle(document.querySelector('figure .px360')).display") == "block"
+
+
+@pytest.mark.parametrize("anchor", ["#compared", "#controls"])
+def test_phone_reads_differences_and_controls(browser: Browser, compared: str, anchor: str) -> None:
+    """The claim box stands above everything else, and at 360 px tables scroll in their own boxes."""
+    browser.open(compared + anchor, width_px=360, height_px=740)
+    assert browser.evaluate("document.documentElement.scrollWidth") == 360
+    assert browser.evaluate("document.querySelector('#compared svg.forest').getBoundingClientRect().width") > 100
+    above = "document.getElementById('claim').offsetTop < document.getElementById('verdict').offsetTop"
+    assert browser.evaluate(above) is True
+
+
+@pytest.mark.parametrize("width_px", [360, 1280])
+def test_a_link_from_a_cell_opens_the_trials_page(browser: Browser, address: str, width_px: int) -> None:
+    """The number in a cell leads to a page without scripts that is silent, no wider than its screen, and leads back."""
+    browser.open(address)
+    there = browser.evaluate("document.querySelector('#t-tx tbody a[href^=trials]').href")
+    browser.open(there, width_px=width_px, height_px=740, scripts=False)
+    assert "What limited it" in browser.evaluate("document.body.innerText")
+    assert browser.evaluate("document.querySelector('svg.sketch').getBoundingClientRect().height") > 50
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width_px
+    assert browser.named("Log.entryAdded") == []
+    assert browser.evaluate("document.querySelector('.eyebrow a').href") == address
 
 
 def test_first_column_stays_when_a_table_scrolls(browser: Browser, address: str) -> None:

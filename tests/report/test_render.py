@@ -23,7 +23,7 @@ def test_charts_are_drawn_as_well_formed_svg() -> None:
         root = ElementTree.fromstring(text)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         assert all(name.replace(".", "-") in element.get("id", name.replace(".", "-")) for element in root.iter())
-    assert 'aria-label="birch:pool: server 280 µs"' in (drawn["cpu.tx.880"] or "")
+    assert 'aria-label="birch:pool: server 281 µs"' in (drawn["cpu.tx.880"] or "")
     assert "birch:pool" in (drawn["latency.tx.880"] or "")
 
 

@@ -24,7 +24,6 @@ from fairground.model import Cell, Durability, LabError, Load, Run, Server, Sett
 from fairground.report import comparison
 from fairground.report.comparison import Line
 
-BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
 FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
 
@@ -69,7 +68,7 @@ def compare(
         settings = Settings(numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size))
         window_s = numbers.positive("--window", window)
         load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=1.0, warmup_max_s=15.0)
-        effort = Effort(_seconds(budget), width / 100, numbers.positive("--pairs", pairs), margin / 100)
+        effort = Effort(numbers.seconds("--budget", budget), width / 100, numbers.positive("--pairs", pairs), margin / 100)
         with _arms(places, known, a, b, revisions) as arms:
             planted = (arms[0], replace(arms[1], planted=numbers.positive("--plant", plant) / 100)) if plant else arms
             found = _of_arms(places, planted, workload, load, settings, effort, database, seed)
@@ -320,13 +319,6 @@ def _new_folder(places: lab.Places, word: str) -> Path:
     except OSError as error:
         raise LabError(f"`{folder}` cannot be made ({error.strerror})", "choose another folder with --results") from error
     return folder
-
-
-def _seconds(text: str) -> float:
-    found = BUDGET.fullmatch(text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise LabError(f"`--budget {text}` should be a time", "for instance --budget 90s, 5m or 1h")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def _rule(text: str | None) -> tuple[str, float] | None:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from rich.console import Console
 
 from fairground import contract, generators, limits, machine, manifest, plan, postgres, runner, store, topology
 from fairground.build import Built, Unavailable
-from fairground.cli import lab
+from fairground.cli import lab, say
 from fairground.cli.screen import Screen, duration
 from fairground.model import (
     Durability,
@@ -32,7 +32,7 @@ from fairground.model import (
 )
 from fairground.postgres import Database
 from fairground.process import Keeper
-from fairground.report import charts, page, render
+from fairground.report import charts, page, render, trial_page
 from fairground.trial import Bench
 
 
@@ -69,6 +69,8 @@ def fresh(suite: Suite, command: str, options: Options) -> Path:
         builds = build(keeper, [server for server in servers if any(stack.id in wanted for stack in server.stacks)], options)
         lacking = {stack.id: _reason(builds[stack.server.id]) for stack in _stacks(servers)
                    if stack.id in wanted and isinstance(builds[stack.server.id], Unavailable)}  # fmt: skip
+        if keeper.groups.version is None:
+            absent["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
         frozen = plan.of_suite(suite, servers, workloads, command, absent | lacking)
         database = held.enter_context(lab.database(keeper, places, options.database_url, *_class_of(frozen)))
         options.talk.print("making the data …", highlight=False)
@@ -88,12 +90,20 @@ def fresh(suite: Suite, command: str, options: Options) -> Path:
     return folder
 
 
-def resume(folder: Path, options: Options) -> Path:
-    """Go on with an interrupted run: its own plan, its own folder; finished trials stay as they are."""
+def resume(folder: Path, options: Options, budget_s: float | None = None) -> Path:
+    """Go on with an interrupted run: its own plan, its own folder; finished trials stay as they are.
+
+    A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
+    """
     run, places = store.load(folder), options.places
     left = [slot for slot in run.plan.slots if slot.number not in store.done_slots(run)]
-    if not left:
+    if not left or (run.finished and budget_s is None):
         return folder
+    if budget_s is not None:
+        if run.plan.budget_s is None:
+            raise LabError(f"run `{run.id}` has no budget: it ends with its plan", "leave `--budget` out")
+        run = replace(run, plan=replace(run.plan, budget_s=budget_s))
+        store.reopen(folder)
     with ExitStack() as held:
         keeper = held.enter_context(lab.keeping())
         servers, wanted = places.load_servers(), {slot.cell.stack for slot in left}
@@ -153,11 +163,14 @@ def _check_pins(planned: Plan, database_url: str | None) -> None:
 
 
 def report(folder: Path) -> tuple[Path, Run]:
-    """Write summary.csv and report.html of a run, finished or not, and return the page's path."""
+    """Write summary.csv, report.html and a page for each trial of a run, finished or not; the path of report.html."""
     run = store.load(folder)
     store.write_summary(folder, page.summary_csv(run))
     path = folder / "report.html"
     path.write_text(page.html(run, render.svg(charts.specs(run))), encoding="utf-8")
+    (folder / "trials").mkdir(exist_ok=True)
+    for place, text in trial_page.pages(run):
+        (folder / place).write_text(text, encoding="utf-8")
     return path, run
 
 
@@ -176,19 +189,13 @@ def _carry_out(
         if tool is None:
             raise LabError(f"the load generator `{name}` is not here any more", lab.install_words(options.places, name), 3)
     left = plan.remaining_s(frozen, store.done_slots(known), None)
-    stacks_planned = len({slot.cell.stack for slot in frozen.slots})
-    talk.print(
-        f"plan  {stacks_planned} stacks, {frozen.blocks} block{'s' if frozen.blocks > 1 else ''}, {len(frozen.slots)} trials, "
-        f"about {duration(left)}, seed {frozen.seed} → {_near(folder)}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    talk.print(f"plan  {say.outline(frozen, left)} → {_near(folder)}", highlight=False, soft_wrap=True)
     rendered = {workload.id: manifest.render(workload, _scale(frozen)) for workload in workloads}
-    _measure_limits(
-        limits.Bench(keeper, database, options.places.engine, folder / "limits", machine.cores()), known, rendered, talk
-    )
+    ceiling = limits.Bench(keeper, database, options.places.engine, folder / "limits", machine.cores())
+    _measure_limits(ceiling, known, rendered, talk)
+    _qualify(ceiling, known, talk)
     live = talk.is_terminal and "CI" not in os.environ
-    with Screen(frozen, known.trials, talk, live, options.quiet) as screen:
+    with Screen(frozen, known.everything, talk, live, options.quiet) as screen:
         bench = Bench(
             keeper,
             database,
@@ -221,6 +228,21 @@ def _measure_limits(bench: limits.Bench, run: Run, workloads: Mapping[str, Workl
             store.append_limit(run.folder, replace(found, workload=workload.id))
         except LabError as error:
             talk.print(f"no limit for {cell.workload}: {error.message}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _qualify(bench: limits.Bench, run: Run, talk: Console) -> None:
+    """Whether the engine can measure here, in runs that compare, unless that is known from before an interruption."""
+    if run.plan.blocks < plan.COMPARING_BLOCKS or run.qualification is not None:
+        return
+    try:
+        found = limits.qualify(bench)
+    except LabError as error:
+        talk.print(f"the engine could not be qualified: {error.message}", highlight=False, soft_wrap=True, markup=False)
+        return
+    store.qualify(run.folder, found)
+    if not found.can_measure:
+        missed = ", ".join(f"{check.name} {check.measured:.3g} {check.unit}" for check in found.checks if not check.holds)
+        talk.print(f"the engine missed known numbers on this machine: {missed}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _same_as_before(run: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
@@ -283,6 +305,11 @@ def measured(run: Run) -> int:
     return sum(trial.verdict is not Verdict.VOID for trial in run.trials)
 
 
-def with_overrides(suite: Suite, blocks: int | None, seed: int | None) -> Suite:
-    """The suite with another number of blocks or another seed."""
-    return replace(suite, blocks=blocks or suite.blocks, seed=suite.seed if seed is None else seed)
+def with_overrides(suite: Suite, blocks: int | None, seed: int | None, **others: object) -> Suite:
+    """The suite with what of these was said: blocks, seed, `anchor`, `controls`, `stream`, `budget_s`.
+
+    With a budget and no number of blocks the budget alone says how many there are.
+    """
+    said = {name: value for name, value in others.items() if value is not None}
+    few = blocks or (0 if "budget_s" in said else suite.blocks)
+    return replace(suite, blocks=few, seed=suite.seed if seed is None else seed, **cast(Any, said))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -43,6 +44,17 @@ def positive(option: str, value: Above) -> Above:
     if not 0 < value < math.inf:
         raise LabError(f"`{option} {value}` should be more than 0")
     return value
+
+
+BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
+
+
+def seconds(option: str, text: str) -> float:
+    """A time such as 90s, 5m or 1h."""
+    found = BUDGET.fullmatch(text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise LabError(f"`{option} {text}` should be a time", f"for instance {option} 90s, {option} 5m or {option} 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def names(text: str) -> list[str]:

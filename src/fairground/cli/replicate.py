@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fairground import claims, manifest, store
-from fairground.cli import lab, measure, say
+from fairground.cli import lab, measure, say, splice
 from fairground.cli.run import NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers, options_of
 from fairground.model import LabError, Suite
 from fairground.report import replication
@@ -52,7 +52,7 @@ def replicate(
     path = folder / f"replicate-{chosen.id}.html"
     path.write_text(replication.html(found, profile), encoding="utf-8")
     if markdown is not None:
-        _put(markdown, chosen.id, replication.markdown(found, profile))
+        splice.put(markdown, chosen.id, replication.markdown(found, profile), "Replications")
     _say(found, path, as_json)
     if not measure.measured(run):
         raise typer.Exit(NOTHING_MEASURED)
@@ -67,19 +67,6 @@ def _suite(places: lab.Places, name: str, profile: str) -> Suite:
     if not found.claims:
         raise LabError(f"the suite `{name}` makes no claims", f"./fairground run suites/{name}.toml")
     return found
-
-
-def _put(path: Path, name: str, section: str) -> None:
-    """Replace the part between the suite's two marks, or append it."""
-    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    text = path.read_text(encoding="utf-8") if path.exists() else "# Replications\n"
-    part = f"{begin}\n{section}{end}\n"
-    if begin in text and end in text:
-        head, tail = text.split(begin)[0], text.split(end, 1)[1].lstrip("\n")
-        text = head + part + (f"\n{tail}" if tail else "")
-    else:
-        text = f"{text.rstrip()}\n\n{part}"
-    path.write_text(text, encoding="utf-8")
 
 
 def _say(found: Replication, path: Path, as_json: bool) -> None:

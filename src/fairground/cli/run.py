@@ -69,6 +69,10 @@ def run(
     profile: Annotated[str | None, typer.Option(help="A profile of the suite, such as full.")] = None,
     blocks: Annotated[int | None, typer.Option(help="How often everything is measured (default: the suite's, or 1).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of order and requests (default: the suite's, or 1).")] = None,
+    stream: Annotated[int | None, typer.Option(help="Seed of the requests alone, as a trial's page names it.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Add blocks until intervals are narrow or the time is up: 20m.")] = None,
+    anchor: Annotated[str | None, typer.Option(help="The stack that the others are held against (default: the first).")] = None,
+    controls: Annotated[bool | None, typer.Option(help="Anchor again and slowed (default: 2 stacks, 3 blocks on).")] = None,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="RUN", help="Go on with an interrupted run: its id, or `latest`.")
     ] = None,
@@ -87,7 +91,7 @@ def run(
     if resume is not None:
         options = options_of(places, database, quiet, as_json)
         folder = store.find(places.results, resume)
-        _finish(lambda: measure.resume(folder, options), as_json)
+        _finish(lambda: measure.resume(folder, options, numbers.seconds("--budget", budget) if budget else None), as_json)
         return
     if (suite is None) == (stack is None):
         raise LabError(
@@ -118,7 +122,11 @@ def run(
                  for shape in shapes for count in numbers.counts("--connections", connections)]  # fmt: skip
         group = SuiteGroup((), tuple(workload or ["all"]), tuple(loads), settings, topologies)
         chosen = _suite_of(places, stack or [], group)
-    chosen = measure.with_overrides(chosen, None if blocks is None else numbers.positive("--blocks", blocks), seed)
+    chosen = measure.with_overrides(
+        chosen, None if blocks is None else numbers.positive("--blocks", blocks), seed, controls=controls, stream=stream,
+        anchor=None if anchor is None else _one_stack(places, anchor),
+        budget_s=None if budget is None else numbers.seconds("--budget", budget),
+    )  # fmt: skip
     command = "./fairground " + shlex.join(sys.argv[1:])
     if dry_run:
         say.the_plan(measure.dry_run(chosen, command, options_of(places, database, quiet, as_json)), as_json)
@@ -166,6 +174,13 @@ def _suite_of(places: lab.Places, stacks: list[str], group: SuiteGroup) -> Suite
     known = places.load_servers()
     named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
     return Suite("run", _title(stacks), "", 1, 1, (replace(group, stacks=tuple(named)),))
+
+
+def _one_stack(places: lab.Places, name: str) -> str:
+    found = manifest.find_stack(places.load_servers(), name)
+    if len(found) > 1:
+        raise LabError(f"`{name}` has {len(found)} stacks", f"name one: {', '.join(stack.id for stack in found)}")
+    return found[0].id
 
 
 def measure_suite(suite: Suite, places: lab.Places, command: str, database: str | None, quiet: bool, as_json: bool) -> None:

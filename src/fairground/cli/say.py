@@ -15,6 +15,9 @@ from rich.console import Console
 from fairground import plan
 from fairground.cli.screen import duration, printable, table
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity
+from fairground.report.boards import Board, boards
+from fairground.report.controls import Controls
+from fairground.report.headline import headline
 
 talk = Console(stderr=True, force_interactive=None if "CI" not in os.environ else False)
 out = Console(width=None if sys.stdout.isatty() else 150)
@@ -25,10 +28,15 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     counts = {
         verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
     }
+    shown = boards(found)
+    sentences = headline(found, shown, Controls.of(found))
     if as_json:
-        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", "run": found.id, "report": str(path), "trials": counts}))
+        end = {"run": found.id, "report": str(path), "trials": counts, "headline": sentences, "comparisons": _compared(shown)}
+        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end}))
         return
     out.print(table(found.trials))
+    for sentence in sentences:
+        out.print(sentence, highlight=False, soft_wrap=True, markup=False)
     out.print(
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished", highlight=False
     )
@@ -40,6 +48,34 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     out.print(f"report  {path}", highlight=False, soft_wrap=True)
 
 
+def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
+    """Every stack against its anchor, for machines: ratios above 1 are better, in cost as in goodput."""
+    rows = []
+    for board in shown:
+        for one in (board.goodput, board.cost):
+            for held in one.rows if one is not None else ():
+                ratio = held.difference.ratio
+                assert one is not None and ratio is not None, "a row of a comparison has two blocks and so an interval"
+                rows.append({
+                    "board": board.id, "quantity": str(one.quantity), "stack": held.stack, "anchor": one.anchor,
+                    "ratio": ratio.middle, "low": ratio.low, "high": ratio.high, "blocks": ratio.count,
+                    "p_holm": held.difference.p_holm,
+                    "verdict": str(held.difference.word), "rank": one.ranks.get(held.stack), "noise_floor": one.floor,
+                    "withdrawn": one.withdrawn,
+                })  # fmt: skip
+    return rows
+
+
+def outline(planned: Plan, left_s: float) -> str:
+    """`12 stacks, 6 blocks, 144 trials (24 of them controls), about 1 h 52 min, seed 7`."""
+    stacks, controls = len({slot.cell.stack for slot in planned.slots}), sum(slot.control is not None for slot in planned.slots)
+    most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
+    blocks = f"{planned.blocks} block{'s' if planned.blocks > 1 else ''}"
+    held = f" ({controls} of them controls)" if controls else ""
+    time = "" if planned.budget_s is not None else f", about {duration(left_s)}"
+    return f"{stacks} stacks, {most}{blocks}, {len(planned.slots)} trials{held}{time}, seed {planned.seed}"
+
+
 def the_plan(planned: Plan, as_json: bool) -> None:
     """A plan that is not carried out: its slots, what it leaves out, and how long it would take."""
     seconds = plan.estimate_s(planned)
@@ -47,10 +83,12 @@ def the_plan(planned: Plan, as_json: bool) -> None:
         document({"estimate_s": seconds, "plan": plain(planned)})
         return
     for slot in planned.slots:
-        out.print(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}", highlight=False, soft_wrap=True)
+        control = f"  control: {slot.control}" if slot.control is not None else ""
+        out.print(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}{control}", highlight=False, soft_wrap=True)
     for what, why in planned.skipped.items():
         out.print(f"skipped  {what}: {why}", highlight=False, soft_wrap=True)
-    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds", highlight=False)
+    most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
+    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds{most}", highlight=False)
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from fairground import plan as plans
 from fairground import store
-from fairground.model import Plan, Progress, Severity, Trial, Verdict
+from fairground.model import Plan, Progress, Severity, Slot, Trial, Verdict
 from fairground.stats import significant
 
 REDRAW_S = 1.0
@@ -35,6 +35,7 @@ class Screen:
         self._done = {trial.number for trial in done if trial.verdict is not Verdict.VOID}
         self._counts = {verdict: sum(trial.verdict is verdict for trial in done) for verdict in Verdict}
         self._spent: list[float] = []
+        self._spent_before_s = sum(trial.duration_s for trial in done)
         self._drawn = self._spoken = time.monotonic()
         self._live = Live(console=console, auto_refresh=False, transient=True) if live and not quiet else None
 
@@ -84,7 +85,7 @@ class Screen:
             (f"block {now.slot.block} of {self._plan.blocks} ", "bold"),
             ("━" * filled, "blue"),
             ("━" * (BAR_CELLS - filled), "dim"),
-            f" {share:4.0%}   trial {now.slot.number}/{slots}  {cell.stack}  {cell.workload}   {where}{seen}",
+            f" {share:4.0%}   trial {now.slot.number}/{slots}  {cell.stack}{_control(now.slot)}  {cell.workload}   {where}{seen}",
             (errors, "red"),
         )
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self._counts.items() if count)
@@ -93,7 +94,10 @@ class Screen:
 
     def _left(self) -> str:
         mean = sum(self._spent) / len(self._spent) if self._spent else None
-        return duration(plans.remaining_s(self._plan, self._done, mean))
+        left_s = plans.remaining_s(self._plan, self._done, mean)
+        if self._plan.budget_s is not None:
+            left_s = min(left_s, max(0.0, self._plan.budget_s - self._spent_before_s - sum(self._spent)))
+        return duration(left_s)
 
 
 def table(trials: Sequence[Trial]) -> Table:
@@ -163,9 +167,10 @@ def _trial_text(trial: Trial, slots: int) -> Text:
 def _trial_line(trial: Trial, slots: int, pretty: bool = False) -> str:
     """One finished trial: aligned for a terminal, `key=value` for a log."""
     cell, rate = trial.cell, trial.goodput_per_s
-    head = f"{_clock()} trial {trial.number}/{slots} block {trial.block} {cell.stack} {cell.workload}"
+    stack = f"{cell.stack}{_control(trial)}"
+    head = f"{_clock()} trial {trial.number}/{slots} block {trial.block} {stack} {cell.workload}"
     if pretty:
-        head = f"{_clock()}  {trial.number:>3}/{slots}  {cell.stack:<26} {cell.workload:<17}"
+        head = f"{_clock()}  {trial.number:>3}/{slots}  {stack:<26} {cell.workload:<17}"
     if rate is None or trial.result is None:
         repeat = ", may be repeated" if trial.verdict is Verdict.VOID else ""
         return f"{head} {trial.verdict}{repeat}: {reason(trial)}"
@@ -175,6 +180,10 @@ def _trial_line(trial: Trial, slots: int, pretty: bool = False) -> str:
         notes = reason(trial) if trial.verdict is Verdict.WARNED else ""
         return f"{head} {significant(rate):>9}/s   p99 {p99:>9}   {notes}"
     return f"{head} goodput={significant(rate)}/s p99={p99} {trial.verdict}"
+
+
+def _control(of: Slot | Trial) -> str:
+    return "" if of.control is None else f" ({of.control})"
 
 
 def _last_attempts(trials: Sequence[Trial]) -> list[Trial]:

@@ -9,12 +9,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fairground import build, check, contract, machine, manifest, store
-from fairground.cli import lab, lists, measure, say
+from fairground.cli import lab, lists, measure, say, splice
 from fairground.cli.attempt import try_
 from fairground.cli.capacity import capacity_
 from fairground.cli.compare import compare
@@ -26,6 +27,7 @@ from fairground.model import (
     LabError,
     Severity,
 )
+from fairground.report import boards, transfer
 
 EXIT_CODES = (
     "Exit codes: 0 done · 1 measured, and the answer is bad · 2 wrong input · 3 nothing could be measured here · "
@@ -194,15 +196,23 @@ def report(
     run_name: Annotated[
         str, typer.Argument(metavar="RUN", help="Its id, the beginning of it, its folder, or `latest`.")
     ] = "latest",
+    transfers: Annotated[
+        Path | None, typer.Option("--transfer", help="Put why `transfer` is slow into this Markdown file.")
+    ] = None,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
-    """Write summary.csv and report.html of a run again, from its stored data.
+    """Write summary.csv, report.html and a page for each trial of a run again, from its stored data.
 
-    Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo
+    Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --transfer docs/transfer.md
     """
     places = lab.Places.of(os.environ, None, results)
     path, found = measure.report(store.find(places.results, run_name))
+    if transfers is not None:
+        shown = boards.boards(found)
+        if not transfer.crossings(found, shown):
+            raise LabError(f"run `{found.id}` has no number on `{transfer.CROSSING}`", "./fairground run suites/transfer.toml")
+        splice.put(transfers, "transfer", transfer.markdown(found, shown), "Why transfer is slow")
     say.the_summary(found, path, as_json)
 
 

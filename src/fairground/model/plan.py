@@ -138,14 +138,26 @@ class Cell:
         return f"{self.stack} {self.workload} {self.topology.id} {self.load.id}"
 
 
+class Control(StrEnum):
+    """A slot that measures the run itself and is no result: the anchor once more, or the anchor slowed down on purpose."""
+
+    AGAIN = "again"
+    SLOWED = "slowed"
+
+
 @dataclass(frozen=True)
 class Slot:
-    """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1)."""
+    """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1).
+
+    `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU.
+    """
 
     number: int
     block: int
     cell: Cell
     seed: int
+    control: Control | None = None
+    planted: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -159,6 +171,10 @@ class Plan:
     skipped: Mapping[str, str]
     """Stack or `stack workload` → why it is not in the plan."""
     command: str
+    anchor: str | None = None
+    """The stack that others are held against where it was measured; None: the plan is older than anchors."""
+    budget_s: float | None = None
+    """Seconds after which no further block is begun; `blocks` is then the most. None: all blocks are measured."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +221,10 @@ class PublishedTable:
 
 @dataclass(frozen=True)
 class Suite:
-    """A parsed `suites/<id>.toml`: what to measure and how often, and what somebody published about it."""
+    """A parsed `suites/<id>.toml`: what to measure and how often, and what somebody published about it.
+
+    `blocks` is 0 where a budget alone says how often.
+    """
 
     id: str
     title: str
@@ -217,3 +236,10 @@ class Suite:
     """Title and address of the publication that it replicates."""
     claims: tuple[Claim, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
+    anchor: str | None = None
+    """The stack that the others are held against; None: the first."""
+    controls: bool | None = None
+    """Whether the plan holds controls; None: when it compares (two stacks and three blocks)."""
+    budget_s: float | None = None
+    stream: int | None = None
+    """The seed of the requests of every block; None: each block has its own, from `seed`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from fairground.model.plan import Cell, Plan, Slot
+from fairground.model.plan import Cell, Control, Plan, Slot
 
 Evidence = Mapping[str, int | float | str | None]
 
@@ -299,6 +299,8 @@ class Trial:
     stderr_tail: str
     folder: str
     """Where the raw data is, relative to the run folder."""
+    control: Control | None = None
+    """What of the run itself it measures; None: it is a result."""
 
     @property
     def goodput_per_s(self) -> float | None:
@@ -357,6 +359,35 @@ class StackInfo:
 
 
 @dataclass(frozen=True)
+class KnownNumber:
+    """A number that was known by calculation, and what the engine measured of it; `tolerance` is a share of what is expected."""
+
+    name: str
+    unit: str
+    expected: float
+    measured: float
+    tolerance: float
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Qualification:
+    """Whether the load engine finds latencies that are known by calculation on this machine, before the first trial."""
+
+    can_measure: bool
+    took_s: float
+    checks: tuple[KnownNumber, ...]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a run ended before all of its planned blocks were measured."""
+
+    blocks: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class Run:
     """A finished or interrupted run, as `store` loads it."""
 
@@ -374,8 +405,18 @@ class Run:
     workloads: Mapping[str, Mapping[str, str]]
     """Workload id → title, why, request, limit's SQL."""
     trials: tuple[Trial, ...]
+    """The results; trials that are controls stand in `controls`."""
     limits: tuple[Limit, ...]
     finished: bool
+    controls: tuple[Trial, ...] = ()
+    qualification: Qualification | None = None
+    ending: Ending | None = None
+    """Set when it ended early, and as it should."""
+
+    @property
+    def everything(self) -> tuple[Trial, ...]:
+        """Results and controls, in the order in which they were measured."""
+        return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
 
 
 @dataclass(frozen=True)

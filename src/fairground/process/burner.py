@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from fairground.model import LabError
 from fairground.process.cgroup import Group
+from fairground.process.child import Child, Keeper
 
 PAUSE_S = 0.004
 """Time between two looks at what the server has used; shorter would cost more than small shares allow."""
@@ -24,6 +26,16 @@ def main() -> None:
     for procs in group.join:
         procs.write_text(str(os.getpid()))
     burn(lambda: group.cpu_ns() or 0, time.process_time_ns, float(sys.argv[2]), time.sleep)
+
+
+def plant(keeper: Keeper, server: Child, share: float) -> Child:
+    """Start a burner of `share` in a server's group; stop it before the server. LabError where no cgroup can be made."""
+    if not server.group.folders:
+        raise LabError("a planted slowdown needs cgroups, and none can be made here", "run it as root", exit_code=3)
+    folders = [str(folder) for folder in server.group.folders]
+    argv = [sys.executable, "-m", "fairground.process.burner", str(server.group.version), str(share), *folders]
+    source = str(Path(__file__).parents[2])
+    return keeper.spawn(argv, role="burner", env={"PYTHONPATH": source, "PATH": keeper.environ.get("PATH", "")})
 
 
 def burn(group_ns: Callable[[], int], own_ns: Callable[[], int], share: float, pause: Callable[[float], None]) -> None:

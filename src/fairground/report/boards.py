@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fairground import stats
+from fairground.comparisons import Comparison, Judge, Quantity
 from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
 from fairground.report.palette import STACKS_IN_COLOUR
-
-EQUAL_WITHIN = 1.03
-"""Two stacks are called equal when the whole interval of their ratio lies within this factor of one."""
 
 CONFIDENCE = 0.95
 ROLES = ("server", "proxy", "pooler", "database")
@@ -45,8 +43,6 @@ class Row:
     middle: float | None
     interval: stats.Interval | None
     by_block: Mapping[int, float]
-    reference_ratio: stats.Interval | None
-    """Goodput over that of the board's first row, paired by block, simultaneous over all pairs of the board."""
 
     @property
     def numbered(self) -> tuple[Trial, ...]:
@@ -56,6 +52,18 @@ class Row:
     @property
     def verdicts(self) -> Counter[Verdict]:
         return Counter(trial.verdict for trial in self.trials)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The gravest verdict of the trials that count; void only where all are. None: nothing was tried."""
+        order = (Verdict.REJECTED, Verdict.WARNED, Verdict.VALID, Verdict.VOID)
+        return next((verdict for verdict in order if self.verdicts[verdict]), None)
+
+    @property
+    def limiting(self) -> Trial | None:
+        """A trial whose page explains the diagnosis that most of them have; None where nothing is named."""
+        common = self.diagnoses.most_common(1)
+        return next((trial for trial in self.numbered if common and trial.diagnosis == common[0][0]), None)
 
     @property
     def diagnoses(self) -> Counter[str]:
@@ -85,6 +93,13 @@ class Board:
     blocks: int
     absent: Mapping[str, str]
     """Stack → why it is not on this board."""
+    goodput: Comparison | None = None
+    """Its stacks held against the anchor; None where no two of them share two blocks."""
+    cost: Comparison | None = None
+    """The same of the server's CPU per good answer."""
+
+    def comparison(self, quantity: Quantity) -> Comparison | None:
+        return self.goodput if quantity is Quantity.GOODPUT else self.cost
 
     @property
     def numbered(self) -> tuple[Row, ...]:
@@ -100,8 +115,9 @@ class Board:
         return row.middle / self.limit.rate_per_s
 
 
-def boards(run: Run) -> tuple[Board, ...]:
-    """All boards in the plan's order of workloads."""
+def boards(run: Run, *, judged: bool = True) -> tuple[Board, ...]:
+    """All boards in the plan's order of workloads. Those that are not `judged` compare nothing, which is all that charts need."""
+    judge = Judge.of(run.plan, run.trials, run.controls) if judged else None
     grouped: dict[tuple[object, ...], list[Cell]] = {}
     planned = [slot.cell for slot in run.plan.slots] + [trial.cell for trial in run.trials]
     for cell in dict.fromkeys(
@@ -115,12 +131,14 @@ def boards(run: Run) -> tuple[Board, ...]:
     trials: dict[Cell, list[Trial]] = {}
     for trial in run.trials:
         trials.setdefault(trial.cell, []).append(trial)
-    return tuple(_board(run, cells, trials, alone=per_workload[cells[0].workload] == 1) for cells in grouped.values())
+    return tuple(_board(run, cells, trials, judge, alone=per_workload[cells[0].workload] == 1) for cells in grouped.values())
 
 
-def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], *, alone: bool) -> Board:
+def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], judge: Judge | None, *, alone: bool) -> Board:
     first = cells[0]
-    rows = _compared([_row(cell, tuple(trials.get(cell, ()))) for cell in cells])
+    made = [_row(cell, tuple(trials.get(cell, ()))) for cell in cells]
+    rows = tuple(sorted(made, key=lambda row: (row.middle is None, -(row.middle or 0.0), row.stack)))
+    compared = [judge.field([trial for row in made for trial in row.trials], one) if judge else None for one in Quantity]
     parts = (
         first.topology.id,
         first.load.id,
@@ -139,7 +157,7 @@ def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], *, a
         if workload in ("", first.workload):
             absent[stack] = reason
     blocks = len({block for row in rows for block in row.by_block})
-    return Board(slug, first.workload, condition, rows, limit, blocks, absent)
+    return Board(slug, first.workload, condition, rows, limit, blocks, absent, *compared)
 
 
 def resources(settings: Settings) -> tuple[str, ...]:
@@ -161,39 +179,12 @@ def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:
             values.setdefault(trial.block, []).append(trial.goodput_per_s)
     flat = [value for group in values.values() for value in group]
     if not flat:
-        return Row(cell.stack, cell, trials, None, None, {}, None)
+        return Row(cell.stack, cell, trials, None, None, {})
     if min(flat) <= 0:  # no logarithm: a stack that answered nothing well keeps its plain mean and gets no interval
-        return Row(cell.stack, cell, trials, statistics.fmean(flat), None, {}, None)
+        return Row(cell.stack, cell, trials, statistics.fmean(flat), None, {})
     by_block = {block: stats.geometric_mean(group) for block, group in sorted(values.items())}
     middle = stats.geometric_mean(list(by_block.values()))
-    return Row(cell.stack, cell, trials, middle, stats.geometric_interval(list(by_block.values()), CONFIDENCE), by_block, None)
-
-
-def _compared(rows: list[Row]) -> tuple[Row, ...]:
-    """Sort the rows and give each its ratio to the first, simultaneous (Bonferroni) over all pairs of the board.
-
-    All pairs are counted although only those with the first row are shown: the first was chosen by looking at the numbers.
-    """
-    ordered = sorted(rows, key=lambda row: (row.middle is None, -(row.middle or 0.0), row.stack))
-    numbered = [row for row in ordered if row.by_block]
-    pairs = len(numbered) * (len(numbered) - 1) // 2
-    if not pairs:
-        return tuple(ordered)
-    first = numbered[0]
-    compared = []
-    for row in ordered:
-        shared = sorted(set(row.by_block) & set(first.by_block)) if row is not first else []
-        ratio = (
-            stats.ratio_interval(
-                [row.by_block[block] for block in shared],
-                [first.by_block[block] for block in shared],
-                1 - (1 - CONFIDENCE) / pairs,
-            )
-            if shared
-            else None
-        )
-        compared.append(Row(row.stack, row.cell, row.trials, row.middle, row.interval, row.by_block, ratio))
-    return tuple(compared)
+    return Row(cell.stack, cell, trials, middle, stats.geometric_interval(list(by_block.values()), CONFIDENCE), by_block)
 
 
 def pooled(trials: Iterable[Trial]) -> Histogram | None:

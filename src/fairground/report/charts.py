@@ -22,7 +22,7 @@ FORMS = ("latency", "cpu", "steadiness")
 
 def specs(run: Run) -> dict[str, Spec]:
     """All charts of a run at both widths. A board without the numbers for a form has no chart of that form."""
-    shown = boards(run)
+    shown = boards(run, judged=False)
     colours = stack_colours(shown)
     drawn: dict[str, Spec] = {}
     for board in shown:

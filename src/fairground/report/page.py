@@ -17,11 +17,14 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from fairground.comparisons import Comparison
 from fairground.model import Durability, Run, Topology, Trial, Verdict
-from fairground.report import hops, palette, sections, words
+from fairground.report import controls, forest, hops, palette, sections, transfer, words
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
+from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
+from fairground.report.headline import headline
 
 COLUMNS = (
     "trial",
@@ -74,6 +77,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
     """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note."""
     shown = boards(run)
     costs = hops.hop_costs(shown)
+    held = Controls.of(run)
     script = environment().get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
@@ -92,6 +96,11 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
             constants=_constants(run),
             colours=stack_colours(shown),
             doubts=words.doubts(run, shown),
+            headline=headline(run, shown, held),
+            controls=held,
+            crossings=transfer.crossings(run, shown),
+            pgbench_said=transfer.pgbench_words(run),
+            control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
             roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
             cards=sections.carded(run),
             held=sections.held(run),
@@ -108,6 +117,7 @@ def markdown(run: Run) -> str:
     """Verdicts and tables for a pull request's comment or a terminal; well under 65,536 characters."""
     lines = [f"### Fairground: {run.plan.title}", "", f"{_counted(run)} · {started(run)}", "", f"`{run.plan.command}`", ""]
     shown = boards(run)
+    lines += [*(_cell(sentence) for sentence in headline(run, shown, Controls.of(run))), ""]
     for board in shown:
         lines += _markdown_board(board, run)
     if costs := hops.hop_costs(shown):
@@ -241,6 +251,12 @@ def diagnosis_text(row: Row) -> str:
     return ", ".join(f"{name} {amount}" for name, amount in found) or words.UNKNOWN
 
 
+def rank_text(found: Comparison, stack: str) -> str:
+    """`2`, or `2–5`: where a stack may stand; a dash where nothing is ranked."""
+    low, high = found.ranks.get(stack, (None, None))
+    return words.NO_NUMBER if low is None else str(low) if low == high else f"{low}–{high}"
+
+
 def percentile_text(row: Row, share: float) -> str:
     """A percentile in ms from added histograms; `~` before it where few samples lie beyond, a range without histograms."""
     histogram = pooled(row.numbered)
@@ -311,6 +327,14 @@ def environment() -> Environment:
         "diagnosis_text": diagnosis_text,
         "percentile_text": percentile_text,
         "Verdict": Verdict,
+        "forest": forest.forest,
+        "forest_axis": forest.axis,
+        "forest_scale": forest.scale,
+        "forest_class": lambda row: forest.CLASSES[row.difference.word],
+        "forest_glyph": lambda row: forest.GLYPHS[row.difference.word],
+        "rank_text": rank_text,
+        "control_sentence": controls.sentence,
+        "crossing_sentences": transfer.sentences,
     }
     environment.filters |= {
         "number": words.number,

@@ -21,7 +21,9 @@ MOST_ROWS = 300
 """Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
 MOST_CARDS = 240
 """Trials up to which each has a card of its own."""
-CARDS_OF_LARGE_RUN = 100
+CARDS_OF_LARGE_RUN = 40
+MOST_COMPARED = 8
+"""Stacks that each table of comparisons of a large run holds against the anchor."""
 """Cards beyond that: rejected, void and warned trials first."""
 
 SEVERITIES = (Severity.REJECT, Severity.VOID, Severity.WARN, Severity.NOTE)

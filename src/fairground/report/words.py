@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fairground import stats
+from fairground.comparisons import Comparison, Held, Quantity
+from fairground.differences import PRACTICAL, Word
 from fairground.model import Durability, Finding, PoolScope, Run, Settings, Severity, Trial, Verdict
-from fairground.report.boards import EQUAL_WITHIN, Board, Row
+from fairground.report.boards import Board, Row
 
 UNKNOWN = "–"
 NO_NUMBER = "—"
@@ -90,24 +92,9 @@ def _speeds(board: Board) -> list[str]:
         return [f"{subject}, in one block: there is no interval, so differences between stacks are not judged."]
     if len(rows) == 1:
         return [f"{_with_interval(rows[0])}."]
-    kinds: dict[str, list[Row]] = {"less": [], "equal": [], "unclear": []}
-    for row in rows[1:]:
-        kinds[compared(row.reference_ratio)].append(row)
-    return [
-        f"{_with_interval(rows[0])}.",
-        *_equal(kinds["equal"], board),
-        *_unclear(kinds["unclear"], board),
-        *_less(kinds["less"], board),
-    ]
-
-
-def compared(ratio: stats.Interval | None) -> str:
-    """`equal`, `less` or `unclear`: what an interval of a ratio to the first row carries."""
-    if ratio is None:
-        return "unclear"
-    if ratio.low >= 1 / EQUAL_WITHIN and ratio.high <= EQUAL_WITHIN:
-        return "equal"
-    return "less" if ratio.high < 1 else "unclear"
+    if board.goodput is None:
+        return [f"{_with_interval(rows[0])}.", "This run cannot tell its stacks apart: no two of them share two blocks."]
+    return [_leaders(board, board.goodput), *against(board.goodput)]
 
 
 def _with_interval(row: Row) -> str:
@@ -123,58 +110,82 @@ def _bounds(interval: stats.Interval) -> str:
     return f"{number(interval.low)}–{number(interval.high)}"
 
 
-def _less(rows: Sequence[Row], board: Board) -> list[str]:
-    """`B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; simultaneous over …`."""
-    if not rows:
-        return []
-    parts = []
-    for place, row in enumerate(rows[:NAMED_AT_MOST]):
-        ratio = row.reference_ratio
-        assert ratio is not None, "a row is called less only by its ratio"
-        amount, span = _fall(ratio)
-        if place == 0:
-            parts.append(f"{row.stack} gives {amount} % less than {board.numbered[0].stack} (95 % CI {span} %)")
-        else:
-            parts.append(f"{row.stack} {amount} % ({span} %)")
-    more = len(rows) - NAMED_AT_MOST
-    tail = [f"{plural(more, 'more stack')} as well"] if more > 0 else []
-    pairs, blocks = len(board.numbered) * (len(board.numbered) - 1) // 2, rows[0].reference_ratio
-    together = f"simultaneous over {plural(pairs, 'pair')}, " if pairs > 1 else ""
-    assert blocks is not None
-    return [f"{listed([*parts, *tail], NAMED_AT_MOST + 1)}; {together}{plural(blocks.count, 'block')}."]
+def _leaders(board: Board, found: Comparison) -> str:
+    """Who gives the most, as a group where it cannot be told apart; the whole range where nothing may be said."""
+    rows = board.numbered
+    if not found.groups:
+        return f"Goodput reaches from {number(rows[-1].middle)} to {number(rows[0].middle)} good answers a second."
+    leading = [row for row in rows if row.stack in found.groups[0]]
+    if len(leading) == 1:
+        return f"{_with_interval(leading[0]).replace(' gives ', ' gives the most, ', 1)}."
+    span = f"{number(leading[-1].middle)}–{number(leading[0].middle)}"
+    blocks = plural(max(len(row.by_block) for row in leading), "block")
+    names = listed([row.stack for row in leading])
+    return f"{names} cannot be told apart and give the most, {span} good answers a second ({blocks})."
 
 
-def _fall(ratio: stats.Interval) -> tuple[str, str]:
-    """(`18`, `14–22`) for a ratio below one; a third digit where two would make the interval look like a point."""
-    amount, low, high = ((1 - value) * 100 for value in (ratio.middle, ratio.high, ratio.low))
-    digits = 2 if stats.significant(low, 2) != stats.significant(high, 2) else 3
-    return stats.significant(amount, digits), f"{stats.significant(low, digits)}–{stats.significant(high, digits)}"
-
-
-def _equal(rows: Sequence[Row], board: Board) -> list[str]:
-    if not rows:
-        return []
+def against(found: Comparison) -> list[str]:
+    """What is said of the stacks against the anchor: slower, faster, equivalent, and what cannot be told."""
+    if found.withdrawn:
+        return [f"Nothing is compared: {found.anchor}, measured twice, differs from itself by more than would be equivalent."]
+    by_word = {word: [row for row in found.rows if row.difference.word is word] for word in Word}
+    alike = [row.stack for row in by_word[Word.EQUIVALENT]]
+    margin = f"within {PRACTICAL * 100:.0f} %"
     return [
-        f"{listed([board.numbered[0].stack, *(row.stack for row in rows)])} are equal within {(EQUAL_WITHIN - 1) * 100:.0f} %."
+        *_apart(by_word[Word.SLOWER], found),
+        *_apart(by_word[Word.FASTER], found),
+        *([f"{listed(alike)} and {found.anchor} are equivalent {margin}."] if alike else []),
+        *_unclear(by_word[Word.INCONCLUSIVE], found),
     ]
 
 
-def _unclear(rows: Sequence[Row], board: Board) -> list[str]:
+def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
+    """`B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 5 comparisons …`."""
     if not rows:
         return []
-    widths = [row.reference_ratio for row in rows if row.reference_ratio]
-    names, first = listed([row.stack for row in rows]), board.numbered[0].stack
-    if not widths:
-        return [f"This run cannot tell {names} from {first}: they share fewer than two blocks."]
-    widest = max(widths, key=lambda ratio: ratio.high / ratio.low)
-    reach = f"reaches from {_signed(widest.low - 1)} to {_signed(widest.high - 1)} %"
+    ordered = sorted(rows, key=lambda row: -abs(row.difference.ratio.middle - 1) if row.difference.ratio else 0.0)
+    parts = []
+    for place, row in enumerate(ordered[:NAMED_AT_MOST]):
+        assert row.difference.ratio is not None, "a row is called only by its ratio"
+        amount, span, way = _change(row.difference.ratio)
+        said = f"gives {amount} {way} {found.anchor} (95 % CI {span})" if place == 0 else f"{amount} ({span})"
+        parts.append(f"{row.stack} {said}")
+    more = len(rows) - NAMED_AT_MOST
+    tail = [f"{plural(more, 'more stack')} as well"] if more > 0 else []
+    held = f"held to {plural(len(found.rows), 'comparison')}, " if len(found.rows) > 1 else ""
+    blocks = plural(max(len(row.ratios) for row in rows), "block")
+    return [f"{listed([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
+
+
+def _change(ratio: stats.Interval) -> tuple[str, str, str]:
+    """(`18 %`, `14–22 %`, `less than`) or (`2.30 ×`, `2.10–2.50 ×`, `as much as`).
+
+    A third digit where two would make the interval look like a point.
+    """
+    if ratio.middle >= 2:
+        return f"{number(ratio.middle)} ×", f"{number(ratio.low)}–{number(ratio.high)} ×", "as much as"
+    ends = (ratio.low, ratio.high) if ratio.middle >= 1 else (ratio.high, ratio.low)
+    amount, low, high = (abs(1 - value) * 100 for value in (ratio.middle, *ends))
+    digits = 2 if stats.significant(low, 2) != stats.significant(high, 2) else 3
+    said = [stats.significant(value, digits) for value in (amount, low, high)]
+    return f"{said[0]} %", f"{said[1]}–{said[2]} %", "more than" if ratio.middle >= 1 else "less than"
+
+
+def _unclear(rows: Sequence[Held], found: Comparison) -> list[str]:
+    known = [row.difference.ratio for row in rows if row.difference.ratio is not None]
+    if not known:
+        return []
+    widest = max(known, key=lambda ratio: ratio.high / ratio.low)
+    reach = f"reaches from {signed(widest.low - 1)} to {signed(widest.high - 1)} %"
     if widest.high / widest.low > 10:
         reach = "is wider than a factor of ten"
     interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
-    return [f"This run cannot tell {names} from {first}: {interval} {reach}. More blocks would narrow it."]
+    names = listed([row.stack for row in rows])
+    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. More blocks would narrow it."]
 
 
-def _signed(share: float) -> str:
+def signed(share: float) -> str:
+    """0.031 → `+3.1`, in per cent."""
     text = stats.significant(share * 100, 2)
     return text if share < 0 else f"+{text}"
 
@@ -232,10 +243,57 @@ def reason(trial: Trial, severity: Severity) -> str:
     return clean(sentence).rstrip(".")
 
 
+def trial_page(trial: Trial) -> str:
+    """Where a trial's own page is, from the run's folder."""
+    return f"trials/{trial.number:04}{f'-{trial.attempt}' if trial.attempt > 1 else ''}.html"
+
+
+def group_names(found: Comparison) -> dict[str, str]:
+    """Stack → the letters of the groups that it stands in: `A`, `A B`; numbers beyond the alphabet."""
+    named: dict[str, list[str]] = {}
+    for place, group in enumerate(found.groups):
+        for stack in group:
+            named.setdefault(stack, []).append(chr(65 + place) if place < 26 else str(place + 1))
+    return {stack: " ".join(letters) for stack, letters in named.items()}
+
+
+def visible(detectable: float) -> str:
+    """`a change of 3.1 %`, or `only a change by 4.10 × and more`, would have been seen."""
+    return f"a change of {percent(detectable)}" if detectable < 1 else f"only a change by {number(1 + detectable)} × and more"
+
+
+def changed(row: Held, quantity: Quantity) -> tuple[str, str]:
+    """(`−18 %`, `−22 … −14 %`) in the quantity's own terms: of CPU more is worse; dashes without an interval."""
+    ratio = row.difference.ratio
+    if ratio is None:
+        return NO_NUMBER, NO_NUMBER
+    turned = quantity is Quantity.CPU
+    middle, low, high = (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low) if turned else (ratio.middle, ratio.low, ratio.high)
+    return f"{signed(middle - 1)} %", f"{signed(low - 1)} … {signed(high - 1)} %"
+
+
+def called(row: Held, quantity: Quantity) -> str:
+    """The verdict's word: cost is called cheaper or dearer."""
+    costs = {Word.FASTER: "cheaper", Word.SLOWER: "dearer"} if quantity is Quantity.CPU else {}
+    return costs.get(row.difference.word, str(row.difference.word))
+
+
 def pool(settings: Settings) -> str:
     """`pool of 25`, or `pool of 15 for each of 4 workers`."""
     each = f" for each of {plural(settings.workers, 'worker')}" if settings.pool_scope is PoolScope.PER_WORKER else ""
     return f"pool of {settings.pool_size}{each}"
+
+
+def wait(settings: Settings) -> str:
+    """How long a request waits for a connection of the pool: `as long as it takes`, `not at all`, `10 ms at most`."""
+    if settings.pool_wait_ms is None:
+        return "as long as it takes"
+    return f"{settings.pool_wait_ms} ms at most" if settings.pool_wait_ms else "not at all"
+
+
+def plural_or_unknown(amount: int | None, noun: str) -> str:
+    """`3 deadlocks`, or `an unknown number of deadlocks`."""
+    return f"an unknown number of {noun}s" if amount is None else plural(amount, noun)
 
 
 def trials_of(row: Row) -> str:

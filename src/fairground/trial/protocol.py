@@ -34,7 +34,7 @@ from fairground.model import (
     Workload,
 )
 from fairground.postgres import Database
-from fairground.process import Child, Keeper, RoleMeter
+from fairground.process import Child, Keeper, RoleMeter, burner
 from fairground.thresholds import Thresholds
 from fairground.trial import audit, prepared
 from fairground.trial.route import HOST, Route
@@ -173,6 +173,7 @@ class Notes:
             diagnosis=self.diagnosis,
             stderr_tail=tail,
             folder=folder_name,
+            control=self.slot.control,
         )
 
 
@@ -234,10 +235,21 @@ def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:
 
 
 def _load(notes: Notes, watch: Watch, child: Child, workload: Workload, port: int, bodies: Mapping[str, str]) -> None:
-    """Warm-up, window and drain under the load's generator."""
-    bench, load = notes.bench, notes.slot.cell.load
+    """Warm-up, window and drain under the load's generator, beside a burner where the slot plants a slowdown."""
+    bench = notes.bench
     notes.before = audit.before(bench.database, workload)
     notes.wal_before = bench.database.wal_position()
+    planted = burner.plant(bench.keeper, child, notes.slot.planted) if notes.slot.planted else None
+    try:
+        _drive(notes, watch, child, workload, port, bodies)
+    finally:
+        if planted is not None:
+            planted.stop(0.0)
+
+
+def _drive(notes: Notes, watch: Watch, child: Child, workload: Workload, port: int, bodies: Mapping[str, str]) -> None:
+    """The generator's session, and what it and the machine say of the window."""
+    bench, load = notes.bench, notes.slot.cell.load
     before_us = host.pace_us()
     session = generators.start(
         bench.keeper, bench.engine, bench.tools, workload, load, HOST, port, notes.slot.seed, bodies, notes.folder

@@ -1,0 +1,80 @@
+"""What the controls of a run say of the run itself, as rows and as sentences: A/A pairs and planted slowdowns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairground.comparisons import Judge, Quantity, Reading
+from fairground.model import Control, Run
+from fairground.report import words
+
+
+@dataclass(frozen=True)
+class Controls:
+    """The readings of a run's controls, and their sums."""
+
+    readings: tuple[Reading, ...]
+
+    @classmethod
+    def of(cls, run: Run) -> Controls:
+        return cls(Judge.of(run.plan, run.trials, run.controls).readings)
+
+    @property
+    def pairs(self) -> tuple[Reading, ...]:
+        """The A/A pairs with at least two blocks."""
+        return tuple(one for one in self.readings if one.control is Control.AGAIN and one.floor is not None)
+
+    @property
+    def slowed(self) -> tuple[Reading, ...]:
+        """The planted slowdowns with at least two blocks; in CPU, which they raise wherever it is known, else in goodput."""
+        known = [one for one in self.readings if one.control is Control.SLOWED and one.difference.ratio is not None]
+        costs = {one.heat for one in known if one.quantity is Quantity.CPU}
+        return tuple(one for one in known if one.quantity is Quantity.CPU or one.heat not in costs)
+
+    @property
+    def failed(self) -> tuple[Reading, ...]:
+        return tuple(one for one in self.pairs if one.failed)
+
+
+def sentence(reading: Reading) -> str:
+    """What one control says: `identical stacks differ by −0.4 % (95 % CI −1.2 to +0.4 %): the noise floor is 1.2 %`."""
+    ratio = reading.difference.ratio
+    if ratio is None:
+        return "fewer than two blocks have both: nothing is known"
+    turned = reading.quantity is Quantity.CPU
+    middle, low, high = (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low) if turned else (ratio.middle, ratio.low, ratio.high)
+    span = f"{words.signed(middle - 1)} % (95 % CI {words.signed(low - 1)} to {words.signed(high - 1)} %)"
+    if reading.control is Control.AGAIN:
+        said = f"identical stacks differ by {span}: the noise floor is {words.percent(reading.floor)}"
+        return f"{said}; that is more than chance and more than would be equivalent" if reading.failed else said
+    seen = "found" if reading.found else "not detected"
+    return f"{words.percent(reading.planted)} of the server's CPU was planted, {reading.quantity} changed by {span}: {seen}"
+
+
+def verdict(run: Run, found: Controls) -> str:
+    """The sentence of the claim box on how far the run may be believed."""
+    if not found.readings:
+        return "The run holds no controls: how small a difference it could have seen is not known."
+    if not found.pairs:
+        return "Too few blocks hold the anchor and its controls: how small a difference the run could have seen is not known."
+    said = []
+    if found.failed:
+        names = words.listed(list(dict.fromkeys(f"{one.heat.workload} ({one.quantity})" for one in found.failed)))
+        said.append(f"The anchor, measured twice, was told apart from itself on {names}: the comparisons there are withdrawn")
+    else:
+        floors = [one.floor for one in found.pairs if one.floor is not None]
+        span = words.percent(floors[0]) if len(floors) == 1 else f"{words.percent(min(floors))} to {words.percent(max(floors))}"
+        said.append(f"The anchor, measured twice, is not told apart from itself (noise floor {span})")
+    return f"{'; '.join([*said, *_planted(found.slowed)])}."
+
+
+def _planted(slowed: Sequence[Reading]) -> list[str]:
+    if not slowed:
+        return ["no slowdown was planted"]
+    lost = [one for one in slowed if not one.found]
+    share = words.percent(slowed[0].planted)
+    if not lost:
+        return [f"a planted slowdown of {share} was found"]
+    names = words.listed(list(dict.fromkeys(one.heat.workload for one in lost)))
+    return [f"a planted slowdown of {share} was not detected on {names}: differences of that size may be there unseen"]

@@ -1,0 +1,196 @@
+"""Why `transfer` is slow where it is, from a run's own numbers: deadlocks × deadlock_timeout, beside the same in order. Pure.
+
+Two transfers that cross lock each other's row. PostgreSQL does not look for such a circle until a statement has waited for
+`deadlock_timeout`; until then both hold their rows, and whoever needs one of these waits behind them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from fairground import differences, stats
+from fairground.model import Cell, Run, Trial
+from fairground.report import words
+from fairground.report.boards import CONFIDENCE, Board, Row
+
+CROSSING, ORDERED = "transfer", "transfer-ordered"
+TIMEOUT = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)?")
+UNITS_S = {"ms": 0.001, "s": 1.0, "min": 60.0}
+HEADS = (
+    "stack", "waits for a connection", "transfer/s", "deadlocks", "× timeout", "under load", "pending", "in order/s",
+    "deadlocks in order", "gain",
+)  # fmt: skip
+TELLING = 1.5
+"""From this factor on between its own two rates pgbench's limits say something of the order."""
+DEFAULT_TIMEOUT_S = 1.0
+"""PostgreSQL's own, where the run's settings do not say otherwise."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """One stack's transfers under one condition, all numbered trials together, and the same in order where the run has them."""
+
+    row: Row
+    ordered: Row | None
+    timeout_s: float
+
+    @property
+    def deadlocks(self) -> int | None:
+        """Over the whole lives of the trials' databases; None when one does not tell."""
+        return _deadlocks(self.row.numbered)
+
+    @property
+    def ordered_deadlocks(self) -> int | None:
+        return None if self.ordered is None else _deadlocks(self.ordered.numbered)
+
+    @property
+    def loaded_s(self) -> float:
+        """Seconds under load over all trials: warm-up, window and drain."""
+        phases = ("warmup", "window", "drain")
+        return math.fsum(trial.phases_s.get(phase, 0.0) for trial in self.row.numbered for phase in phases)
+
+    @property
+    def waited_s(self) -> float | None:
+        """Deadlocks × deadlock_timeout: seconds that pairs of transfers held their rows and did nothing."""
+        return None if self.deadlocks is None else self.deadlocks * self.timeout_s
+
+    @property
+    def pending(self) -> float | None:
+        """How many deadlocks waited to be noticed at once, on average over the load."""
+        return self.waited_s / self.loaded_s if self.waited_s is not None and self.loaded_s else None
+
+    @property
+    def covered(self) -> float | None:
+        """Share of the load in which at least one was pending, if they fell at random: 1 − e^−pending."""
+        return None if self.pending is None else -math.expm1(-self.pending)
+
+    @property
+    def locked(self) -> float | None:
+        """Share of the busy backends that were seen waiting for a lock."""
+        seen = [trial.database.wait_events for trial in self.row.numbered if trial.database is not None]
+        busy = sum(count for events in seen for event, count in events.items() if event != "idle")
+        held = sum(count for events in seen for event, count in events.items() if event.startswith("Lock:"))
+        return held / busy if busy else None
+
+    @property
+    def gain(self) -> stats.Interval | None:
+        """Goodput in order over goodput crossing, paired by block; None for fewer than two blocks."""
+        if self.ordered is None:
+            return None
+        blocks = sorted(set(self.row.by_block) & set(self.ordered.by_block))
+        above, below = ([row.by_block[block] for block in blocks] for row in (self.ordered, self.row))
+        return stats.ratio_interval(above, below, CONFIDENCE)
+
+    @property
+    def factor(self) -> float | None:
+        """The same without an interval, from one block as well."""
+        ratios = [] if self.ordered is None else differences.paired(self.ordered.by_block, self.row.by_block)
+        return stats.geometric_mean(ratios) if ratios else None
+
+    @property
+    def lost(self) -> float | None:
+        """Share of the goodput in order that crossing loses; None where it loses nothing that was measured."""
+        return None if self.factor is None or self.factor <= 1 else 1 - 1 / self.factor
+
+
+def crossings(run: Run, boards: Sequence[Board]) -> tuple[Crossing, ...]:
+    """Every stack with a number on `transfer`, in the order of the boards."""
+    rows = {row.cell: row for board in boards for row in board.numbered}
+    timeout_s = deadlock_timeout_s(run.database_settings.get("deadlock_timeout", ""))
+    return tuple(
+        Crossing(row, rows.get(_in_order(cell)), timeout_s) for cell, row in rows.items() if cell.workload == CROSSING
+    )  # fmt: skip
+
+
+def deadlock_timeout_s(text: str) -> float:
+    """PostgreSQL's way of writing a time, milliseconds where no unit stands; its default for an empty text."""
+    found = TIMEOUT.fullmatch(text.strip())
+    return DEFAULT_TIMEOUT_S if found is None else float(found[1]) * UNITS_S[found[2] or "ms"]
+
+
+def sentences(one: Crossing) -> tuple[str, ...]:
+    """What happened to one stack, in words with their numbers."""
+    said = [f"{one.row.stack} ({words.wait(one.row.cell.settings)}): {_deadlock_words(one)}"]
+    if one.ordered is None:
+        return (*said, f"The run holds no `{ORDERED}` of it, so what order would give is not known.")
+    if one.factor is None:
+        return (*said, f"No block has both `{CROSSING}` and `{ORDERED}` of it.")
+    span = "in one block, which is not judged"
+    if (gain := one.gain) is not None:
+        span = f"95 % CI {words.number(gain.low)}–{words.number(gain.high)} ×, {words.plural(gain.count, 'block')}"
+    with_order = f"With the smaller id first the same server gives {words.number(one.factor)} × as much ({span})"
+    said.append(f"{with_order}, with {words.plural_or_unknown(one.ordered_deadlocks, 'deadlock')}.")
+    if one.lost is not None and one.covered is not None and one.deadlocks:
+        covered = words.percent(one.covered)
+        said.append(f"It loses {words.percent(one.lost)} of that; a deadlock was pending {covered} of the time.")
+    return tuple(said)
+
+
+def _deadlock_words(one: Crossing) -> str:
+    if one.deadlocks is None:
+        return "the database's count of deadlocks is not known."
+    if not one.deadlocks:
+        return f"no deadlock in {words.seconds(one.loaded_s)} of load: what it waited for were rows in use."
+    timeout = words.seconds(one.timeout_s)
+    product = f"{one.deadlocks:,} × {timeout} = {words.seconds(one.waited_s or 0.0)}"
+    seen = "" if one.locked is None else f" {words.percent(one.locked)} of the busy backends waited for a lock."
+    return (
+        f"{words.plural(one.deadlocks, 'deadlock')} in {words.seconds(one.loaded_s)} of load. Each is noticed after "
+        f"deadlock_timeout, {timeout}, and keeps its rows until then: {product}, {words.number(one.pending)} at once.{seen}"
+    )
+
+
+def markdown(run: Run, boards: Sequence[Board]) -> str:
+    """The generated part of docs/transfer.md: the table, the sentences, and pgbench's own numbers."""
+    found = crossings(run, boards)
+    machine = run.machine.cpu_model or "unknown CPU"
+    lines = [f"Run `{run.id}`, {machine}, {words.plural(run.machine.cores, 'core')}: `{run.plan.command}`", ""]
+    lines += [f"| {' | '.join(HEADS)} |", "|--|--|--:|--:|--:|--:|--:|--:|--:|--:|"]
+    lines += ["| " + " | ".join(cells(one)) + " |" for one in found]
+    lines += ["", *(f"- {' '.join(sentences(one))}" for one in found)]
+    if said := pgbench_words(run):
+        lines += ["", said]
+    return "\n".join(lines) + "\n"
+
+
+def cells(one: Crossing) -> tuple[str, ...]:
+    """One line of the table."""
+    return (
+        one.row.stack,
+        words.wait(one.row.cell.settings),
+        words.number(one.row.middle),
+        words.count(one.deadlocks),
+        words.UNKNOWN if one.waited_s is None else words.seconds(one.waited_s),
+        words.seconds(one.loaded_s),
+        words.number(one.pending),
+        words.number(one.ordered.middle if one.ordered else None),
+        words.count(one.ordered_deadlocks),
+        words.UNKNOWN if one.factor is None else f"{words.number(one.factor)} ×",
+    )
+
+
+def pgbench_words(run: Run) -> str | None:
+    """What the database does without any server, from the run's limits; None where it has not both."""
+    rates = {limit.workload: limit for limit in run.limits if limit.source == "pgbench"}
+    if CROSSING not in rates or ORDERED not in rates:
+        return None
+    crossing, ordered = rates[CROSSING], rates[ORDERED]
+    told = ordered.rate_per_s >= TELLING * crossing.rate_per_s
+    meaning = "no server and no language is in that difference" if told else "so short a measurement may meet few deadlocks"
+    return (
+        f"pgbench alone does {words.number(crossing.rate_per_s)} such transactions a second crossing and "
+        f"{words.number(ordered.rate_per_s)} in order ({crossing.detail}): {meaning}."
+    )
+
+
+def _in_order(cell: Cell) -> Cell:
+    return replace(cell, workload=ORDERED)
+
+
+def _deadlocks(trials: Iterable[Trial]) -> int | None:
+    counts = [trial.database.deadlocks if trial.database is not None else None for trial in trials]
+    known = [count for count in counts if count is not None]
+    return sum(known) if known and len(known) == len(counts) else None

@@ -1,0 +1,146 @@
+"""What a run says of differences: the claim box, the forest plot, groups, and what its controls take back."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from fairground.comparisons import Quantity
+from fairground.differences import of_pairs
+from fairground.report import forest, page, words
+from fairground.report.boards import boards
+from fairground.report.controls import Controls, sentence
+from fairground.report.headline import headline
+from report import fixture, golden
+from report.test_page import section, section_html, text_of
+
+
+@cache
+def markup() -> str:
+    """The page of the run with controls."""
+    return page.html(fixture.six_blocks(), {})
+
+
+def said(run: fixture.Run) -> tuple[str, str, str]:
+    """The claim box of a run."""
+    return headline(run, boards(run), Controls.of(run))
+
+
+def test_differences_and_controls_are_the_golden_ones() -> None:
+    """Everything that the page says about differences in a run with controls that was ended by its budget."""
+    head = text_of(markup().split('<div class="claim"')[1].split("<nav")[0])
+    golden.check("compared.txt", f"{head}\n{section(markup(), 'compared')}\n{section(markup(), 'controls')}")
+
+
+def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> None:
+    """Three sentences, counted from the tables below them."""
+    found, limits, belief = said(fixture.six_blocks())
+    assert found == "Of 12 comparisons of goodput with alder:inline on 3 workloads 9 are slower and 3 are equivalent."
+    assert limits.startswith("Limited by db-cpu (5 cells), app-cpu (4 cells) and db-lock (3 cells)")
+    assert "1 cell has no number: rejected" in limits
+    assert re.fullmatch(r"The anchor, measured twice, is not told apart .*; a planted slowdown of 10 % was found\.", belief)
+
+
+def test_one_block_claims_no_difference() -> None:
+    """Without a second block the box says that nothing can be judged, and no rank or group is on the page."""
+    found, _, belief = said(fixture.one_block())
+    assert found.startswith("Differences between stacks cannot be judged")
+    assert belief.startswith("The run holds no controls")
+    one = page.html(fixture.one_block(), {})
+    assert "There is one block: differences between stacks cannot be judged, and no ranks are shown." in section(one, "compared")
+    assert "<table" not in section_html(one, "compared")
+
+
+def test_a_failed_a_a_pair_takes_the_comparisons_back() -> None:
+    """When the anchor differs from itself by 30 %, no stack is called anything, anywhere on the page."""
+    run = fixture.controlled(again=1.3)
+    found, _, belief = said(run)
+    assert (
+        found == "The run compares nothing: its A/A pairs, identical stacks, were told apart, so its differences are withdrawn."
+    )
+    assert "was told apart from itself on ping (goodput)" in belief and "are withdrawn" in belief
+    shown = page.html(run, {})
+    text = text_of(shown)
+    assert not re.search(r"[▲▼]|\d % (less|more) than|cannot be told apart and give", text)
+    assert text.count("Withdrawn: the A/A pair of alder:inline was told apart") == 3
+    assert "that is more than chance and more than would be equivalent" in section(shown, "controls")
+
+
+def test_a_slowdown_that_is_not_detected_is_said() -> None:
+    """A control that was slowed, and shows nothing of it, says what the run could have missed."""
+    run = fixture.controlled(slowed=1.0)
+    assert "a planted slowdown of 10 % was not detected on ping, tx and transfer" in said(run)[2]
+    assert "not detected" in section(page.html(run, {}), "controls")
+
+
+def test_controls_stand_in_no_table_of_results() -> None:
+    """The anchor has one row and six trials in each table of results; the page has its controls in their own section."""
+    row = re.search(r'(?s)id="t-tx".*?<td>alder:<wbr>inline</td>(.*?)</tr>', markup())
+    assert row is not None and "✓ valid 6" in " ".join(text_of(row[1]).split())
+    assert section(markup(), "controls").count(" again, ") == 18
+    assert "again" not in section(markup(), "results")
+
+
+def test_every_cell_has_its_verdict_and_its_limit() -> None:
+    """Each row of a result names its verdict, and what limited it or that nothing does; both lead to a trial's page."""
+    rows = re.findall(r"(?s)<tr data-row.*?</tr>", section_html(markup(), "results"))
+    assert len(rows) == 17
+    for row in rows:
+        text = " ".join(text_of(row).split())
+        assert re.search(r"✓ valid|! warned|✗ rejected|○ void", text), text
+        assert re.search(r"app-cpu|db-cpu|db-lock|none named|— [✗○]", text), text
+        assert 'href="trials/' in row
+
+
+def test_stacks_that_cannot_be_told_apart_share_a_letter() -> None:
+    """alder and birch are group A on tx; ranks are intervals, and the anchor stands among them."""
+    board = boards(fixture.six_blocks())[1]
+    assert board.goodput is not None
+    letters = words.group_names(board.goodput)
+    assert (letters["alder:inline"], letters["birch:pool"], letters["cedar:plain"]) == ("A", "A", "B")
+    assert page.rank_text(board.goodput, "fir:raw") == "6"
+    assert page.rank_text(board.goodput, "nobody") == "—"
+
+
+def test_cost_is_told_in_its_own_terms() -> None:
+    """31 % more CPU for an answer is +31 % and dearer, although its ratio stands to the left of 1."""
+    board = boards(fixture.six_blocks())[1]
+    assert board.cost is not None
+    birch = board.cost.of("birch:pool")
+    assert birch is not None and birch.difference.ratio is not None and birch.difference.ratio.middle < 1
+    assert words.changed(birch, Quantity.CPU)[0].startswith("+3")
+    assert words.called(birch, Quantity.CPU) == "dearer"
+
+
+def test_forest_shows_what_lies_beyond_its_edge_as_an_arrow() -> None:
+    """A ratio of eight is outside a scale of three: an arrow at the right edge, and no dot in the wrong place."""
+    ratios = [8.0, 8.1, 7.9]
+    drawn = forest.forest(ratios, of_pairs(ratios), 0.02, math.log(3))
+    assert 'class="beyond"' in drawn and 'class="m"' not in drawn and 'class="t"' not in drawn
+    assert forest.reach([(ratios, of_pairs(ratios))]) == math.log(3)
+    assert forest.reach([([1.0, 1.0], of_pairs([1.0, 1.0]))]) == math.log1p(forest.LEAST)
+    inside = forest.forest([1.1, 1.2], of_pairs([1.1, 1.2]), None, math.log(3))
+    assert 'class="m"' in inside and 'class="floor"' not in inside
+
+
+@pytest.mark.parametrize("bound", [math.log1p(0.06), 0.2, 0.5, math.log(3)])
+def test_ticks_do_not_cover_each_other(bound: float) -> None:
+    """Whatever the scale, 1 is marked, and the ticks keep 26 px apart."""
+    drawn = forest.axis(bound, Quantity.CPU)
+    places = sorted(float(place) for place in re.findall(r'<text x="([\d.]+)"', drawn))
+    assert ">1<" in drawn and "cheaper" in drawn
+    assert all(after - before >= 26 for before, after in zip(places, places[1:], strict=False))
+
+
+def test_a_control_without_blocks_says_nothing() -> None:
+    """With controls in one block only there is no interval, no floor and no pass."""
+    run = fixture.six_blocks()
+    single = replace(run, controls=tuple(one for one in run.controls if one.block == 1))
+    found = Controls.of(single)
+    assert found.pairs == () and found.slowed == ()
+    assert {sentence(one) for one in found.readings} == {"fewer than two blocks have both: nothing is known"}
+    assert said(single)[2].startswith("Too few blocks hold the anchor and its controls")
