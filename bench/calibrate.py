@@ -27,6 +27,7 @@ from fairground.validity.check import bounds_for
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = ("ping", "db-ping")
+BUSY = "Most of them are void: the table shows a machine that others worked on, and says nothing about where a bound should lie."
 
 
 def main() -> None:
@@ -38,11 +39,12 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=20)
     parser.add_argument("--rate", type=float, default=500.0, help="requests per second of the open loop")
     parser.add_argument("--runs", type=Path, help="read the runs in this folder instead")
+    parser.add_argument("--keep", type=Path, help="an empty folder in which the runs are kept (default: they are not)")
     parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
     options = parser.parse_args()
     loads = [float(text) for text in Path("/proc/loadavg").read_text().split()[:2]]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = options.runs or Path(scratch)
+        folder = options.runs or options.keep or Path(scratch)
         if options.runs is None:
             measure(options, folder)
         runs = [store.load(path.parent) for path in sorted(folder.glob("*/plan.json"))]
@@ -93,6 +95,7 @@ def page(runs: Sequence[Run], how: str | None) -> str:
         *([how] if how else []),
         f"Verdicts: {', '.join(f'{count} {word}' for word, count in sorted(verdicts.items()))}. Found: {found(trials)}.",
         "So few trials show where the middle and the rim of a reading are, and nothing about what is rare.",
+        *([BUSY] if verdicts["void"] > len(trials) / 2 else []),
     ]
     for title, model in (("Closed loop", "closed"), ("Open loop", "open")):
         some = [trial for trial in trials if trial.cell.load.model == model]
