@@ -58,7 +58,8 @@ def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
                 assert one is not None and ratio is not None, "a row of a comparison has two blocks and so an interval"
                 rows.append({
                     "board": board.id, "quantity": str(one.quantity), "stack": held.stack, "anchor": one.anchor,
-                    "ratio": ratio.middle, "low": ratio.low, "high": ratio.high, "blocks": ratio.count, "p_holm": held.difference.p_holm,
+                    "ratio": ratio.middle, "low": ratio.low, "high": ratio.high, "blocks": ratio.count,
+                    "p_holm": held.difference.p_holm,
                     "verdict": str(held.difference.word), "rank": one.ranks.get(held.stack), "noise_floor": one.floor,
                     "withdrawn": one.withdrawn,
                 })  # fmt: skip
