@@ -195,8 +195,10 @@ class Capacity:
 
     @property
     def base_per_s(self) -> float | None:
-        """What the load curve's rates are shares of: the confirmed rate or, for want of one, the search's own."""
-        return self.confirmed_per_s or self.found.lower
+        """What the load curve's rates are shares of: the confirmed rate; for want of one, the lowest that a fresh trial kept, or
+        the search's own."""
+        kept = min((one.rate_per_s for one in self.confirmations if one.kept), default=None)
+        return self.confirmed_per_s or kept or self.found.lower
 
     @property
     def knee(self) -> tuple[float, float, float] | None:

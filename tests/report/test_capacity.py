@@ -75,6 +75,8 @@ def test_an_interval_has_two_ends_from_evidence() -> None:
     """The lower end is what fresh trials kept, the upper the lowest rate seen to miss; what is not confirmed has no lower end."""
     assert (WHOLE.confirmed_per_s, WHOLE.missed_from_per_s) == (2000, 2100)
     assert CASES["not confirmed"].confirmed_per_s is None and CASES["not confirmed"].base_per_s == 2100
+    lowered = replace(WHOLE, confirmations=(Confirmed(2100, 0, 1), Confirmed(1900, 2, 2)))
+    assert (lowered.confirmed_per_s, lowered.base_per_s) == (None, 1900)
     assert CASES["rejected"].confirmed_per_s is None
     assert not CASES["not measured"].measured and CASES["rejected"].measured
 

@@ -66,7 +66,8 @@ def _overload(found: Capacity) -> str:
         back = "it recovered within a second" if over.recovery_s <= 1 else f"it recovered after {over.recovery_s:.0f} s"
     good = "" if over.p99_good_us is None else f", p99 of the good answers {words.milliseconds(over.p99_good_us)} ms"
     return (
-        f"Offered {over.factor:.2g} times that it gives {words.percent(over.retention)} of it{good}, "
+        f"Offered {over.factor:.2g} times {words.number(over.capacity_per_s)}/s it gives {words.percent(over.retention)} of it"
+        f"{good}, "
         f"{words.percent(over.not_ok_share)} of the requests without a good answer{shed}; then {back}"
     )
 
