@@ -60,6 +60,8 @@ CASES: Mapping[str, Capacity] = {
     "not confirmed": replace(WHOLE, confirmations=(Confirmed(2100, 1, 2),), over=None, curve=(), limited_by=()),
     "none kept": replace(WHOLE, found=Bounds(None, 1), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
                          ended="the lowest rate misses the objective"),
+    "none found": replace(WHOLE, found=Bounds(None, 2200), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
+                          ended="its share of the budget was used up"),
     "rejected": replace(WHOLE, rejected="`one:plain` is rejected: 3 of 412 transfers are lost"),
     "not measured": Capacity("one:plain", "ping", "p99<50ms", 50_000.0, ended="other processes used 71% of a core"),
 }  # fmt: skip
@@ -87,7 +89,7 @@ def test_rows_are_json_and_unknown_is_null() -> None:
     assert (rows[0]["capacity_per_s"], rows[0]["missed_from_per_s"]) == (2000, 2100)
     assert [one["judgement"] for one in rows[0]["curve"]][-2:] == ["missed", "UNSTABLE"]
     assert rows[0]["curve"][0]["cpu_us_per_answer"] == {"server": 100.0}
-    assert rows[6]["capacity_per_s"] is None and rows[6]["knee_per_s"] is None and rows[6]["overload"] is None
+    assert rows[7]["capacity_per_s"] is None and rows[7]["knee_per_s"] is None and rows[7]["overload"] is None
 
 
 def test_the_page_is_static_and_escaped() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fairground import loadcurve
-from fairground.capacity import CONFIRMATIONS, Capacity
+from fairground.capacity import CONFIRMATIONS, Capacity, End
 from fairground.loadcurve import Point, Word
 from fairground.report import loadchart, page, palette, words
 from fairground.report.frame import WIDTHS_PX
@@ -47,6 +47,8 @@ def _headline(found: Capacity, name: str) -> str:
     if not found.measured:
         return f"{name} could not be measured: {found.ended}"
     if found.found.lower is None:
+        if found.ended != End.LEAST:
+            return f"{name} has no bracket yet: no rate was found that keeps {found.objective} when {found.ended}"
         return f"{name} keeps {found.objective} at no rate that was tried: {found.ended}"
     fresh = "; ".join(f"{one.kept} of {one.trials} at {words.number(one.rate_per_s)}/s" for one in found.confirmations)
     return (
