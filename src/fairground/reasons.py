@@ -14,6 +14,11 @@ from fairground.thresholds import Reasons
 
 ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
 """Role → what a trial is limited by when that role has no processor left."""
+NAMES = (
+    "ports", "delayed-ack", "deadlock", "db-lock", "db-commit", "backlog", "connect-per-request", "memory", "throttled",
+    *ROLE_REASONS.values(), "generator", "app-serial", "pool", "too-few-connections",
+)  # fmt: skip
+"""All that can be named here."""
 ONE_THREAD = ("pgbouncer-session", "pgbouncer-tx")
 
 
@@ -316,4 +321,5 @@ def _in_flight(facts: Facts) -> float | None:
 
 
 def _reason(id: str, sentence: str, **evidence: int | float | str | None) -> Finding:
+    assert id in NAMES, f"a limit `{id}` that nobody has heard of"
     return Finding(id, Severity.NOTE, sentence, evidence)

@@ -18,7 +18,6 @@ from urllib.parse import parse_qs, unquote
 
 HEAD_MOST_BYTES = 65_536
 BODY_MOST_BYTES = 65_536
-BACKLOG = 4096
 DRAIN_S = 2.0
 LOAD_CONNECTIONS = 8
 TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -65,6 +64,9 @@ class HttpError(Exception):
 class HttpServer:
     """Listens until SIGTERM. A subclass overrides `respond`, and what it wants to do badly."""
 
+    backlog = 4096
+    """Connections that may wait to be accepted."""
+
     def __init__(self) -> None:
         self.connections: set[asyncio.StreamWriter] = set()
         self.busy = 0
@@ -82,7 +84,7 @@ class HttpServer:
     async def serve(self, host: str, port: int) -> None:
         """Answer on `host`:`port` until `stopping` is set; requests under way get `DRAIN_S` seconds more."""
         self.listen_to_signals()
-        server = await asyncio.start_server(self.converse, host, port, limit=HEAD_MOST_BYTES, backlog=BACKLOG)
+        server = await asyncio.start_server(self.converse, host, port, limit=HEAD_MOST_BYTES, backlog=self.backlog)
         await self.stopping.wait()
         server.close()
         deadline = time.monotonic() + DRAIN_S

@@ -1,0 +1,95 @@
+"""`make bench-limits`: how often a planted limit is named, alone. It measures and asserts nothing.
+
+    bench/limits.py --repeat 10 --write docs/limits.md
+
+Each row of `tests/zoo/expected.toml` that plants a limit is tried so many times, with a new seed each time, and no trial is tried
+again: a machine that others use shows up as limits that were not named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+from fairground import contract, machine, postgres
+from fairground.model import Durability
+from fairground.process import Keeper
+from fairground.trial import Bench
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
+
+import planted  # noqa: E402
+
+
+def main() -> None:
+    """Try the rows, say each result as it comes, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeat", type=int, default=10, help="trials of each row (10)")
+    parser.add_argument("--only", default="", help="only rows with this in their name")
+    parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
+    options = parser.parse_args()
+    rows = [row for row in planted.ROWS if options.only in planted.name(row)]
+    found, began = {}, time.monotonic()
+    for durable in (False, True):
+        found |= measure([row for row in rows if bool(row.get("durable")) is durable], durable, options.repeat)
+    text = page([(row, found[planted.name(row)]) for row in rows], options.repeat, time.monotonic() - began)
+    if options.write is None:
+        print(text, end="")
+    else:
+        options.write.write_text(text)
+
+
+def measure(rows: list[dict[str, object]], durable: bool, repeat: int) -> dict[str, Counter[str]]:
+    """Row's name → how often each set of limits was named; a row that cannot be tried here has none."""
+    found: dict[str, Counter[str]] = {planted.name(row): Counter() for row in rows}
+    todo = [row for row in rows if planted.lacking(row) is None]
+    if not todo:
+        return found
+    with ExitStack() as held:
+        keeper = held.enter_context(Keeper(os.environ))
+        scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
+        durability = Durability.DURABLE if durable else Durability.RELAXED
+        database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
+        held.callback(database.stop)
+        database.prepare(planted.SCALE)
+        engine, cases = ROOT / "engine/target/release/fairload", contract.load(ROOT / "contract" / "cases")
+        bench = Bench(keeper, database, engine, cases, machine.cores(), ready_timeout_s=5.0)
+        for number in range(1, repeat + 1):
+            for place, row in enumerate(todo):
+                name = planted.name(row)
+                trial = planted.tried(bench, row, scratch / f"{place}-{number}", seed=number)
+                found[name][", ".join(planted.named(trial)) or "none"] += 1
+                sys.stderr.write(f"{number}/{repeat} {name}: {', '.join(planted.named(trial)) or 'none'}\n")
+    return found
+
+
+def page(rows: list[tuple[dict[str, object], Counter[str]]], repeat: int, seconds: float) -> str:
+    """The table, as Markdown."""
+    here = machine.fingerprint()
+    lines = [
+        "# How often a planted limit is named",
+        "",
+        f"Trials of 3 s on {here.cpu_model}, {here.cores} cores, {repeat} of each row, none tried again,",
+        f"in {seconds / 60:.0f} minutes. Made anew by `make bench-limits`.",
+        "",
+        "| planted | in | named alone | otherwise |",
+        "|--|--|--|--|",
+    ]
+    for row, counts in rows:
+        alone = counts[str(row["diagnosis"])]
+        others = "; ".join(f"{count} × {named}" for named, count in counts.most_common() if named != row["diagnosis"])
+        why = planted.lacking(row)
+        told = f"not here: {why}" if why else f"{alone} of {counts.total()}"
+        lines.append(f"| `{row['diagnosis']}` | {str(row['stack']).partition(':')[0]}, {row['workload']} | {told} | {others} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()
