@@ -172,3 +172,15 @@ def test_a_null_sum_is_a_line() -> None:
     """An emptied table, whose sum is NULL, is a line that found nothing."""
     found = lines(Answers(count=[(107,)], total=[(None,)], by_account=[(1, 6), (2, 20)]))
     assert found["sum"] == (False, None)
+
+
+def test_results_are_joined_and_unknown_stays_unknown() -> None:
+    """Outcomes and ledgers of several loads add up; a kind that one load cannot tell is unknown of all, never 0."""
+    one = Result(
+        "engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (),
+        {"credits": {"1": LedgerRow(7, -4, 0, 0)}}, (), None, None,
+    )  # fmt: skip
+    other = replace(one, life=replace(LIFE, status={500: 2}, wrong_body=None), ledgers={"credits": {"1": LedgerRow(1, 3, 2, 5)}})
+    found = audit.joined([one, other])
+    assert found.life == replace(LIFE, ok=14, status={500: 2}, wrong_body=None, timeout=4, reset=2)
+    assert found.ledgers == {"credits": {"1": LedgerRow(8, -1, 2, 5)}}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -12,7 +12,8 @@ from typing import TypeVar
 import psycopg
 
 from fairground import diagnose
-from fairground.model import AuditLine, DatabaseUse, LedgerRow, Outcomes, Result, Workload
+from fairground.generators.tool import together
+from fairground.model import AuditLine, DatabaseUse, LedgerRow, Result, Workload
 from fairground.postgres import Database
 
 Found = TypeVar("Found")
@@ -61,19 +62,16 @@ def lines(database: Database, workload: Workload, result: Result, use: DatabaseU
 
 
 def joined(results: Sequence[Result]) -> Result:
-    """All results as one: outcomes and ledgers added up. What belongs to one window only stays the first one's."""
-    lives = [one.life or one.window for one in results]
-    counts = {name: sum(getattr(life, name) or 0 for life in lives) for name in Outcomes.__dataclass_fields__ if name != "status"}
-    status = Counter[int]()
+    """All results as one: outcomes and ledgers added up, unknown ones unknown. What belongs to one window is the first one's."""
+    life = functools.reduce(together, (one.life or one.window for one in results))
     ledgers: dict[str, dict[str, LedgerRow]] = {}
-    for one, life in zip(results, lives, strict=True):
-        status.update(life.status)
+    for one in results:
         for name, rows in (one.ledgers or {}).items():
             ours = ledgers.setdefault(name, {})
             for account, row in rows.items():
                 was = ours.get(account, LedgerRow(0, 0, 0, 0))
                 ours[account] = LedgerRow(*(getattr(was, key) + getattr(row, key) for key in LedgerRow.__dataclass_fields__))
-    return replace(results[0], life=Outcomes(status=dict(status), **counts), ledgers=ledgers)
+    return replace(results[0], life=life, ledgers=ledgers)
 
 
 def evaluate(expression: str, names: Mapping[str, int]) -> int:
