@@ -89,7 +89,8 @@ def test_random_values_reach_the_database(bench: Bench, name: str, tmp_path: Pat
     assert "no-ledger" in {finding.id for finding in measured.findings}
     (accounts,) = bench.database.query("SELECT count(DISTINCT aid) FROM pgbench_history")[0]
     (rows,) = bench.database.query("SELECT count(*) FROM pgbench_history")[0]
-    assert accounts > 0.9 * rows > 20
+    # A tool that draws from a list of 20,000 requests repeats some: the more, the faster the machine is.
+    assert accounts > min(0.8 * rows, 4000) > 20
 
 
 @pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.random_path])

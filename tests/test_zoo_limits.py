@@ -11,12 +11,20 @@ import pytest
 import planted
 from fairground import contract, postgres
 from fairground.cli.lab import ROOT
-from fairground.model import Durability
+from fairground.model import Durability, Severity, Trial
 from fairground.postgres import Database
 from fairground.process import Keeper
 from fairground.trial import Bench
+from noise import OF_THE_MACHINE
 
 pytestmark = pytest.mark.live
+
+ATTEMPTS = 4
+
+
+def disturbed(trial: Trial) -> bool:
+    """Whether other work on the machine took so much of a trial that it tells nothing."""
+    return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in trial.findings)
 
 
 def bench_on(keeper: Keeper, database: Database) -> Bench:
@@ -40,11 +48,15 @@ def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
 def test_a_planted_limit_is_named_alone(
     request: pytest.FixtureRequest, keeper: Keeper, row: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The trial names what was planted, first and alone."""
+    """The trial names what was planted, first and alone; a trial that the machine's noise voids is repeated, as a run repeats it."""
     if why := planted.lacking(row):
         pytest.skip(why)
     database = request.getfixturevalue("durable" if row.get("durable") else "database")
-    trial = planted.tried(bench_on(keeper, database), row, tmp_path / "trial")
+    bench = bench_on(keeper, database)
+    for attempt in range(ATTEMPTS):
+        trial = planted.tried(bench, row, tmp_path / f"trial-{attempt}")
+        if not disturbed(trial):
+            break
     told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
     assert planted.named(trial) == [row["diagnosis"]], told
     assert trial.diagnosis == row["diagnosis"]
