@@ -10,7 +10,7 @@ from markupsafe import Markup
 from fairground import loadcurve
 from fairground.capacity import CONFIRMATIONS, Capacity, End
 from fairground.loadcurve import Point, Word
-from fairground.report import loadchart, page, palette, words
+from fairground.report import loadchart, page, words
 from fairground.report.frame import WIDTHS_PX
 
 BAR_CELLS = 24
@@ -158,18 +158,14 @@ def specs(capacities: Sequence[Capacity]) -> dict[str, Mapping[str, Any]]:
 
 def html(capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts: Sequence[str], foot: str) -> str:
     """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
-    return (
-        page.environment()
-        .get_template("capacity.html")
-        .render(
-            capacities=capacities,
-            charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
-            facts=facts,
-            foot=foot,
-            widths=WIDTHS_PX,
-            palette=palette,
-            sentences=sentences,
-            marks=MARKS,
-            row=point_row,
-        )
+    return page.render(
+        "capacity.html",
+        capacities=capacities,
+        charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+        facts=facts,
+        foot=foot,
+        widths=WIDTHS_PX,
+        sentences=sentences,
+        marks=MARKS,
+        row=point_row,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fairground.differences import Difference, Word
-from fairground.report import page, palette, words
+from fairground.report import page, words
 
 FOREST_WIDTH_PX, FOREST_HEIGHT_PX, FOREST_EDGE_PX = 320, 22, 6
 
@@ -76,23 +76,19 @@ def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[
 def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str], foot: str) -> str:
     """The comparison as a page: sentences, table, and a forest plot with every start as a dot."""
     bound = scale(lines)
-    return (
-        page.environment()
-        .get_template("comparison.html")
-        .render(
-            title=title,
-            a=a,
-            b=b,
-            lines=lines,
-            notes=notes,
-            foot=foot,
-            bound=bound,
-            palette=palette,
-            sentence=sentence,
-            verdict=verdict,
-            signed=signed,
-            forest=forest,
-        )
+    return page.render(
+        "comparison.html",
+        title=title,
+        a=a,
+        b=b,
+        lines=lines,
+        notes=notes,
+        foot=foot,
+        bound=bound,
+        sentence=sentence,
+        verdict=verdict,
+        signed=signed,
+        forest=forest,
     )
 
 

@@ -81,35 +81,31 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
     script = environment().get_template("page.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
-    return (
-        environment()
-        .get_template("page.html")
-        .render(
-            run=run,
-            boards=shown,
-            short=short,
-            script=Markup(script),
-            script_hash=digest,
-            palette=palette,
-            tally=_tally(run),
-            started=started(run),
-            constants=_constants(run),
-            colours=stack_colours(shown),
-            doubts=words.doubts(run, shown),
-            headline=headline(run, shown, held),
-            controls=held,
-            crossings=transfer.crossings(run, shown),
-            pgbench_said=transfer.pgbench_words(run),
-            control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
-            roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
-            cards=sections.carded(run),
-            held=sections.held(run),
-            hop_costs=costs,
-            hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
-            hop_sentence=hops.sentence,
-            charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
-            widths=WIDTHS_PX,
-        )
+    return render(
+        "page.html",
+        run=run,
+        boards=shown,
+        short=short,
+        script=Markup(script),
+        script_hash=digest,
+        tally=_tally(run),
+        started=started(run),
+        constants=_constants(run),
+        colours=stack_colours(shown),
+        doubts=words.doubts(run, shown),
+        headline=headline(run, shown, held),
+        controls=held,
+        crossings=transfer.crossings(run, shown),
+        pgbench_said=transfer.pgbench_words(run),
+        control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
+        roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
+        cards=sections.carded(run),
+        held=sections.held(run),
+        hop_costs=costs,
+        hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
+        hop_sentence=hops.sentence,
+        charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+        widths=WIDTHS_PX,
     )
 
 
@@ -308,6 +304,11 @@ def _breakable(name: str) -> Markup:
     return escape(name).replace(":", Markup(":<wbr>"))
 
 
+def render(template: str, **values: object) -> str:
+    """A page from one of the package's templates."""
+    return environment().get_template(template).render(values)
+
+
 @cache
 def environment() -> Environment:
     """The templates of the package with the report's words at hand; everything that they print is escaped."""
@@ -320,6 +321,7 @@ def environment() -> Environment:
     )
     environment.globals |= {
         "words": words,
+        "palette": palette,
         "sections": sections,
         "dots": dots,
         "axis": axis,

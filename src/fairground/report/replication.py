@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairground.claims import ClaimVerdict, Judgement, TableReading, TableRow
 from fairground.model import Run, Suite
-from fairground.report import page, palette, words
+from fairground.report import page, words
 
 GLYPHS = {
     ClaimVerdict.HOLDS: "✓",
@@ -41,24 +41,20 @@ class Replication:
 
 def html(found: Replication, profile: str) -> str:
     """The page of a replication: self-contained, without scripts."""
-    return (
-        page.environment()
-        .get_template("replication.html")
-        .render(
-            suite=found.suite,
-            run=found.run,
-            profile=profile,
-            sentence=summary(found),
-            judgements=found.judgements,
-            tables=found.tables,
-            started=page.started(found.run),
-            palette=palette,
-            glyphs=GLYPHS,
-            tags=TAGS,
-            share=share,
-            factor=factor,
-            agreement=agreement,
-        )
+    return page.render(
+        "replication.html",
+        suite=found.suite,
+        run=found.run,
+        profile=profile,
+        sentence=summary(found),
+        judgements=found.judgements,
+        tables=found.tables,
+        started=page.started(found.run),
+        glyphs=GLYPHS,
+        tags=TAGS,
+        share=share,
+        factor=factor,
+        agreement=agreement,
     )
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from markupsafe import Markup
 
 from fairground.model import Run, Severity, Trial
-from fairground.report import again, page, palette, sketch, words
+from fairground.report import again, page, sketch, words
 
 STYLE = """
 svg.sketch{display:block;width:100%;max-width:560px;height:auto;font-size:11px}
@@ -44,31 +44,27 @@ def pages(run: Run) -> Iterator[tuple[str, str]]:
 
 def html(run: Run, trial: Trial, siblings: Sequence[Trial] = ()) -> str:
     """One trial's page; `siblings` are the trials of the same cell, itself among them."""
-    return (
-        page.environment()
-        .get_template("trial.html")
-        .render(
-            run=run,
-            trial=trial,
-            siblings=siblings,
-            style=_style(),
-            palette=palette,
-            command=again.command(trial),
-            seconds=sketch.seconds(trial),
-            curve=sketch.percentiles(trial),
-            limits=[one for one in trial.findings if trial.diagnosis is not None and one.id == trial.diagnosis],
-            findings=[one for one in trial.findings if one.id != trial.diagnosis],
-            roles=_roles(trial, run.machine.cores),
-            waits=_waits(trial),
-            severities={Severity.REJECT: "✗", Severity.VOID: "○", Severity.WARN: "!", Severity.NOTE: "·"},
-        )
+    return page.render(
+        "trial.html",
+        run=run,
+        trial=trial,
+        siblings=siblings,
+        style=_style(),
+        command=again.command(trial),
+        seconds=sketch.seconds(trial),
+        curve=sketch.percentiles(trial),
+        limits=[one for one in trial.findings if trial.diagnosis is not None and one.id == trial.diagnosis],
+        findings=[one for one in trial.findings if one.id != trial.diagnosis],
+        roles=_roles(trial, run.machine.cores),
+        waits=_waits(trial),
+        severities={Severity.REJECT: "✗", Severity.VOID: "○", Severity.WARN: "!", Severity.NOTE: "·"},
     )
 
 
 @cache
 def _style() -> Markup:
     """The report's style sheet and what a trial's page adds to it."""
-    return Markup(page.environment().get_template("page.css").render(palette=palette) + STYLE)
+    return Markup(page.render("page.css") + STYLE)
 
 
 def _roles(trial: Trial, cores: int) -> tuple[Share, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from fairground.model import Finding, Severity
-from fairground.report import loadchart, page, palette, words
+from fairground.report import loadchart, page, words
 from fairground.report.capacity import MARKS, point_row
 from fairground.report.frame import WIDTHS_PX
 from fairground.service import Visit
@@ -76,22 +76,18 @@ def specs(found: Visit) -> dict[str, Mapping[str, Any]]:
 
 def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], foot: str) -> str:
     """The page. `facts` are one line about the machine."""
-    return (
-        page.environment()
-        .get_template("visit.html")
-        .render(
-            visit=found,
-            charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
-            facts=facts,
-            foot=foot,
-            widths=WIDTHS_PX,
-            palette=palette,
-            sentences=sentences(found),
-            marks=MARKS,
-            mark=MARK,
-            tags=TAGS,
-            row=point_row,
-        )
+    return page.render(
+        "visit.html",
+        visit=found,
+        charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+        facts=facts,
+        foot=foot,
+        widths=WIDTHS_PX,
+        sentences=sentences(found),
+        marks=MARKS,
+        mark=MARK,
+        tags=TAGS,
+        row=point_row,
     )
 
 
