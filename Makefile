@@ -44,7 +44,7 @@ calibrate: setup                 ## what the validity checks read where nothing 
 	$(PYTHON) bench/calibrate.py --write docs/calibration.md
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
-	$(PYTHON) bench/compare.py --stack $(STACK)
+	$(PYTHON) bench/compare.py --stack $(STACK) --keep results/bench-compare.jsonl --write docs/compare.md
 
 bench-limits: setup              ## how often a planted limit is named, and no other, into docs/limits.md: about a quarter of an hour
 	$(PYTHON) bench/limits.py --write docs/limits.md

@@ -1,9 +1,10 @@
-"""How often `compare` calls a difference: none between identical stacks, and a planted one; prints a table as Markdown.
+"""How often `compare` calls a difference: none between identical stacks, and a planted one; a table as Markdown.
 
-    bench/compare.py --stack SERVER:VARIANT --runs 20 --plant 0,2,5 --budget 3m
+    bench/compare.py --stack SERVER:VARIANT --runs 20 --plant 0,5 --budget 3m --keep results/bench-compare.jsonl
 
-Each run is a `./fairground compare STACK STACK --plant P`, with fresh processes throughout; plants take turns, so that a slow
-hour harms them alike. It measures, and asserts nothing.
+The whole takes hours. With `--keep` each comparison is written down as it ends and the table counts all that the file holds, so
+that it can be filled in parts. Each run is a `./fairground compare STACK STACK --plant P`, with fresh processes throughout;
+plants take turns, so that a slow hour harms them alike. It measures, and asserts nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+HEAD = """\
+| stack | workload | at most | planted | runs | called dearer | cheaper | equivalent | inconclusive | measured, median | range |
+|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
+ABOUT = """\
+# How often `compare` is right
+
+`make bench-compare STACK=SERVER:VARIANT` compares a stack with itself, fresh processes throughout. In some runs a process in the
+second server's group uses up a known share of its CPU: a planted slowdown. What is called is CPU per good answer; *dearer* is
+then right, and wrong where 0 % was planted. The two servers take turns of a second on the same machine.
+"""
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -27,22 +39,40 @@ def main() -> None:
     parser.add_argument("--plant", default="0,5", help="percent of the server's CPU, several separated by commas")
     parser.add_argument("--budget", default="3m")
     parser.add_argument("--workload", default="ping")
+    parser.add_argument("--keep", type=Path, help="JSON lines: add each comparison, and count the earlier ones too")
+    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     plants = [float(text) for text in options.plant.split(",")]
-    found: dict[float, list[dict[str, Any]]] = {plant: [] for plant in plants}
+    rows = kept(options.keep)
     for number in range(options.runs):
         for plant in plants if number % 2 == 0 else plants[::-1]:
             row = compare(options.stack, options.workload, options.budget, plant)
-            found[plant].append(row)
-            print(
-                f"run {number + 1} of {options.runs}, planted {plant:g} %: {row['verdict']} ({row['change']:+.1%})",
-                file=sys.stderr,
-            )
-    print(f"\n{options.stack}, {options.workload}, at most {options.budget} each\n")
-    print("| planted | runs | called dearer | called cheaper | equivalent | inconclusive | measured, median | range |")
-    print("|--:|--:|--:|--:|--:|--:|--:|--|")
-    for plant, rows in found.items():
-        print(line(plant, rows))
+            rows.append({"stack": options.stack, "workload": options.workload, "budget": options.budget, "planted": plant, **row})
+            if options.keep:
+                options.keep.parent.mkdir(parents=True, exist_ok=True)
+                with options.keep.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(rows[-1]) + "\n")
+            said = f"planted {plant:g} %: {row['verdict']} ({row['change']:+.1%})"
+            print(f"run {number + 1} of {options.runs}, {said}", file=sys.stderr)
+    text = table(rows)
+    print(text)
+    if options.write:
+        options.write.write_text(f"{ABOUT}\n{text}\n", encoding="utf-8")
+
+
+def kept(file: Path | None) -> list[dict[str, Any]]:
+    """The comparisons of earlier calls."""
+    if file is None or not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The comparisons as Markdown: one row for each stack, workload, budget and planted slowdown."""
+    groups: dict[tuple[str, str, str, float], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["stack"], row["workload"], row["budget"], row["planted"]), []).append(row)
+    return "\n".join([HEAD, *(line(key, group) for key, group in sorted(groups.items()))])
 
 
 def compare(stack: str, workload: str, budget: str, plant: float) -> dict[str, Any]:
@@ -65,11 +95,12 @@ def compare(stack: str, workload: str, budget: str, plant: float) -> dict[str, A
     return next(row for row in rows if row["quantity"] == "server CPU")
 
 
-def line(plant: float, rows: list[dict[str, Any]]) -> str:
+def line(key: tuple[str, str, str, float], rows: list[dict[str, Any]]) -> str:
     """One row of the table."""
+    stack, workload, budget, plant = key
     changes = [row["change"] for row in rows if row["change"] is not None]
     counts = [sum(row["verdict"] == word for row in rows) for word in ("dearer", "cheaper", "equivalent", "inconclusive")]
-    cells = [f"{plant:g} %", str(len(rows)), *map(str, counts)]
+    cells = [f"`{stack}`", workload, budget, f"{plant:g} %", str(len(rows)), *map(str, counts)]
     cells += [f"{statistics.median(changes):+.2%}", f"{min(changes):+.2%} to {max(changes):+.2%}"]
     return "| " + " | ".join(cells) + " |"
 

@@ -87,6 +87,18 @@ def test_what_machine_phases_do_to_both_cancels() -> None:
     assert verdict_of("rps(a:x ping) / rps(b:x ping) > 1.9", slow).verdict is ClaimVerdict.HOLDS
 
 
+def test_the_spread_of_another_generator_widens_nothing() -> None:
+    """Short bursts of one generator scatter, and leave the other's steady trials of the same workload as sure as they are."""
+    burst = Load(generator="ab", requests=1000)
+    wild = [trial(name, rps, block, load=burst) for name in ("a:x", "b:x") for block, rps in enumerate((400, 1600, 700, 2400), 1)]
+    wild = [replace(one, block=1 + (one.block + (one.cell.stack == "b:x")) % 4) for one in wild]
+    close = [replace(one, cell=replace(one.cell, stack="c:x")) for one in STEADY[:4]] + [
+        trial("d:x", 950 + 7 * (block % 3), block) for block in range(1, 5)
+    ]
+    assert verdict_of("rps(c:x ping engine) > rps(d:x ping engine)", [*close, *wild]).verdict is ClaimVerdict.HOLDS
+    assert verdict_of("rps(a:x ping ab) > rps(b:x ping ab)", [*close, *wild]).verdict is ClaimVerdict.INCONCLUSIVE
+
+
 def test_one_block_rests_on_an_assumption_that_is_said() -> None:
     """Without repetition only large differences are decided, and the sentence says what was assumed."""
     once = [trial("a:x", 1000), trial("b:x", 500), trial("c:x", 950)]

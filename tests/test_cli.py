@@ -472,6 +472,25 @@ def test_list_of_no_runs(lab: Run) -> None:
     assert document(lab("list", "runs", "--results", "none", "--json"))["runs"] == []
 
 
+def test_what_is_no_run_is_listed_beside_the_runs(lab: Run, tmp_path: Path) -> None:
+    """What `capacity`, `compare` and `try` left is listed with its page; `report` says where that is."""
+    for name, kind in (("2026-01-02-030405-try", "try"), ("2026-01-02-040506-capacity", "capacity")):
+        folder = tmp_path / "some" / name
+        folder.mkdir(parents=True)
+        (folder / f"{kind}.json").write_text("{}", encoding="utf-8")
+    rows = document(lab("list", "runs", "--results", "some", "--json"))["runs"]
+    assert [(row["id"], row["kind"], Path(row["page"]).name) for row in rows] == [
+        ("2026-01-02-030405-try", "try", "try.html"),
+        ("2026-01-02-040506-capacity", "capacity", "capacity.html"),
+    ]
+    listed = lab("list", "runs", "--results", "some")
+    assert listed.code == 0 and "2026-01-02-040506-capacity" in listed.out
+    asked = lab("report", "2026-01-02-04", "--results", "some")
+    assert asked.code == 2
+    assert "`2026-01-02-040506-capacity` is no run but of `capacity`" in asked.err and "capacity.html" in asked.err
+    assert "there is no run in `some`" in lab("report", "latest", "--results", "some").err
+
+
 # ---------------------------------------------------------------- plans
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.model import LabError, Server, Settings, Stack, Variant
+from fairground.model import LabError, Server, Settings, Severity, Stack, Variant
 from fairground.process import HostReading, free_port, host_use, listens, network, server, wait_ready, wait_until_silent
 
 HOST = "127.0.0.1"
@@ -70,6 +70,23 @@ def test_free_port_is_free_and_in_range() -> None:
     assert 18_000 <= port <= 18_999
     with socket.socket() as probe:
         probe.bind((HOST, port))
+
+
+@pytest.mark.parametrize(("family", "address", "said"), [
+    (socket.AF_INET, "127.0.0.1", None), (socket.AF_INET, "127.0.0.7", None), (socket.AF_INET6, "::1", None),
+    (socket.AF_INET, "0.0.0.0", "0.0.0.0"), (socket.AF_INET6, "::", "::"),
+])  # fmt: skip
+def test_a_server_that_listens_beyond_loopback_is_warned_of(family: socket.AddressFamily, address: str, said: str | None) -> None:
+    """Loopback addresses are all right, whichever; any other is named."""
+    with socket.socket(family) as listener:
+        listener.bind((address, 0))
+        listener.listen(1)
+        port = listener.getsockname()[1]
+        found = server.exposed(port)
+    assert (found is not None) is (said is not None)
+    if found is not None:
+        assert found.severity is Severity.WARN and found.sentence.startswith(f"it listens on {said},")
+        assert server.exposed(port) is None
 
 
 def test_free_port_steps_over_used_ones() -> None:

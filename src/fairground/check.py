@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def check(
     stage = LiveStage(keeper, database, stack, log, ready_timeout_s)
     try:
         host, port = stage.start(contract.Settings(workers=2))
-        return contract.run(
+        exposed = server.exposed(port)
+        report = contract.run(
             cases,
             host=host,
             port=port,
@@ -45,6 +47,7 @@ def check(
             only=only,
             skip=stack.server.skip,
         )
+        return report if exposed is None else replace(report, findings=(*report.findings, exposed))
     except LabError as error:
         return contract.Report((Finding("ready", Severity.REJECT, error.message, {}),))
     finally:

@@ -1,7 +1,7 @@
 """Published statements, tested against trials: holds, does not hold, inconclusive, or cannot be tested here. Pure.
 
 A ratio is formed inside each block, and its interval rests on the spread of the trials about their cells and blocks, pooled over
-all cells of the same metric and workload; so two blocks of many cells say more than two numbers would.
+all cells of the same metric, workload and generator; so two blocks of many cells say more than two numbers would.
 """
 
 from __future__ import annotations
@@ -234,16 +234,22 @@ def _product(product: Product, values: Mapping[Term, Mapping[int, float]], block
 
 
 def _spread(statement: Statement, trials: Sequence[Trial], cells: Mapping[Term, Cell]) -> tuple[Spread, bool]:
-    """Spread of the statement's log-ratio: its terms' spreads in quadrature, each from all cells of its metric and workload."""
+    """Spread of the statement's log-ratio: its terms in quadrature, each from all cells of its metric, workload and generator."""
     parts = []
     for term in statement.terms:
-        alike = {trial.cell for trial in trials if trial.cell.workload == cells[term].workload}
+        way = _way(cells[term])
+        alike = {trial.cell for trial in trials if _way(trial.cell) == way}
         rows = [_values(term, cell, trials) for cell in sorted(alike, key=lambda cell: cell.id)]
         parts.append(residual_spread(rows))
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return Spread(ASSUMED_SPREAD.sd * math.sqrt(len(parts)), ASSUMED_SPREAD.freedom), True
     return Spread(math.sqrt(math.fsum(part.sd**2 for part in known)), min(part.freedom for part in known)), False
+
+
+def _way(cell: Cell) -> tuple[str, str]:
+    """What makes trials spread alike: a generator that sends a thousand requests wanders more than one that sends for seconds."""
+    return cell.workload, cell.load.generator
 
 
 def _compare(op: str, ratio: Interval) -> ClaimVerdict:

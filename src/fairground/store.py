@@ -87,6 +87,9 @@ SHAPES: Mapping[str, Any] = {
 }
 """File → its shape (for `.jsonl`: that of each line)."""
 
+OTHERS = ("capacity", "compare", "try")
+"""Verbs that leave a folder of their own beside the runs: one document and one page, both named after the verb."""
+
 OPTIONAL = ("qualification.json", "ending.json")
 """Files that not every run has."""
 
@@ -216,14 +219,18 @@ def load(folder: Path) -> Run:
     )
 
 
+def others(results: Path) -> dict[str, tuple[str, Path]]:
+    """Folders in `results` that are no runs, by name: what they hold (`OTHERS`), and their page."""
+    found = ((path.parent, path.stem) for kind in OTHERS for path in results.glob(f"*/{kind}.json"))
+    return {folder.name: (kind, folder / f"{kind}.html") for folder, kind in sorted(found)}
+
+
 def find(results: Path, text: str) -> Path:
     """The folder of a run, by path, id, beginning of an id, or `latest`."""
     if (Path(text) / "plan.json").is_file():
         return Path(text)
     runs = {path.parent.name: path.parent for path in sorted(results.glob("*/plan.json"))}
-    if not runs:
-        raise LabError(f"there is no run in `{results}`", "make one with `./fairground demo`")
-    if text == "latest":
+    if text == "latest" and runs:
         return max(runs.values(), key=_started)
     if text in runs:
         return runs[text]
@@ -232,6 +239,11 @@ def find(results: Path, text: str) -> Path:
         return runs[fitting[0]]
     if fitting:
         raise LabError(f"`{text}` fits {len(fitting)} runs in `{results}`", f"say which: {', '.join(fitting)}")
+    for name, (kind, page) in others(results).items():
+        if text and name.startswith(Path(text).name):
+            raise LabError(f"`{name}` is no run but of `{kind}`, which writes its page as it ends", f"open {page}")
+    if not runs:
+        raise LabError(f"there is no run in `{results}`", "make one with `./fairground demo`")
     near = difflib.get_close_matches(text, runs, n=3, cutoff=0.3) or list(runs)[-3:]
     raise LabError(f"there is no run `{text}` in `{results}`", f"there are {', '.join(near)}; `latest` is the newest")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from fairground import build, manifest, store, topology
@@ -17,7 +18,7 @@ WIDTHS: Mapping[str, Sequence[tuple[str, int]]] = {
     "workloads": (("id", 18), ("title", 28), ("request", 0)),
     "suites": (("path", 24), ("blocks", 2), ("title", 0)),
     "topologies": (("id", 20), ("role", 8), ("state", 10), ("about", 0)),
-    "runs": (("id", 40), ("trials", 5), ("bytes", 12), ("command", 0)),
+    "runs": (("id", 40), ("kind", 8), ("trials", 5), ("bytes", 12), ("command", 0)),
 }
 """The columns of each list on a terminal, and how wide each is at least."""
 
@@ -76,9 +77,22 @@ def _topologies(_: lab.Places) -> list[Row]:
 
 
 def _runs(places: lab.Places) -> list[Row]:
-    found = [store.load(path.parent) for path in sorted(places.results.glob("*/plan.json"))]
-    return [{"id": one.id, "trials": len(one.trials), "finished": one.finished, "bytes": f"{store.size(one.folder) / 1e6:.1f} MB",
-             "command": one.plan.command} for one in found]  # fmt: skip
+    """Runs, and what `capacity`, `compare` and `try` left beside them; by name, which begins with the time of the start."""
+    runs = [store.load(path.parent) for path in places.results.glob("*/plan.json")]
+    rows: list[Row] = [
+        {"id": one.id, "kind": "run", "trials": len(one.trials), "finished": one.finished, "bytes": _bytes(one.folder),
+         "command": one.plan.command, "page": str(one.folder / "report.html")}
+        for one in runs
+    ]  # fmt: skip
+    rows += [
+        {"id": id, "kind": kind, "trials": None, "finished": True, "bytes": _bytes(page.parent), "command": "", "page": str(page)}
+        for id, (kind, page) in store.others(places.results).items()
+    ]
+    return sorted(rows, key=lambda row: str(row["id"]))
+
+
+def _bytes(folder: Path) -> str:
+    return f"{store.size(folder) / 1e6:.1f} MB"
 
 
 _KINDS: Mapping[str, Callable[[lab.Places], list[Row]]] = {

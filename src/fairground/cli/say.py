@@ -94,16 +94,21 @@ def the_plan(planned: Plan, as_json: bool) -> None:
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:
     """What `check` found of one stack: the cases that failed, or all of them, and the sum."""
     failed = [finding for finding in findings if finding.severity is Severity.REJECT]
-    untried = [finding for finding in findings if finding.severity is Severity.WARN]
+    untried = [finding for finding in findings if finding.severity is Severity.WARN and finding.id.startswith("case:")]
+    warned = [finding for finding in findings if finding.severity is Severity.WARN and finding not in untried]
     skipped = [finding for finding in findings if "skipped" in finding.evidence]
     for finding in findings:
         mark = {Severity.REJECT: "✗", Severity.WARN: "!"}.get(finding.severity, "–" if finding in skipped else "✓")
         if mark in "✗!" or verbose:
             out.print(f"  {mark} {finding.id}  {printable(finding.sentence)}", highlight=False, soft_wrap=True, markup=False)
-    passed = len(findings) - len(failed) - len(untried) - len(skipped)
+    passed = len(findings) - len(failed) - len(untried) - len(warned) - len(skipped)
     words = [
         f"{passed} cases passed",
-        *(f"{len(some)} {word}" for some, word in ((failed, "failed"), (untried, "not tried"), (skipped, "skipped")) if some),
+        *(
+            f"{len(some)} {word}"
+            for some, word in ((failed, "failed"), (untried, "not tried"), (skipped, "skipped"), (warned, "warned"))
+            if some
+        ),
     ]
     out.print(
         f"{'✗' if failed else '✓'} {stack}: {', '.join(words)}" + (f"; its output: {log}" if failed else ""),

@@ -97,7 +97,7 @@ def list_(
         return
     for row in rows:
         say.out.print(
-            "  ".join(str(row[key]).ljust(width) for key, width in lists.WIDTHS[what]).rstrip(),
+            "  ".join(("" if row[key] is None else str(row[key])).ljust(width) for key, width in lists.WIDTHS[what]).rstrip(),
             highlight=False,
             soft_wrap=True,
             markup=False,

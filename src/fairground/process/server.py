@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairground.model import Settings, Stack
+import psutil
+
+from fairground.model import Finding, Settings, Severity, Stack
 from fairground.process.cgroup import Limits
 from fairground.process.child import Child, Keeper
 from fairground.process.network import wait_ready
@@ -48,3 +51,15 @@ def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int
 def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | None:
     """None once `GET /ready` answers 204, else one phrase on why it did not."""
     return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
+
+
+def exposed(port: int) -> Finding | None:
+    """A warning when something listens on `port` beyond the loopback addresses: HOST was one of them, and was not heeded."""
+    listening = {
+        one.laddr.ip for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port
+    }
+    beyond = sorted(address for address in listening if not ipaddress.ip_address(address).is_loopback)
+    if not beyond:
+        return None
+    sentence = f"it listens on {', '.join(beyond)}, whatever HOST says: other machines may reach it while it runs"
+    return Finding("exposed", Severity.WARN, sentence, {"addresses": ", ".join(beyond), "port": port})

@@ -1,10 +1,11 @@
-"""What the controls of a run say of the run itself, as rows and as sentences: A/A pairs and planted slowdowns."""
+"""What is said of the run itself: its A/A pairs and planted slowdowns, the order of its trials, and who had the void ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairground.campaign import Campaign, Effect
 from fairground.comparisons import Judge, Quantity, Reading
 from fairground.model import Control, Run
 from fairground.report import words
@@ -78,3 +79,42 @@ def _planted(slowed: Sequence[Reading]) -> list[str]:
         return [f"a planted slowdown of {share} was found"]
     names = words.listed(list(dict.fromkeys(one.heat.workload for one in lost)))
     return [f"a planted slowdown of {share} was not detected on {names}: differences of that size may be there unseen"]
+
+
+def order_sentences(found: Campaign) -> tuple[tuple[str, bool], ...]:
+    """What the order of the trials did and on whom the void ones fell, each with whether it is as it should be."""
+    said = [
+        _effect("From the first place of a block to its last", found.position),
+        _effect("After a trial that kept all processors busy, against one that kept none busy,", found.carried),
+    ]
+    return (*(one for one in said if one is not None), _voids(found))
+
+
+def _effect(where: str, effect: Effect | None) -> tuple[str, bool] | None:
+    if effect is None:
+        return None
+    change = effect.factor
+    span = f"{words.signed(change.middle - 1)} % (95 % CI {words.signed(change.low - 1)} to {words.signed(change.high - 1)} %)"
+    if not effect.shows:
+        return f"{where} goodput changes by {span}: no effect of order shows", True
+    return (
+        f"{where} goodput changes by {span}: order widens the intervals, and favours no stack, for it was drawn by chance",
+        False,
+    )
+
+
+def _voids(found: Campaign) -> tuple[str, bool]:
+    total, attempts = sum(one.void for one in found.voids), words.plural(found.attempts, "attempt")
+    if not total:
+        return f"None of {attempts} was void", True
+    worse = [one for one in found.voids if one.shows]
+    if not worse:
+        return (
+            f"{total} of {attempts} {'was' if total == 1 else 'were'} void, on no stack more often than chance would have it",
+            True,
+        )
+    named = words.listed([f"{one.stack} ({one.void} of {one.attempts})" for one in worse])
+    return (
+        f"{total} of {attempts} were void, more often than chance would have it on {named}: its calmer moments alone count",
+        False,
+    )

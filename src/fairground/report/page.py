@@ -17,6 +17,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from fairground.campaign import campaign
 from fairground.comparisons import Comparison
 from fairground.model import Durability, Run, Topology, Trial, Verdict
 from fairground.report import controls, forest, hops, palette, sections, transfer, words
@@ -95,6 +96,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         doubts=words.doubts(run, shown),
         headline=headline(run, shown, held),
         controls=held,
+        order=controls.order_sentences(campaign(run)),
         crossings=transfer.crossings(run, shown),
         pgbench_said=transfer.pgbench_words(run),
         control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),

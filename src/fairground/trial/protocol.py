@@ -78,6 +78,7 @@ def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload
         with Watch(bench.database, route.meters, route.pooler) as watch:
             problem = route.wait(bench.ready_timeout_s)
             notes.phases["start"] = time.monotonic() - began
+            notes.findings.extend(one for one in [route.exposed()] if one is not None)
             _measure(notes, watch, route, stack, workload, problem)
         notes.watch = watch
         if watch.failure is not None:

@@ -58,6 +58,10 @@ class Route:
         assert self.server is not None
         return server.wait(self.server, HOST, self.server_port, timeout_s)
 
+    def exposed(self) -> Finding | None:
+        """A warning when other machines may reach the server."""
+        return server.exposed(self.server_port)
+
     def listens(self) -> bool:
         """Whether the server accepts connections, ready or not."""
         return self.server is not None and self.server.exit_code() is None and listens(HOST, self.server_port)
