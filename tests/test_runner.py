@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from fairground import machine, runner, store, trial
-from fairground.model import Cell, Control, Load, Plan, Settings, Slot, Topology, Trial, Verdict
+from fairground.model import Cell, Control, Finding, Load, Plan, Progress, Settings, Severity, Slot, Topology, Trial, Verdict
 from test_comparisons import trial as made
 
 CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
@@ -75,6 +75,29 @@ def test_void_trials_are_repeated_in_their_slot(lab: Any) -> None:
     """A void trial is followed by another attempt, at most twice; then the next slot has its turn."""
     here = lab(1, verdicts=(Verdict.VOID, Verdict.VALID, Verdict.VOID, Verdict.VOID, Verdict.VOID))
     assert here.run() == [(1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 3, 1)]
+
+
+@pytest.mark.parametrize(("cause", "paused"), [("steal", [10, 30]), ("foreign-cpu", [10, 30]), ("port", []), ("generator", [])])
+def test_a_disturbed_trial_is_repeated_after_a_while(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, cause: str, paused: list[int]
+) -> None:
+    """What other work made void waits longer before each attempt, and is not waited for after the last; other voids do not wait."""
+    here = lab(1, verdicts=(Verdict.VOID, Verdict.VOID, Verdict.VOID))
+    measure, slept, said = here.measure, list[float](), list[Progress]()
+
+    def disturbed(*args: Any) -> Trial:
+        found = measure(*args)
+        return replace(found, findings=(Finding(cause, Severity.VOID, "so it is"),) if found.verdict is Verdict.VOID else ())
+
+    monkeypatch.setattr(trial, "run", disturbed)
+    monkeypatch.setattr(runner.time, "sleep", slept.append)
+    nothing = trial.Bench(*[cast(Any, None)] * 4, cores=2, say=said.append)
+    named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
+    done = list(runner.run(here.plan, here.folder, named, cast(Any, {"tx": None}), nothing))
+    assert [(one.number, one.attempt) for one in done] == [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]
+    assert sum(slept) == sum(paused)
+    assert [(one.attempt, one.total_s) for one in said if one.elapsed_s == 0] == list(enumerate(paused, start=2))
+    assert {one.phase for one in said} <= {"pause"}
 
 
 def test_a_budget_ends_the_run_after_a_whole_block(lab: Any) -> None:

@@ -79,14 +79,16 @@ def _pauses(facts: Facts) -> bool:
 
 def _little(facts: Facts, _: Rules) -> Reading | None:
     """V6. In a closed loop each connection has a request under way at every moment, so that all latencies of the window add up to
-    connections × window; what the longest request can add or lack at the window's two ends is allowed."""
+    connections × window; what the longest request can add or lack at the window's two ends is allowed, also one that began
+    before the window, which is none of its latencies and held a connection all the same."""
     result, cell = facts.result, facts.cell
     latency = result.latency_all if result else None
     if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not result.window_s:
         return None
     expected_us = cell.load.connections * result.window_s * 1e6
     off = latency.count * latency.mean_us / expected_us - 1
-    ends = latency.max_us / (result.window_s * 1e6)
+    longest_us = max(latency.max_us, *(one.max_us or 0 for one in result.seconds), 0)
+    ends = longest_us / (result.window_s * 1e6)
     words = (
         f"{cell.load.connections} connections must be busy all the time (Little's law), and the latencies add up to {off:+.1%} of"
         f" that; the window's ends explain {ends:.1%}"

@@ -1,0 +1,27 @@
+"""What the tests of the command line share: how it is called, two made-up servers, and how its JSON is read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+Golden = Callable[[Path, str], None]
+RUN = ("run", "--servers", "servers", "--dry-run")
+ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
+
+PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "PYTHONPATH": str(ROOT / "src")}
+"""A plain log of a hundred columns."""
+
+
+def document(done: Done) -> Mapping[str, Any]:
+    """The JSON on standard output of a verb that succeeded."""
+    assert done.returncode == 0, done.stderr
+    found: Mapping[str, Any] = json.loads(done.stdout)
+    assert found["schema"] == 1
+    return found

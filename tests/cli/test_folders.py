@@ -1,0 +1,68 @@
+"""Verbs that copy or remove folders, and what happens where nothing can be measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.command import ROOT, RUN, Run, document
+
+
+def test_new_copies_sources_only(lab: Run, tmp_path: Path) -> None:
+    """A new server is a copy of another without what was built, and is a server at once."""
+    done = lab("new", "mine", "--servers", "servers", "--from", "alder-one")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "servers/mine is a copy of alder-one. Edit it, then: ./fairground check mine\n"
+    found = {path.name for path in (tmp_path / "servers" / "mine").iterdir()}
+    assert found == {".gitignore", "main.c", "server.toml"}
+    planned = lab(*RUN, "--stack", "mine:plain", "-w", "ping")
+    assert planned.returncode == 0 and "mine:plain ping direct c100" in planned.stdout
+
+
+def test_clean_shows_first(lab: Run, tmp_path: Path) -> None:
+    """Without `--yes` nothing is removed and the command that would is shown; with it only what was named goes."""
+    for name in ("cache/builds", "cache/postgres", "runs"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "file").write_bytes(bytes(1_500_000))
+    shown = lab("clean", "--builds", "--results", "runs")
+    assert shown.returncode == 0
+    assert [line.split()[:3] for line in shown.stdout.splitlines()] == [
+        ["builds", "1.5", "MB"],
+        ["databases", "1.5", "MB"],
+        ["runs", "1.5", "MB"],
+    ]
+    assert shown.stdout.splitlines()[0].endswith(f"{tmp_path}/cache/builds  ./fairground clean --builds --yes")
+    assert (tmp_path / "cache" / "builds" / "file").exists()
+    rows = document(lab("clean", "--builds", "--yes", "--results", "runs", "--json"))["folders"]
+    assert [(row["what"], row["removed"]) for row in rows] == [("builds", True), ("databases", False), ("runs", False)]
+    left = [name for name in ("cache/builds", "cache/postgres", "runs") if (tmp_path / name).exists()]
+    assert left == ["cache/postgres", "runs"]
+
+
+@pytest.mark.live
+def test_check_where_nothing_can_be_started(lab: Run) -> None:
+    """When no stack can be had here exit code 3 says so, and the reason is data and talk."""
+    done = lab("check", "birch-two", "--servers", "servers", "--json")
+    assert done.returncode == 3
+    assert "not here: birch-two, needs `no-such-compiler` on PATH" in done.stderr
+    states = {id: (verdict["state"], verdict["reason"]) for id, verdict in json.loads(done.stdout)["stacks"].items()}
+    assert states == {f"birch-two:{name}": ("not here", "needs `no-such-compiler` on PATH") for name in ("plain", "fancy")}
+
+
+def test_a_reader_that_went_away() -> None:
+    """A reader that closes its pipe early, as `head` does, is no fault."""
+    shell = shutil.which("sh")
+    assert shell is not None
+    done = subprocess.run(
+        [shell, "-c", f"{sys.executable} -m fairground list workloads --json | true"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

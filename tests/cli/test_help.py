@@ -1,0 +1,65 @@
+"""Helps, word for word, the version, and how the module ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.command import PLAIN, ROOT, Golden, Run
+from fairground.cli import verbs
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "cli"
+VERBS = tuple(str(command.name or command.callback.__name__) for command in verbs.app.registered_commands if command.callback)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help(verb: str, fairground: Run, golden: Golden) -> None:
+    """The help of every verb, word for word, on standard output."""
+    done = fairground(verb, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden(GOLDEN / f"{verb}.txt", done.stdout)
+
+
+def test_help_of_the_whole(fairground: Run, golden: Golden) -> None:
+    """The help of the whole, word for word; the same without any word, and with `-h`."""
+    helps = [fairground(*words) for words in (("--help",), (), ("-h",))]
+    assert [(done.returncode, done.stderr) for done in helps] == [(0, "")] * 3
+    assert len({done.stdout for done in helps}) == 1
+    golden(GOLDEN / "fairground.txt", helps[0].stdout)
+
+
+def test_every_golden_help_is_of_a_verb() -> None:
+    """No help of a verb that is gone stays behind."""
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*VERBS, "fairground"}
+
+
+def test_help_shows_how() -> None:
+    """Every help has an example that begins as a person would type it, and fits the width."""
+    for path in GOLDEN.glob("*.txt"):
+        text = path.read_text()
+        assert re.search(r"Examples?:\s+\./fairground", text), path.name
+        assert max(len(line) for line in text.splitlines()) <= 100, path.name
+
+
+def test_version() -> None:
+    """`python -m fairground --version` prints the version of pyproject.toml."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fairground", "--version"], env=os.environ | PLAIN, capture_output=True, text=True
+    )
+    declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert declared is not None
+    assert done.returncode == 0 and done.stdout.startswith(f"fairground {declared[1]}")
+
+
+def test_exit_code_of_the_module() -> None:
+    """`python -m fairground` ends with the verb's own exit code."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fairground", "list", "wishes"], env=os.environ | PLAIN, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: there is no list of `wishes`\n")

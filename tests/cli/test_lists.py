@@ -1,0 +1,103 @@
+"""Lists, and what `report` says to machines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.command import ROOT, Run, document
+from fairground import store
+from fairground.model import Ending
+from report.fixture import six_blocks
+
+
+def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> None:
+    """`report --json` ends with the three sentences of the claim box and every stack against its anchor; a run without transfers
+    cannot explain them."""
+    run = six_blocks()
+    folder = store.create(
+        tmp_path / "results", run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
+        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
+    )  # fmt: skip
+    for trial in run.everything:
+        store.append(folder, trial)
+    store.end(folder, Ending(6, "the time was up"))
+    end = json.loads(lab("report", "--results", "results", "--json").stdout)
+    assert (
+        end["headline"][0] == "Of 12 comparisons of goodput with alder:inline on 3 workloads 9 are slower and 3 are equivalent."
+    )
+    assert len([row for row in end["comparisons"] if row["quantity"] == "goodput"]) == 12
+    assert {row["anchor"] for row in end["comparisons"]} == {"alder:inline"}
+    assert len(list((folder / "trials").glob("*.html"))) == len(run.everything)
+    told = lab("report", "--results", "results", "--transfer", "told.md")
+    assert told.returncode == 0 and "<!-- transfer -->" in (tmp_path / "told.md").read_text()
+    before = (tmp_path / "told.md").read_text()
+    lab("report", "--results", "results", "--transfer", "told.md")
+    assert (tmp_path / "told.md").read_text() == before
+
+
+def test_list_of_workloads(fairground: Run) -> None:
+    """`list workloads --json` is JSON with one object for each workload file; the plain list has one line for each."""
+    ids = sorted(path.stem for path in (ROOT / "workloads").glob("*.toml"))
+    rows = document(fairground("list", "workloads", "--json"))["workloads"]
+    assert [row["id"] for row in rows] == ids
+    assert all(set(row) == {"id", "title", "why", "request"} for row in rows)
+    lines = fairground("list", "workloads").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ids
+
+
+def test_list_of_suites(fairground: Run) -> None:
+    """Every suite is listed by the path that `run` takes."""
+    rows = document(fairground("list", "suites", "--json"))["suites"]
+    assert [row["path"] for row in rows] == sorted(f"suites/{path.name}" for path in (ROOT / "suites").glob("*.toml"))
+
+
+@pytest.mark.live
+def test_list_of_stacks(lab: Run) -> None:
+    """Stacks are listed with what keeps one from being runnable here; the talk about them is no data."""
+    rows = document(lab("list", "--servers", "servers", "--json"))["stacks"]
+    assert [(row["id"], row["state"], row["why"]) for row in rows] == [
+        ("alder-one:plain", "not built", ""),
+        ("alder-one:fancy", "not built", ""),
+        ("birch-two:plain", "not here", "needs `no-such-compiler` on PATH"),
+        ("birch-two:fancy", "not here", "needs `no-such-compiler` on PATH"),
+    ]
+    plain = lab("list", "--servers", "servers")
+    assert plain.stdout.splitlines()[2].split() == [
+        "birch-two:plain",
+        "C",
+        "Birch-Two",
+        "not",
+        "here",
+        "needs",
+        "`no-such-compiler`",
+        "on",
+        "PATH",
+    ]
+    assert plain.stderr == "4 stacks, 2 runnable here · more: list workloads · list topologies · list suites · list runs\n"
+
+
+def test_list_of_no_runs(lab: Run) -> None:
+    """Without a run the list of runs is empty, and that is no error."""
+    assert document(lab("list", "runs", "--results", "none", "--json"))["runs"] == []
+
+
+def test_what_is_no_run_is_listed_beside_the_runs(lab: Run, tmp_path: Path) -> None:
+    """What `capacity`, `compare` and `try` left is listed with its page; `report` says where that is."""
+    for name, kind in (("2026-01-02-030405-try", "try"), ("2026-01-02-040506-capacity", "capacity")):
+        folder = tmp_path / "some" / name
+        folder.mkdir(parents=True)
+        (folder / f"{kind}.json").write_text("{}", encoding="utf-8")
+    rows = document(lab("list", "runs", "--results", "some", "--json"))["runs"]
+    assert [(row["id"], row["kind"], Path(row["page"]).name) for row in rows] == [
+        ("2026-01-02-030405-try", "try", "try.html"),
+        ("2026-01-02-040506-capacity", "capacity", "capacity.html"),
+    ]
+    listed = lab("list", "runs", "--results", "some")
+    assert listed.returncode == 0 and "2026-01-02-040506-capacity" in listed.stdout
+    asked = lab("report", "2026-01-02-04", "--results", "some")
+    assert asked.returncode == 2
+    assert "`2026-01-02-040506-capacity` is no run but of `capacity`" in asked.stderr and "capacity.html" in asked.stderr
+    assert "there is no run in `some`" in lab("report", "latest", "--results", "some").stderr

@@ -1,0 +1,112 @@
+"""Dry runs: what the words of a command line plan."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from cli.command import ONE, ROOT, RUN, Run, document
+from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
+from fairground.report import again
+from test_store import full
+
+
+def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:
+    """A plan that compares shows its controls, and `--no-controls` leaves them out; a budget says that it ends after whole blocks."""
+    compares = (*ONE, "--blocks", "3")
+    lines = lab(*compares).stdout.splitlines()
+    assert sum("alder-one:plain ping direct c100  control: " in line for line in lines) == 6
+    assert len(lines) == 3 * 4 + 1
+    assert "control" not in lab(*compares, "--no-controls").stdout
+    assert lab(*ONE, "--budget", "90s").stdout.splitlines()[-1].endswith("without builds, ended after whole blocks within 90 s")
+
+
+CELL = Cell("alder-one:fancy", "tx", Topology(), Load(), Settings())
+CELLS = (
+    CELL,
+    replace(CELL, load=Load(7, False, 1.5, 0.25, 3.0, 900, threads=2)),
+    replace(CELL, load=Load(model="open", rate_per_s=250.5, arrivals="constant", generator="engine")),
+    replace(CELL, workload="ping", load=Load(requests=5000, generator="ab")),
+    replace(CELL, topology=Topology("nginx", "pgbouncer-tx", 40, 300)),
+    replace(CELL, topology=Topology(pooler="pgcat-session")),
+    replace(CELL, settings=Settings(3, 15, 0, False, Durability.DURABLE, 2, PoolScope.PER_WORKER, 1.5, 512)),
+    replace(CELL, settings=Settings(pin=(("server", (0,)),), postgres=(("jit", "off"), ("work_mem", "8MB")))),
+)
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
+def test_a_trials_own_command_measures_its_cell(cell: Cell, lab: Run) -> None:
+    """The command on a trial's page plans that very cell once, with the same stream of requests."""
+    trial = replace(full(Trial), cell=cell, seed=987_654)
+    words = shlex.split(again.command(trial))[1:]
+    (slot,) = document(lab(*words, "--servers", "servers", "--dry-run", "--json"))["plan"]["slots"]
+    assert slot["cell"] == json.loads(json.dumps(asdict(cell)))
+    assert (slot["seed"], slot["control"]) == (987_654, None)
+
+
+def test_dry_run(lab: Run, tmp_path: Path) -> None:
+    """A dry run prints every trial in its order and the time that it takes, and makes nothing."""
+    words = (*RUN, "--stack", "alder-one", "-w", "ping", "-w", "tx", "--connections", "10,100", "--blocks", "2", "--seed", "7")
+    done = lab(*words)
+    assert done.returncode == 0, done.stderr
+    *trials, last = done.stdout.splitlines()
+    assert re.fullmatch(r"16 trials, about \d.+ without builds", last)
+    cells = [tuple(line.split()[2:]) for line in trials]
+    assert [line.split()[0] for line in trials] == [str(number) for number in range(1, 17)]
+    wanted = {
+        (f"alder-one:{variant}", workload, "direct", load)
+        for variant in ("plain", "fancy")
+        for workload in ("ping", "tx")
+        for load in ("c10", "c100")
+    }
+    assert {cell[1:] for cell in cells if cell[0] == "1"} == wanted == {cell[1:] for cell in cells if cell[0] == "2"}
+    assert lab(*words).stdout == done.stdout, "the same seed gives the same order"
+    assert not (tmp_path / "results").exists() and not (tmp_path / "cache").exists()
+
+
+def test_topologies_of_the_command_line(lab: Run) -> None:
+    """Every proxy is planned with every pooler; a hop, a core or a setting that does not exist is an error before anything runs."""
+    found = lab(*ONE, "--proxy", "none,nginx", "--pooler", "none,pgbouncer-tx", "--dry-run")
+    assert {line.split()[5] for line in found.stdout.splitlines() if " block " in line} == {
+        "direct", "nginx", "pgbouncer-tx", "nginx+pgbouncer-tx"
+    }  # fmt: skip
+    for words, said in (
+        (("--proxy", "ngnix"), "there is no proxy `ngnix`"),
+        (("--pin", "server=4096"), "`server` is to run on core 4096, which this machine has not for us"),
+        (("--pin", "cook=0"), "`--pin` names a role `cook` that does not exist"),
+        (("--postgres", "work_men=8MB"), "PostgreSQL has no setting `work_men`"),
+        (("--postgres", "fsync=on"), "the PostgreSQL setting `fsync` is the lab's own"),
+        (("--cpus", "0"), "`--cpus` is below 0.01"),
+    ):
+        refused = lab(*ONE, *words, "--dry-run")
+        assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, f"error: {said}")
+
+
+def test_dry_run_as_json(lab: Run) -> None:
+    """As JSON the plan is the whole plan, with every setting that was given."""
+    given = ("--close", "--workers", "3", "--pool-size", "9", "--pool-wait-ms", "0", "--no-prepared", "--durable", "--scale", "2",
+             "--pool-per-worker", "--cpus", "1.5", "--memory-mb", "900", "--pin", "server=0", "--postgres", "work_mem=8MB",
+             "--proxy", "nginx", "--pooler", "pgbouncer-tx", "--pooler-size", "7", "--pooler-clients", "70")  # fmt: skip
+    found = document(lab(*ONE, *given, "--window", "2.5", "--warmup", "1,4", "--timeout-ms", "700", "--json"))
+    assert found["estimate_s"] > 0
+    cell = found["plan"]["slots"][0]["cell"]
+    assert cell["settings"] == {
+        "workers": 3, "pool_size": 9, "pool_wait_ms": 0, "prepared": False, "durability": "durable", "scale": 2,
+        "pool_scope": "per-worker", "cpus": 1.5, "memory_mb": 900, "pin": [["server", [0]]], "postgres": [["work_mem", "8MB"]],
+    }  # fmt: skip
+    assert cell["topology"] == {"proxy": "nginx", "pooler": "pgbouncer-tx", "pooler_size": 7, "pooler_clients": 70}
+    load = cell["load"]
+    assert (load["keep_alive"], load["window_s"], load["warmup_min_s"], load["warmup_max_s"]) == (False, 2.5, 1.0, 4.0)
+    assert (load["timeout_ms"], load["connections"]) == (700, 100)
+
+
+@pytest.mark.parametrize("suite", sorted(path.name for path in (ROOT / "suites").glob("*.toml")))
+def test_every_suite_can_be_planned(fairground: Run, suite: str) -> None:
+    """Every suite of the project has a plan with trials in it."""
+    found = document(fairground("run", f"suites/{suite}", "--dry-run", "--json"))
+    assert found["plan"]["slots"]

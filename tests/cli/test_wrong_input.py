@@ -1,0 +1,200 @@
+"""Wrong input: one sentence that says what, where and what to do, and exit code 2."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cli.command import ONE, RUN, Run
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("xyzzy",), "no such command 'xyzzy'", "./fairground --help"),
+        (("lst",), "no such command 'lst'. Did you mean 'list'?", "./fairground --help"),
+        (
+            ("run", "--conections", "5"),
+            "no such option: --conections (Possible options: --connections, --controls, --no-controls)",
+            "./fairground run --help",
+        ),
+        (("run",), "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"),
+        (
+            (*RUN, "suites/demo.toml", "--stack", "alder-one"),
+            "name either a suite or at least one `--stack`",
+            "./fairground run suites/demo.toml, or: run --stack SERVER",
+        ),
+        (
+            (*RUN, "suites/absent.toml"),
+            "`suites/absent.toml` cannot be read (No such file or directory)",
+            "check the path and its permissions",
+        ),
+        (
+            (*RUN, "--stack", "alder-on"),
+            "there is no stack `alder-on`",
+            "did you mean `alder-one` or `alder-one:plain` or `alder-one:fancy`?",
+        ),
+        ((*RUN, "--stack", "alder-one:fanci"), "there is no stack `alder-one:fanci`", None),
+        ((*RUN, "--stack", "zzz"), "there is no stack `zzz`", "`./fairground list` shows them all"),
+        (
+            (*RUN, "--stack", "alder-one", "--workload", "absent"),
+            "the suite names a workload `absent` that does not exist",
+            "workloads: db-ping, db-time, lookup, ping, time, transfer, transfer-ordered, tx, users",
+        ),
+        ((*RUN, "--stack", "alder-one", "--scale", "0"), "`--scale 0` should be more than 0", None),
+        ((*ONE, "--blocks", "0"), "`--blocks 0` should be more than 0", None),
+        ((*ONE, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
+        ((*ONE, "--anchor", "alder-one"), "`alder-one` has 2 stacks", "name one: alder-one:plain, alder-one:fancy"),
+        (
+            (*ONE, "--anchor", "birch-two:plain"),
+            "the anchor `birch-two:plain` is not in the plan",
+            "it has alder-one:fancy, alder-one:plain",
+        ),
+        ((*ONE, "--window", "0"), "`--window 0.0` should be more than 0", None),
+        ((*ONE, "--window", "nan"), "`--window nan` should be more than 0", None),
+        ((*ONE, "--workers", "-1"), "`--workers -1` should be more than 0", None),
+        ((*ONE, "--timeout-ms", "0"), "`--timeout-ms 0` should be more than 0", None),
+        (("list", "wishes"), "there is no list of `wishes`", "lists: stacks, workloads, suites, topologies, runs"),
+        (("list", "--servers", "absent"), "there is no folder `absent` to read servers from", "start the lab in its checkout"),
+        (("check", "--servers", "servers"), "name a stack, or say `--all`", "./fairground check SERVER"),
+        (
+            ("check", "--servers", "servers", "birch-tow"),
+            "there is no stack `birch-tow`",
+            "did you mean `birch-two` or `birch-two:plain` or `birch-two:fancy`?",
+        ),
+        (("report", "--results", "none"), "there is no run in `none`", "make one with `./fairground demo`"),
+        (
+            ("run", "--resume", "latest", "--results", "none"),
+            "there is no run in `none`",
+            "make one with `./fairground demo`",
+        ),
+        (("new", "mine", "--servers", "servers"), "say which server to copy", "--from alder-one|birch-two"),
+        (
+            ("new", "mine", "--servers", "servers", "--from", "zzz"),
+            "there is no server `zzz` to copy",
+            "--from alder-one|birch-two",
+        ),
+        (
+            ("new", "My_Server", "--servers", "servers", "--from", "alder-one"),
+            "`My_Server` is no id for a server",
+            "use a–z, 0–9 and -",
+        ),
+        (
+            ("new", "../mine", "--servers", "servers", "--from", "alder-one"),
+            "`../mine` is no id for a server",
+            "use a–z, 0–9 and -",
+        ),
+        (
+            ("new", "birch-two", "--servers", "servers", "--from", "alder-one"),
+            "`servers/birch-two` exists already",
+            "choose another id",
+        ),
+        (("clean", "--yes"), "say what to remove", "--builds, --databases, --runs"),
+    ],
+)
+def test_wrong_input(lab: Run, words: tuple[str, ...], message: str, hint: str | None) -> None:
+    """Wrong input ends with exit code 2, one sentence on what is wrong and, where there is one, a hint; nothing on stdout."""
+    done = lab(*words)
+    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said[0] == "error: " + message
+    if hint is not None:
+        assert said[1:] == [f"hint: {hint}"]
+    assert len(said) <= 2
+
+
+@pytest.mark.parametrize("text", ["abc", "", "0", "-5", "1.5", "10,,20", "10,x", "nan", "inf", "1e3"])
+def test_bad_connections(lab: Run, text: str) -> None:
+    """Connections are whole numbers from 1, and anything else is said to be wrong."""
+    done = lab(*ONE, f"--connections={text}")
+    problem, hint = (
+        f"`--connections {text}` should be whole numbers from 1, separated by commas",
+        "for instance --connections 10,100",
+    )
+    wanted = f"error: {problem}\n\nhint: {hint}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
+
+
+@pytest.mark.parametrize("text", ["5", "5,2", "1,2,3", "-1,2", "a,b", "nan,nan", "1,inf"])
+def test_bad_warmup(lab: Run, text: str) -> None:
+    """A warm-up is a range of seconds."""
+    done = lab(*ONE, f"--warmup={text}")
+    wanted = f"error: `--warmup {text}` should be two numbers, the smaller first\n\nhint: for instance --warmup 2,20\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
+
+
+CAPACITY = ("capacity", "--servers", "servers")
+HERE = "http://127.0.0.1:9/"
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (CAPACITY, "name at least one `--stack`", "./fairground capacity --stack SERVER:VARIANT"),
+        ((*CAPACITY, "-s", "alder-on"), "there is no stack `alder-on`", None),
+        ((*CAPACITY, "-s", "alder-one", "-w", "pong"), "there is no workload `pong`", None),
+        ((*CAPACITY, "-s", "alder-one", "--slo", "p99<50"), "`p99<50` in `--slo` has no unit", None),
+        (
+            (*CAPACITY, "-s", "alder-one", "--budget", "soon"),
+            "`--budget soon` should be a time",
+            "for instance --budget 90s, 5m or 1h",
+        ),
+        (
+            (*CAPACITY, "-s", "alder-one", "--budget", "90s"),
+            "`--budget 90s` leaves 45 s for each of 2 cells, and one needs 60",
+            "--budget 2m",
+        ),
+        ((*CAPACITY, "-s", "alder-one", "--width", "0"), "`--width 0.0` should be more than 0", None),
+        ((*CAPACITY, "-s", "alder-one", "--pool-wait-ms", "-1"), "`--pool-wait-ms -1` should be 0 or more", None),
+        (("try",), "the URL of the service is missing", None),
+        (("try", "--", "./my-server"), "the URL of the service is missing", None),
+        (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),
+        (("try", HERE, "./my-server"), "`./my-server` follows the URL", None),
+        (("try", "https://127.0.0.1/"), "`https://127.0.0.1/` is encrypted, and the load engine speaks plain HTTP/1.1", None),
+        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is no http URL", "for instance http://127.0.0.1:3000/"),
+        (("try", "http://127.0.0.1:x/"), None, "for instance http://127.0.0.1:3000/"),
+        (("try", "http://me:secret@127.0.0.1/"), "a name and password in a URL are not sent", "--header 'Authorization: …'"),
+        (("try", "http://127.0.0.1/ä"), "`/ä` should be percent-encoded", None),
+        (
+            ("try", "http://192.0.2.1/"),
+            "`192.0.2.1` is not this machine, and load against other people's machines is an attack",
+            "if it is yours: --i-own-this-host",
+        ),
+        (("try", HERE, "--body", "x"), "a GET has no body", "add --method POST"),
+        (("try", HERE, "--method", "G T"), "`--method G T` is no method", None),
+        (("try", HERE, "--method", "POST", "--body", "@absent"), None, "a text file in UTF-8"),
+        (("try", HERE, "-H", "nonsense"), "`--header nonsense` should be a name and a value", None),
+        (
+            ("try", HERE, "-H", "Connection: close"),
+            "`--header Connection` cannot be given: the lab frames its requests itself",
+            None,
+        ),
+        (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is no objective", None),
+        (("try", HERE, "--seconds", "0"), "`--seconds 0` should be more than 0", None),
+    ],
+)
+def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
+    """Wrong input of `capacity` and `try` ends before anything is started, sent or written."""
+    done = lab(*words)
+    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said[0] == f"error: {message}" if message else said[0].startswith("error: `")
+    if hint is not None:
+        assert said[1:] == [f"hint: {hint}"]
+
+
+def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:
+    """A server.toml with a mistake is wrong input for every verb that reads servers, named with file, key and line."""
+    broken = tmp_path / "servers" / "birch-two" / "server.toml"
+    broken.write_text(broken.read_text().replace("serve ", "srve "))
+    for words in (
+        ("list",),
+        ("run", "--stack", "alder-one", "--dry-run"),
+        ("check", "alder-one"),
+        ("new", "mine", "--from", "alder-one"),
+    ):
+        done = lab(*words, "--servers", "servers")
+        assert (done.returncode, done.stdout) == (2, ""), words
+        assert done.stderr.startswith("error: unknown key `srve` in `servers/birch-two/server.toml`, line 9\n"), words
+        assert "did you mean `serve`?" in done.stderr
