@@ -144,6 +144,11 @@ READS: Mapping[str, Callable[[float], Callable[[Cell], Facts]]] = {
         )
     ),
     "little": lambda v: lambda cell: facts(cell, latency_all=latency(count=MILLION, mean_us=1000 * (1 + v))),
+    "starved": lambda v: (
+        lambda cell: facts(
+            cell, latency_all=latency(count=MILLION, mean_us=1000 * (1 - v), max_us=1), seconds=(second(max_us=12 * MILLION),)
+        )
+    ),
     "closure": lambda v: lambda cell: facts(cell, completed=MILLION - round(v)),
     "run-queue": lambda v: role("generator", busiest_thread_waited_share=v),
     "generator-pressure": lambda v: role("generator", pressure_cpu_some_share=v),
@@ -318,11 +323,15 @@ def test_littles_law(count: int, mean_us: float, max_us: int, found: list[Severi
 
 
 def test_a_request_from_before_the_window_may_hold_a_connection_in_it() -> None:
-    """A third of the connections that wait for what was asked before the window are no fault of the counting; seconds show them."""
+    """Connections that wait for what was asked before the window are no fault of the counting; the seconds show them, and it is said."""
     lacking = facts(CLOSED, latency_all=latency(count=670_000, mean_us=1000, max_us=5000))
     assert severities("little", lacking) == [Severity.VOID]
     shown = facts(CLOSED, latency_all=latency(count=670_000, mean_us=1000, max_us=5000), seconds=(second(max_us=7_000_000),))
     assert severities("little", shown) == []
+    (said,) = (one for one in validity.findings(shown, STANDARD) if one.id == "starved")
+    assert said.severity is Severity.WARN
+    assert "held 33% of the connections' time in it, the longest was 7.0 s old" in said.sentence
+    assert severities("starved", lacking) == []
 
 
 @pytest.mark.parametrize(

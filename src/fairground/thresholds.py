@@ -41,6 +41,7 @@ class Checks:
     generator_errors: Bounds
     connection_cap: Bounds
     little: Bounds
+    starved: Bounds
     closure: Bounds
     steal: Bounds
     foreign_cpu: Bounds

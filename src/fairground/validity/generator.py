@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fairground.thresholds import Rules
 from fairground.validity.check import Check, Facts, Reading
 
@@ -77,23 +79,56 @@ def _pauses(facts: Facts) -> bool:
     return facts.result is not None and bool(facts.result.window.connect or facts.result.window.in_flight)
 
 
-def _little(facts: Facts, _: Rules) -> Reading | None:
-    """V6. In a closed loop each connection has a request under way at every moment, so that all latencies of the window add up to
-    connections × window; what the longest request can add or lack at the window's two ends is allowed, also one that began
-    before the window, which is none of its latencies and held a connection all the same."""
+@dataclass(frozen=True)
+class Busy:
+    """The latencies of a closed loop's window against connections × window, and its longest requests, as shares of the window."""
+
+    off: float
+    inside: float
+    """The longest that began in the window."""
+    ends: float
+    """The longest that was answered in it, which may have begun before it and is none of its latencies then."""
+
+
+def _busy(facts: Facts) -> Busy | None:
     result, cell = facts.result, facts.cell
     latency = result.latency_all if result else None
-    if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not result.window_s:
+    if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not facts.window_s:
         return None
-    expected_us = cell.load.connections * result.window_s * 1e6
-    off = latency.count * latency.mean_us / expected_us - 1
-    longest_us = max(latency.max_us, *(one.max_us or 0 for one in result.seconds), 0)
-    ends = longest_us / (result.window_s * 1e6)
+    window_us = result.window_s * 1e6
+    off = latency.count * latency.mean_us / (cell.load.connections * window_us) - 1
+    inside = latency.max_us / window_us
+    return Busy(off, inside, max(inside, *((one.max_us or 0) / window_us for one in result.seconds), 0.0))
+
+
+def _little(facts: Facts, _: Rules) -> Reading | None:
+    """V6. In a closed loop each connection has a request under way at every moment, so that all latencies of the window add up to
+    connections × window; what the longest request can add or lack at the window's two ends is allowed."""
+    busy = _busy(facts)
+    if busy is None or facts.cell is None:
+        return None
     words = (
-        f"{cell.load.connections} connections must be busy all the time (Little's law), and the latencies add up to {off:+.1%} of"
-        f" that; the window's ends explain {ends:.1%}"
+        f"{facts.cell.load.connections} connections must be busy all the time (Little's law), and the latencies add up to"
+        f" {busy.off:+.1%} of that; the window's ends explain {busy.ends:.1%}"
     )
-    return Reading(max(0.0, abs(off) - ends), words, {"off": off, "ends": ends, "requests": latency.count})
+    return Reading(max(0.0, abs(busy.off) - busy.ends), words, {"off": busy.off, "ends": busy.ends})
+
+
+def _starved(facts: Facts, _: Rules) -> Reading | None:
+    """V6. Latency that is lacking where requests from before the window explain it: connections that waited for such requests
+    while others were served again and again. Those waits are among no latencies of the window."""
+    busy = _busy(facts)
+    if busy is None:
+        return None
+    older = busy.ends > busy.inside
+    words = (
+        f"requests that began before the window held {-busy.off:.0%} of the connections' time in it, the longest was"
+        f" {busy.ends * facts.window_s:.1f} s old: some wait while others are served again and again, and no latency of the"
+        " window tells of it"
+    )
+    return Reading(
+        max(0.0, -busy.off - busy.inside) if older else 0.0, words, {"held": -busy.off, "oldest_s": busy.ends * facts.window_s}
+    )
 
 
 def _closure(facts: Facts, _: Rules) -> Reading | None:
@@ -138,6 +173,7 @@ CHECKS = (
     Check("generator-errors", "V4", "generator", "ports and descriptors of the generator", "share", _own_errors),
     Check("connection-cap", "V4", "window", "seconds with every connection in use", "share", _connection_cap, _is_open),
     Check("little", "V6", "generator", "Little's law", "share", _little, _counts_all),
+    Check("starved", "V6", "server", "connections that waited since before the window", "share", _starved, _counts_all),
     Check("closure", "V7", "generator", "whether the counts close", "requests", _closure),
     Check("run-queue", "V9b", "machine", "the generator's wait for a processor", "share", _run_queue),
     Check("generator-pressure", "V10", "machine", "processor pressure on the generator's cgroup", "share", _pressure),

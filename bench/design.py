@@ -1,0 +1,111 @@
+"""Which design of a comparison detects more in the same time: windows in turns, or whole trials. A table as Markdown.
+
+    bench/design.py --stack SERVER:VARIANT --rounds 4 --keep results/bench-design.jsonl --write docs/design.md
+
+Both designs hold a stack against itself, in turns: `compare`, which keeps two servers up, alternates windows of a second and
+starts both anew after five pairs; and `run` with an A/A control, a whole trial of each in every block. The half-width of each
+95 % interval, times the square root of the minutes that it took, is what a minute of that design would leave undecided: the
+smaller, the better. It measures, and asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fairground import differences, store
+from fairground.comparisons import Quantity, levels
+
+ROOT = Path(__file__).resolve().parents[1]
+LAB = str(ROOT / "fairground")
+QUANTITIES = {Quantity.GOODPUT: "goodput", Quantity.CPU: "server CPU"}
+ABOUT = """\
+# Windows in turns, or whole trials
+
+`bench/design.py` holds a stack against itself in both designs, turn about. The half-width of each 95 % interval times the square
+root of its minutes: what a minute of that design leaves undecided. The smaller, the better.
+
+| stack, workload | design | rounds | goodput, median | range | CPU per answer, median | range |
+|--|--|--:|--:|--:|--:|--:|
+"""
+
+
+def main() -> None:
+    """Measure both designs in turns, and print or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stack", required=True)
+    parser.add_argument("--workload", default="ping")
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--minutes", type=float, default=1.5, help="time of each design in a round")
+    parser.add_argument("--keep", type=Path, help="JSON lines: add each interval, and count the earlier ones too")
+    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
+    options = parser.parse_args()
+    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
+    for number in range(options.rounds):
+        for design in (turns, trials) if number % 2 == 0 else (trials, turns):
+            print(f"round {number + 1} of {options.rounds}: {design.__name__}", file=sys.stderr)
+            for quantity, left in design(options.stack, options.workload, options.minutes):
+                cell = f"`{options.stack}`, {options.workload}"
+                rows.append({"cell": cell, "design": design.__name__, "quantity": quantity, "left": left})
+    if options.keep:
+        options.keep.parent.mkdir(parents=True, exist_ok=True)
+        options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = ABOUT + "".join(f"{line}\n" for line in table(rows))
+    print(text, end="")
+    if options.write:
+        options.write.write_text(text)
+
+
+def turns(stack: str, workload: str, minutes: float) -> Iterator[tuple[str, float]]:
+    """`compare` of the stack with itself."""
+    began = time.monotonic()
+    words = ["compare", stack, stack, "-w", workload, "--budget", f"{minutes * 60:.0f}s", "--width", "0.01", "--json"]
+    done = subprocess.run([LAB, *words], capture_output=True, text=True, check=True)
+    took = (time.monotonic() - began) / 60
+    for row in json.loads(done.stdout)["lines"]:
+        if row["quantity"] in QUANTITIES.values() and row["change_low"] is not None:
+            yield row["quantity"], _left(1 + row["change_low"], 1 + row["change_high"], took)
+
+
+def trials(stack: str, workload: str, minutes: float) -> Iterator[tuple[str, float]]:
+    """`run` of the stack and its A/A control; the time that the slowed control takes is not counted."""
+    blocks = max(3, round(minutes * 60 / 16))
+    with tempfile.TemporaryDirectory() as scratch:
+        words = ["run", "-s", stack, "-w", workload, "--controls", "--blocks", str(blocks), "--window", "3", "--warmup", "2,4"]
+        subprocess.run([LAB, *words, "--results", scratch, "--quiet"], capture_output=True, text=True, check=False)
+        run = store.load(store.find(Path(scratch), "latest"))
+    again = [one for one in run.controls if one.control == "again"]
+    took = sum(one.duration_s for one in (*run.trials, *again)) / 60
+    for quantity, name in QUANTITIES.items():
+        one, other = (levels(some, quantity).get(stack, {}) for some in (run.trials, again))
+        interval = differences.of_pairs(differences.paired(one, other)).ratio
+        if interval is not None:
+            yield name, _left(interval.low, interval.high, took)
+
+
+def _left(low: float, high: float, minutes: float) -> float:
+    """Half-width of an interval of ratios, as a share, times √minutes."""
+    return math.log(high / low) / 2 * math.sqrt(minutes)
+
+
+def table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """One row for each cell and design."""
+    for cell, design in sorted({(row["cell"], row["design"]) for row in rows}):
+        ours = [row for row in rows if (row["cell"], row["design"]) == (cell, design)]
+        seen = {name: [row["left"] for row in ours if row["quantity"] == name] for name in QUANTITIES.values()}
+        words = [f"±{statistics.median(some):.1%} | {min(some):.1%} to {max(some):.1%}" for some in seen.values() if some]
+        name = "windows in turns" if design == "turns" else "whole trials"
+        yield f"| {cell} | {name} | {len(seen['server CPU'])} | {' | '.join(words)} |"
+
+
+if __name__ == "__main__":
+    main()
