@@ -479,6 +479,26 @@ def test_pinning_a_running_process(keeper: Keeper) -> None:
         child.stop()
 
 
+@pytest.mark.live
+@pytest.mark.parametrize("end", [FileNotFoundError, ProcessLookupError])
+def test_pinning_leaves_out_who_ends_meanwhile(keeper: Keeper, monkeypatch: pytest.MonkeyPatch, end: type[OSError]) -> None:
+    """A process that ends before or while its threads are listed is nobody to pin: the kernel says so in two ways."""
+    child = keeper.spawn(["sleep", "60"], role="server", env=ENVIRONMENT)
+    before = os.sched_getaffinity(child.pid)
+
+    def listing(folder: str) -> list[str]:
+        assert folder == f"/proc/{child.pid}/task"
+        raise end(folder)
+
+    try:
+        monkeypatch.setattr(child_module.os, "listdir", listing)
+        child.pin(sorted(before)[:1])
+        assert os.sched_getaffinity(child.pid) == before
+    finally:
+        monkeypatch.undo()
+        child.stop()
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_no_groups_where_none_can_be_made(tmp_path: Path, version: int) -> None:
     """A folder in which no group appears leaves the lab without groups, and leaves nothing in the folder."""

@@ -57,6 +57,13 @@ from cli.command import ONE, RUN, Run
         ((*ONE, "--timeout-ms", "0"), "`--timeout-ms 0` should be more than 0", None),
         (("list", "wishes"), "there is no list of `wishes`", "lists: stacks, workloads, suites, topologies, runs"),
         (("list", "--servers", "absent"), "there is no folder `absent` to read servers from", "start the lab in its checkout"),
+        (("replicate", "transfer", "--blocks", "0"), "`--blocks 0` should be more than 0", None),
+        (("replicate", "demo"), "the suite `demo` makes no claims", "./fairground run suites/demo.toml"),
+        (
+            ("replicate", "absent"),
+            "there is no suite `absent` to replicate",
+            "suites with claims: apostol, lookup, pgbench-tx, transfer, users",
+        ),
         (("check", "--servers", "servers"), "name a stack, or say `--all`", "./fairground check SERVER"),
         (
             ("check", "--servers", "servers", "birch-tow"),

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fairground import claims, manifest, store
-from fairground.cli import lab, measure, say, splice
+from fairground.cli import lab, measure, numbers, say, splice
 from fairground.cli.run import NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers, options_of
 from fairground.model import LabError, Suite
 from fairground.report import replication
@@ -20,6 +20,7 @@ from fairground.report.replication import Replication
 def replicate(
     suite: Annotated[str, typer.Argument(help="A suite with claims, such as transfer.")],
     profile: Annotated[str, typer.Option(help="quick (minutes) or full (hours).")] = "quick",
+    blocks: Annotated[int | None, typer.Option(help="Repeat every cell so often (default: as the profile says).")] = None,
     of_run: Annotated[
         str | None, typer.Option("--run", metavar="RUN", help="Judge the claims on this run; measure nothing.")
     ] = None,
@@ -36,17 +37,20 @@ def replicate(
     """Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.
 
     Examples: ./fairground replicate transfer · ./fairground replicate apostol --profile full ·
+    ./fairground replicate users --blocks 8 ·
     ./fairground replicate users --run latest --markdown docs/replications.md
     """
     places = lab.Places.of(os.environ, servers, results)
-    chosen = _suite(places, suite, profile)
+    often = None if blocks is None else numbers.positive("--blocks", blocks)
+    chosen = measure.with_overrides(_suite(places, suite, profile), often, None)
     options = options_of(places, database, quiet, as_json=False)
     if of_run is not None:
         folder = store.find(places.results, of_run)
     elif resume is not None:
         folder = measure.resume(store.find(places.results, resume), options)
     else:
-        folder = measure.fresh(chosen, f"./fairground replicate {suite} --profile {profile}", options)
+        words = f"./fairground replicate {suite} --profile {profile}" + ("" if blocks is None else f" --blocks {blocks}")
+        folder = measure.fresh(chosen, words, options)
     _, run = measure.report(folder)
     found = Replication(chosen, run, claims.judge(chosen.claims, run.trials), claims.read_tables(chosen.tables, run.trials))
     path = folder / f"replicate-{chosen.id}.html"

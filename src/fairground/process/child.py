@@ -292,7 +292,7 @@ def _threads(pid: int) -> list[int]:
     """The threads of a process; none when it has ended."""
     try:
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read
         return []
 
 

@@ -1,0 +1,30 @@
+"""`replicate` on a run that is there: verdicts as data, as a page, and spliced into a Markdown file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.command import Run, document
+from fairground import store
+from report.fixture import six_blocks
+
+
+def test_claims_on_cells_that_a_run_lacks_cannot_be_tested(lab: Run, tmp_path: Path) -> None:
+    """Every claim has a verdict even where nothing was measured; the Markdown is replaced and not added to."""
+    run = six_blocks()
+    folder = store.create(
+        tmp_path / "results", run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
+        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
+    )  # fmt: skip
+    for trial in run.trials:
+        store.append(folder, trial)
+    words = ("replicate", "transfer", "--run", "latest", "--results", "results", "--markdown", "told.md", "--json")
+    found = document(lab(*words))
+    assert found["suite"] == "transfer" and len(found["claims"]) > 10
+    assert {one["verdict"] for one in found["claims"]} == {"cannot be tested here"}
+    assert all("was not measured" in one["sentence"] for one in found["claims"] if one["test"])
+    assert (folder / "replicate-transfer.html").exists() and found["page"].endswith("replicate-transfer.html")
+    told = (tmp_path / "told.md").read_text()
+    assert told.count("<!-- transfer -->") == 1 and "○ cannot be tested here" in told
+    document(lab(*words))
+    assert (tmp_path / "told.md").read_text() == told
