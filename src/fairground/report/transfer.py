@@ -97,12 +97,11 @@ class Crossing:
 
 
 def crossings(run: Run, boards: Sequence[Board]) -> tuple[Crossing, ...]:
-    """Every stack with a number on `transfer`, in the order of the boards."""
+    """Every stack with a number on `transfer`, those that have one in order too first, else in the order of the boards."""
     rows = {row.cell: row for board in boards for row in board.numbered}
     timeout_s = deadlock_timeout_s(run.database_settings.get("deadlock_timeout", ""))
-    return tuple(
-        Crossing(row, rows.get(_in_order(cell)), timeout_s) for cell, row in rows.items() if cell.workload == CROSSING
-    )  # fmt: skip
+    found = [Crossing(row, rows.get(_in_order(cell)), timeout_s) for cell, row in rows.items() if cell.workload == CROSSING]
+    return tuple(sorted(found, key=lambda one: one.ordered is None))
 
 
 def deadlock_timeout_s(text: str) -> float:
@@ -144,13 +143,14 @@ def _deadlock_words(one: Crossing) -> str:
 
 
 def markdown(run: Run, boards: Sequence[Board]) -> str:
-    """The generated part of docs/transfer.md: the table, the sentences, and pgbench's own numbers."""
+    """The generated part of docs/transfer.md: the table, the sentences of stacks with both orders, and pgbench's own numbers."""
     found = crossings(run, boards)
+    told = [one for one in found if one.ordered is not None] or found
     machine = run.machine.cpu_model or "unknown CPU"
     lines = [f"Run `{run.id}`, {machine}, {words.plural(run.machine.cores, 'core')}: `{run.plan.command}`", ""]
     lines += [f"| {' | '.join(HEADS)} |", "|--|--|--:|--:|--:|--:|--:|--:|--:|--:|"]
     lines += ["| " + " | ".join(cells(one)) + " |" for one in found]
-    lines += ["", *(f"- {' '.join(sentences(one))}" for one in found)]
+    lines += ["", *(f"- {' '.join(sentences(one))}" for one in told)]
     if said := pgbench_words(run):
         lines += ["", said]
     return "\n".join(lines) + "\n"
