@@ -137,6 +137,15 @@ def test_rejected_trials_have_shares_and_no_speed() -> None:
     assert verdict_of("errors(a:x ping) <= 0", failing).verdict is ClaimVerdict.HOLDS
 
 
+def test_what_a_generator_does_not_tell_is_no_rejection() -> None:
+    """A cell with numbers, and without this one, is not called rejected."""
+    assert STEADY[0].result is not None
+    silent = [replace(one, result=replace(STEADY[0].result, latency_ok=None)) for one in STEADY]
+    judgement = verdict_of("p99(a:x ping) < p99(b:x ping)", silent)
+    assert judgement.verdict is ClaimVerdict.UNTESTED
+    assert judgement.sentence == "p99(a:x ping) has no number: the generator did not tell it"
+
+
 def test_void_trials_say_nothing() -> None:
     """What the machine spoiled is no evidence for anything."""
     void = [replace(one, verdict=Verdict.VOID) for one in STEADY]

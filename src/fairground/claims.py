@@ -142,8 +142,10 @@ def _ratio(
     values = {term: _values(term, cells[term], trials) for term in statement.terms}
     blocks = set.intersection(*(set(by_block) for by_block in values.values()))
     if not blocks:
-        lacking = next((str(term) for term in statement.terms if not values[term]), None)
-        raise _Untestable(f"{lacking} has no number: its trials were rejected" if lacking else "no block has all of its cells")
+        lacking = next((term for term in statement.terms if not values[term]), None)
+        raise _Untestable(
+            f"{lacking} has no number: {_why(cells[lacking], trials)}" if lacking else "no block has all of its cells"
+        )
     ratios = [_product(statement.left, values, block) / _product(statement.right, values, block) for block in sorted(blocks)]
     spread, assumed = _spread(statement, trials, cells)
     interval = known_spread_interval(ratios, spread)
@@ -191,6 +193,14 @@ def _word(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Tri
 
 
 # ---------------------------------------------------------------- numbers
+
+
+def _why(cell: Cell, trials: Iterable[Trial]) -> str:
+    """Why a cell that was measured has no number."""
+    seen = {trial.verdict for trial in trials if trial.cell == cell}
+    if seen <= {Verdict.REJECTED, Verdict.VOID}:
+        return f"its trials were {' or '.join(sorted(map(str, seen)))}"
+    return "the generator did not tell it"
 
 
 def _values(term: Term, cell: Cell, trials: Iterable[Trial]) -> dict[int, float]:

@@ -17,8 +17,9 @@ from fairground.generators.tool import Job, Output, Seen, Tool
 from fairground.model import Load, Outcomes, Workload
 
 REPORT = "report.json"
-STEPS_AT_MOST = 2_000_000_000
-"""Reading one value of wrk's histogram scans it from its start: beyond so many steps in all its report gives no histogram."""
+STEPS_AT_MOST = 20_000_000_000
+"""Reading one value of wrk's histogram scans it from its start: beyond so many steps in all (values × span; some seconds, after
+the window) its report gives no histogram. A hundred connections to a busy server need 8,000 million."""
 
 REPORTING = """
 function done(summary, latency, requests)
@@ -124,7 +125,8 @@ def _read(job: Job, output: Output) -> Seen:
     measured = raw(found, job.load.connections)
     caveats = ["wrk looks at no body, takes every status below 400 for good, and counts no request that got no answer"]
     if measured is None and found["requests"]:
-        caveats.append("wrk's histogram was too wide to be read, so that this trial has no latencies")
+        why = "does not add up" if found["counts"] else "was too wide to be read"
+        caveats.append(f"wrk's histogram {why}, so that this trial has no latencies")
     spread = None if measured is None else latency.of_counts(measured)
     return Seen(
         duration_s=found["duration_us"] / 1e6,
