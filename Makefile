@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-limits
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -45,6 +45,9 @@ calibrate: setup                 ## what the validity checks read where nothing 
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
 	$(PYTHON) bench/compare.py --stack $(STACK) --keep results/bench-compare.jsonl --write docs/compare.md
+
+bench-design: setup              ## windows in turns against whole trials, into docs/design.md: make bench-design STACK=SERVER:ONE
+	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/design.md
 
 bench-limits: setup              ## how often a planted limit is named, and no other, into docs/limits.md: about a quarter of an hour
 	$(PYTHON) bench/limits.py --write docs/limits.md

@@ -54,6 +54,8 @@ def test_only_failures_are_excused() -> None:
         (replace(NOTHING, ok=60, status={500: 40}), 60, Severity.REJECT, 0.4),
         (replace(NOTHING, ok=995, status={500: 3}, shed=2), 995, Severity.WARN, 0.005),
         (replace(NOTHING, status={500: 7}), 0, Severity.REJECT, 1.0),
+        (replace(NOTHING, ok=54, shed=None, unclassified=46), 54, Severity.REJECT, 0.46),
+        (replace(NOTHING, ok=996, shed=None, unclassified=4), 996, Severity.WARN, 0.004),
         (replace(NOTHING, ok=60, status={404: 40}), 60, Severity.WARN, 0.0),
         (NOTHING, 0, Severity.REJECT, 1.0),
     ],

@@ -51,6 +51,7 @@ def finding(result: Result | None, pooler: str, said: str, reject_from: float) -
         return Finding(ID, Severity.REJECT, f"the server could not be measured, because {because}", {"error": said})
     window = result.window
     errors = (window.shed or 0) + sum(count for status, count in window.status.items() if status >= 500)
+    errors += window.unclassified or 0  # all that some generators tell of an answer that was not good
     share = errors / window.total if window.total else 1.0
     evidence: Evidence = {"failed_share": round(share, 4), "failed": errors, "sent": window.total, "error": said}
     if not errors and window.total:
