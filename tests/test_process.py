@@ -74,6 +74,7 @@ def test_free_port_is_free_and_in_range() -> None:
 
 @pytest.mark.parametrize(("family", "address", "said"), [
     (socket.AF_INET, "127.0.0.1", None), (socket.AF_INET, "127.0.0.7", None), (socket.AF_INET6, "::1", None),
+    (socket.AF_INET6, "::ffff:127.0.0.1", None),
     (socket.AF_INET, "0.0.0.0", "0.0.0.0"), (socket.AF_INET6, "::", "::"),
 ])  # fmt: skip
 def test_a_server_that_listens_beyond_loopback_is_warned_of(family: socket.AddressFamily, address: str, said: str | None) -> None:

@@ -58,8 +58,15 @@ def exposed(port: int) -> Finding | None:
     listening = {
         one.laddr.ip for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port
     }
-    beyond = sorted(address for address in listening if not ipaddress.ip_address(address).is_loopback)
+    beyond = sorted(address for address in listening if not _is_loopback(address))
     if not beyond:
         return None
     sentence = f"it listens on {', '.join(beyond)}, whatever HOST says: other machines may reach it while it runs"
     return Finding("exposed", Severity.WARN, sentence, {"addresses": ", ".join(beyond), "port": port})
+
+
+def _is_loopback(text: str) -> bool:
+    """Whether it is a loopback address, an IPv4 one on an IPv6 socket (`::ffff:127.0.0.1`) included."""
+    address = ipaddress.ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
