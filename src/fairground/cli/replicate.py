@@ -67,10 +67,9 @@ def _suite(places: lab.Places, name: str, profile: str) -> Suite:
     if not path.exists():
         there = [one.stem for one in sorted(places.suites.glob("*.toml")) if "[[claims]]" in one.read_text()]
         raise LabError(f"there is no suite `{name}` to replicate", f"suites with claims: {', '.join(there)}")
-    found = manifest.load_suite(path, profile)
-    if not found.claims:
+    if not manifest.load_suite(path).claims:  # such a suite has no profiles either
         raise LabError(f"the suite `{name}` makes no claims", f"./fairground run suites/{name}.toml")
-    return found
+    return manifest.load_suite(path, profile)
 
 
 def _say(found: Replication, path: Path, as_json: bool) -> None:
