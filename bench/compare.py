@@ -52,7 +52,8 @@ def main() -> None:
                 options.keep.parent.mkdir(parents=True, exist_ok=True)
                 with options.keep.open("a", encoding="utf-8") as lines:
                     lines.write(json.dumps(rows[-1]) + "\n")
-            said = f"planted {plant:g} %: {row['verdict']} ({row['change']:+.1%})"
+            seen = "nothing measured" if row["change"] is None else f"{row['change']:+.1%}"
+            said = f"planted {plant:g} %: {row['verdict']} ({seen})"
             print(f"run {number + 1} of {options.runs}, {said}", file=sys.stderr)
     text = table(rows)
     print(text)
@@ -101,7 +102,7 @@ def line(key: tuple[str, str, str, float], rows: list[dict[str, Any]]) -> str:
     changes = [row["change"] for row in rows if row["change"] is not None]
     counts = [sum(row["verdict"] == word for row in rows) for word in ("dearer", "cheaper", "equivalent", "inconclusive")]
     cells = [f"`{stack}`", workload, budget, f"{plant:g} %", str(len(rows)), *map(str, counts)]
-    cells += [f"{statistics.median(changes):+.2%}", f"{min(changes):+.2%} to {max(changes):+.2%}"]
+    cells += [f"{statistics.median(changes):+.2%}", f"{min(changes):+.2%} to {max(changes):+.2%}"] if changes else ["–", "–"]
     return "| " + " | ".join(cells) + " |"
 
 

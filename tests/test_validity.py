@@ -332,6 +332,8 @@ def test_a_request_from_before_the_window_may_hold_a_connection_in_it() -> None:
     assert said.severity is Severity.WARN
     assert "held 33% of the connections' time in it, the longest was 7.0 s old" in said.sentence
     assert severities("starved", lacking) == []
+    surplus = facts(CLOSED, latency_all=latency(count=1_330_000, mean_us=1000, max_us=5000), seconds=(second(max_us=7_000_000),))
+    assert severities("little", surplus) == [Severity.VOID], "what began before the window adds nothing to its latencies"
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def find(results: Path, text: str) -> Path:
     if fitting:
         raise LabError(f"`{text}` fits {len(fitting)} runs in `{results}`", f"say which: {', '.join(fitting)}")
     for name, (kind, page) in others(results).items():
-        if text and name.startswith(Path(text).name):
+        if (beginning := Path(text).name) and name.startswith(beginning):
             raise LabError(f"`{name}` is no run but of `{kind}`, which writes its page as it ends", f"open {page}")
     if not runs:
         raise LabError(f"there is no run in `{results}`", "make one with `./fairground demo`")

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairground import model, store
+
 ROOT = Path(__file__).resolve().parents[2]
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
@@ -25,3 +27,14 @@ def document(done: Done) -> Mapping[str, Any]:
     found: Mapping[str, Any] = json.loads(done.stdout)
     assert found["schema"] == 1
     return found
+
+
+def stored(run: model.Run, results: Path) -> Path:
+    """A run's folder as a finished measurement leaves it."""
+    folder = store.create(
+        results, run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
+        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
+    )  # fmt: skip
+    for trial in run.everything:
+        store.append(folder, trial)
+    return folder

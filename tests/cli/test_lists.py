@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import ROOT, Run, document
+from cli.command import ROOT, Run, document, stored
 from fairground import store
 from fairground.model import Ending
 from report.fixture import six_blocks
@@ -17,12 +17,7 @@ def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> N
     """`report --json` ends with the three sentences of the claim box and every stack against its anchor; a run without transfers
     cannot explain them."""
     run = six_blocks()
-    folder = store.create(
-        tmp_path / "results", run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
-        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
-    )  # fmt: skip
-    for trial in run.everything:
-        store.append(folder, trial)
+    folder = stored(run, tmp_path / "results")
     store.end(folder, Ending(6, "the time was up"))
     end = json.loads(lab("report", "--results", "results", "--json").stdout)
     assert (
@@ -100,4 +95,5 @@ def test_what_is_no_run_is_listed_beside_the_runs(lab: Run, tmp_path: Path) -> N
     asked = lab("report", "2026-01-02-04", "--results", "some")
     assert asked.returncode == 2
     assert "`2026-01-02-040506-capacity` is no run but of `capacity`" in asked.stderr and "capacity.html" in asked.stderr
-    assert "there is no run in `some`" in lab("report", "latest", "--results", "some").stderr
+    for nothing in ("latest", "."):
+        assert "there is no run in `some`" in lab("report", nothing, "--results", "some").stderr

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.command import Run, document
-from fairground import store
+from cli.command import Run, document, stored
 from report.fixture import six_blocks
 
 
 def test_claims_on_cells_that_a_run_lacks_cannot_be_tested(lab: Run, tmp_path: Path) -> None:
     """Every claim has a verdict even where nothing was measured; the Markdown is replaced and not added to."""
     run = six_blocks()
-    folder = store.create(
-        tmp_path / "results", run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
-        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
-    )  # fmt: skip
-    for trial in run.trials:
-        store.append(folder, trial)
+    folder = stored(run, tmp_path / "results")
     words = ("replicate", "transfer", "--run", "latest", "--results", "results", "--markdown", "told.md", "--json")
     found = document(lab(*words))
     assert found["suite"] == "transfer" and len(found["claims"]) > 10

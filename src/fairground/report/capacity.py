@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from markupsafe import Markup
-
 from fairground import loadcurve
 from fairground.capacity import CONFIRMATIONS, Capacity, End
 from fairground.loadcurve import Point, Word
@@ -161,7 +159,7 @@ def html(capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts
     return page.render(
         "capacity.html",
         capacities=capacities,
-        charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+        charts=page.drawn(charts),
         facts=facts,
         foot=foot,
         widths=WIDTHS_PX,

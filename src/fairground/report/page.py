@@ -106,7 +106,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         hop_costs=costs,
         hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
         hop_sentence=hops.sentence,
-        charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+        charts=drawn(charts),
         widths=WIDTHS_PX,
     )
 
@@ -304,6 +304,11 @@ def _constants(run: Run) -> tuple[str, ...]:
 def _breakable(name: str) -> Markup:
     """A stack's id that may be broken after its colon, where a narrow column needs it."""
     return escape(name).replace(":", Markup(":<wbr>"))
+
+
+def drawn(charts: Mapping[str, str | None]) -> dict[str, Markup | None]:
+    """Charts by name as a page takes them: our own SVG, not to be escaped; None leaves the chart's note."""
+    return {name: Markup(svg) if svg else None for name, svg in charts.items()}
 
 
 def render(template: str, **values: object) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from markupsafe import Markup
-
 from fairground.model import Finding, Severity
 from fairground.report import loadchart, page, words
 from fairground.report.capacity import MARKS, point_row
@@ -79,7 +77,7 @@ def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], f
     return page.render(
         "visit.html",
         visit=found,
-        charts={name: Markup(svg) if svg else None for name, svg in charts.items()},
+        charts=page.drawn(charts),
         facts=facts,
         foot=foot,
         widths=WIDTHS_PX,

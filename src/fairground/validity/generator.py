@@ -86,8 +86,13 @@ class Busy:
     off: float
     inside: float
     """The longest that began in the window."""
-    ends: float
+    oldest: float
     """The longest that was answered in it, which may have begun before it and is none of its latencies then."""
+
+    @property
+    def ends(self) -> float:
+        """What the window's ends explain: a request at its end can add its time, one from before it can only be lacking."""
+        return self.oldest if self.off < 0 else self.inside
 
 
 def _busy(facts: Facts) -> Busy | None:
@@ -95,7 +100,7 @@ def _busy(facts: Facts) -> Busy | None:
     latency = result.latency_all if result else None
     if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not facts.window_s:
         return None
-    window_us = result.window_s * 1e6
+    window_us = facts.window_s * 1e6
     off = latency.count * latency.mean_us / (cell.load.connections * window_us) - 1
     inside = latency.max_us / window_us
     return Busy(off, inside, max(inside, *((one.max_us or 0) / window_us for one in result.seconds), 0.0))
@@ -120,15 +125,13 @@ def _starved(facts: Facts, _: Rules) -> Reading | None:
     busy = _busy(facts)
     if busy is None:
         return None
-    older = busy.ends > busy.inside
     words = (
         f"requests that began before the window held {-busy.off:.0%} of the connections' time in it, the longest was"
-        f" {busy.ends * facts.window_s:.1f} s old: some wait while others are served again and again, and no latency of the"
+        f" {busy.oldest * facts.window_s:.1f} s old: some wait while others are served again and again, and no latency of the"
         " window tells of it"
     )
-    return Reading(
-        max(0.0, -busy.off - busy.inside) if older else 0.0, words, {"held": -busy.off, "oldest_s": busy.ends * facts.window_s}
-    )
+    held = max(0.0, -busy.off - busy.inside) if busy.oldest > busy.inside else 0.0
+    return Reading(held, words, {"held": -busy.off, "oldest_s": busy.oldest * facts.window_s})
 
 
 def _closure(facts: Facts, _: Rules) -> Reading | None:
