@@ -43,7 +43,7 @@ class Lab:
 
     def run(self, plan: Plan | None = None) -> list[tuple[int, int, int]]:
         """Carry it out; block, number and attempt of what was measured."""
-        nothing = trial.Bench(*[cast(Any, None)] * 4, cores=2)
+        nothing = trial.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2)
         named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
         done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None}), nothing)
         return [(one.block, one.number, one.attempt) for one in done]
@@ -91,7 +91,7 @@ def test_a_disturbed_trial_is_repeated_after_a_while(
 
     monkeypatch.setattr(trial, "run", disturbed)
     monkeypatch.setattr(runner.time, "sleep", slept.append)
-    nothing = trial.Bench(*[cast(Any, None)] * 4, cores=2, say=said.append)
+    nothing = trial.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2, say=said.append)
     named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
     done = list(runner.run(here.plan, here.folder, named, cast(Any, {"tx": None}), nothing))
     assert [(one.number, one.attempt) for one in done] == [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -28,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 def bench(**fields: Any) -> trial.Bench:
     """A bench of which nothing is used."""
-    return trial.Bench(*[cast(Any, None)] * 4, cores=2, **fields)
+    return trial.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2, **fields)
 
 
 def verdicts(monkeypatch: pytest.MonkeyPatch, *ones: Verdict) -> list[trial.Bench]:
@@ -127,7 +128,7 @@ def test_a_run_is_not_resumed_on_another_machine(folder: Path, monkeypatch: pyte
     """Another kernel is refused, by its name, before anything is measured."""
     benches = verdicts(monkeypatch, VALID)
     there = replace(machine.fingerprint(), kernel="5.0-elsewhere")
-    monkeypatch.setattr(machine, "fingerprint", lambda: there)
+    monkeypatch.setattr(machine, "fingerprint", lambda _: there)
     with pytest.raises(LabError) as caught:
         next(carried_out(folder))
     assert "was begun on another machine: kernel was `" in caught.value.message

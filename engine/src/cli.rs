@@ -15,7 +15,10 @@ use crate::histogram::write_hgrm;
 use crate::output::Document;
 use crate::qualify::{QualifyArgs, qualify_command};
 use crate::run::{Measurement, run};
-use crate::serve::{FAULTY_EXAMPLES, FaultyArgs, NullArgs, faulty_command, null_command};
+use crate::serve::{
+    AWAKE_EXAMPLES, FAULTY_EXAMPLES, FaultyArgs, NullArgs, awake_command, faulty_command,
+    null_command,
+};
 use crate::{summary, sys};
 
 const WRONG_INPUT: u8 = 2;
@@ -28,6 +31,7 @@ Examples:
   fairload null --port 8080                                      a server that costs next to nothing
   fairload faulty SCRIPT.toml                                    a server that misbehaves on purpose
   fairload qualify                                               can this machine measure? takes 36 s
+  fairload awake                                                 keep a virtual machine's processors from idling
 
 `fairload run --help` has more.
 
@@ -75,6 +79,9 @@ enum Command {
     /// Measure servers whose latencies are known by calculation: can this machine measure?
     #[command(after_help = "Exit codes: 0 it can, 1 it cannot, 2 wrong input.")]
     Qualify(QualifyArgs),
+    /// Keep this virtual machine's processors from idling while something is measured
+    #[command(after_help = AWAKE_EXAMPLES)]
+    Awake,
 }
 
 #[derive(Args)]
@@ -107,6 +114,7 @@ pub fn main() -> ExitCode {
             qualify_command(&args).map_err(|message| (Voice::Person, message))
         }
         Command::Faulty(args) => faulty_command(&args).map_err(|message| (Voice::Person, message)),
+        Command::Awake => awake_command().map_err(|message| (Voice::Person, message)),
     };
     match result {
         Ok(code) => ExitCode::from(code),

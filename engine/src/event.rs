@@ -16,6 +16,7 @@ pub enum Event {
     Drain { unix_us: u64 },
     End { unix_us: u64 },
     Listening { port: u16 },
+    Awake { processors: usize },
     Warning { message: String },
     Error { message: String },
 }

@@ -1,4 +1,4 @@
-//! The commands that serve: `fairload null` and `fairload faulty`.
+//! The commands that last until they are ended: `fairload null`, `fairload faulty` and `fairload awake`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -9,7 +9,7 @@ use clap::Args;
 use crate::event::Event;
 use crate::faulty::Faulty;
 use crate::script::Script;
-use crate::{null, sys};
+use crate::{awake, null, sys};
 
 const MOST_FILES: u64 = 1 << 20;
 
@@ -96,6 +96,26 @@ pub fn null_command(args: &NullArgs) -> Result<u8, String> {
     let port = null::start(address, args.threads, &args.content_type, &args.body)
         .map_err(|error| args.place.cannot_listen(&error))?;
     Event::Listening { port }.print();
+    wait_for_the_end();
+    Ok(0)
+}
+
+pub const AWAKE_EXAMPLES: &str = "\
+It spins on every processor that it may use, at a priority (SCHED_IDLE) below everything else, so that no processor is ever idle:
+one that idles in a virtual machine is taken away, and comes back when the neighbours let it. It yields to all ordinary threads,
+as long as the kernel does not share out the processors by session: see kernel.sched_autogroup_enabled and a cgroup's cpu.idle.
+
+Example, beside a measurement:
+  fairload awake & fairload run http://127.0.0.1:8080/ping; kill %1
+
+It ends when its standard input closes or on a signal.";
+
+/// Keeps the processors from idling until it is ended from outside. The error is a sentence for a person.
+pub fn awake_command() -> Result<u8, String> {
+    sys::block_termination();
+    let processors =
+        awake::start().map_err(|error| format!("the processors cannot be kept awake: {error}"))?;
+    Event::Awake { processors }.print();
     wait_for_the_end();
     Ok(0)
 }

@@ -43,7 +43,8 @@ impl Live {
             Event::Start { .. }
             | Event::Window { .. }
             | Event::Drain { .. }
-            | Event::Listening { .. } => {}
+            | Event::Listening { .. }
+            | Event::Awake { .. } => {}
         }
     }
 

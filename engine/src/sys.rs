@@ -67,6 +67,33 @@ pub fn process_cpu_us() -> (u64, u64) {
     (us(usage.ru_utime), us(usage.ru_stime))
 }
 
+/// The processors that the calling thread may run on.
+pub fn allowed_processors() -> io::Result<Vec<usize>> {
+    // SAFETY: an all-zero set is valid, and its own size is given.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        check(libc::sched_getaffinity(0, size_of_val(&set), &mut set))?;
+        set
+    };
+    // SAFETY: every index is below the set's size.
+    let within = |&index: &usize| unsafe { libc::CPU_ISSET(index, &set) };
+    Ok((0..libc::CPU_SETSIZE as usize).filter(within).collect())
+}
+
+/// Binds the calling thread to one processor and lets all others go before it. Its time is counted as `nice`.
+pub fn run_last(processor: usize) -> io::Result<()> {
+    // SAFETY: the set and the parameters are valid for the reads; on Linux 0 means the calling thread.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        check(libc::sched_setaffinity(0, size_of_val(&set), &set))?;
+        check(libc::setpriority(libc::PRIO_PROCESS, 0, 19))?;
+        let parameters: libc::sched_param = std::mem::zeroed();
+        check(libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters))?;
+    }
+    Ok(())
+}
+
 /// Wakes of this thread come when they are due, not up to 50 µs later.
 pub fn precise_timers() {
     // SAFETY: takes plain numbers and only affects the calling thread.

@@ -282,7 +282,8 @@ class _Round:
                 session.measure()
             while (event := session.event()) is not None:
                 if event["event"] in ("window", "drain"):
-                    readings[event["event"]] = ({role: meter.cpu_ns() for role, meter in meters.items()}, HostReading.now())
+                    host = HostReading.now(bench.keeper.awake)
+                    readings[event["event"]] = ({role: meter.cpu_ns() for role, meter in meters.items()}, host)
                 elif event["event"] == "second" and enough is not None and "window" not in readings and enough(event):
                     session.measure()
                     enough = None

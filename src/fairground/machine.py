@@ -27,6 +27,7 @@ FILES_WANTED = 20_000
 DISK_WANTED_BYTES = 4 << 30
 MEMORY_WANTED_BYTES = 4 << 30
 NOISE_WARN = 0.05
+VIRTUAL = "virtual machine"
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,11 @@ class Check:
     fix: str | None = None
 
 
-def fingerprint() -> Machine:
-    """What identifies this machine in a result. The host's name is hashed: results are published, names need not be."""
+def fingerprint(awake: bool = False) -> Machine:
+    """What identifies this machine in a result. The host's name is hashed: results are published, names need not be.
+
+    `awake`: its processors are kept from idling while it is measured.
+    """
     return Machine(
         hostname_hash=hashlib.sha256(platform.node().encode()).hexdigest()[:12],
         cpu_model=_cpu_model(),
@@ -55,7 +59,13 @@ def fingerprint() -> Machine:
             **{name.replace("/", "."): value for name in KERNEL_SETTINGS if (value := _read(f"/proc/sys/{name}")) is not None},
             "open files": str(resource.getrlimit(resource.RLIMIT_NOFILE)[1]),
         },
+        awake=awake,
     )
+
+
+def is_virtual(machine: Machine) -> bool:
+    """Whether a hypervisor shares this machine's processors out."""
+    return (machine.virtualization or "").startswith(VIRTUAL)
 
 
 def cores() -> int:
@@ -209,7 +219,7 @@ def _virtualization() -> str | None:
     """The hypervisor as the firmware names it, or whether the processor says that there is one."""
     named = _read("/sys/class/dmi/id/sys_vendor")
     flags = next((line for line in (_read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), "")
-    return f"virtual machine ({named or 'unnamed'})" if " hypervisor" in flags else named
+    return f"{VIRTUAL} ({named or 'unnamed'})" if " hypervisor" in flags else named
 
 
 def _read(path: str) -> str | None:

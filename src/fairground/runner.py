@@ -27,7 +27,7 @@ def run(
     then holds why.
     """
     known = store.load(folder)
-    _one_machine(known)
+    _one_machine(known, bench.keeper.awake)
     _one_measure(folder, known, bench)
     bench = replace(bench, machine=known.machine)
     measured = list(known.everything)
@@ -92,9 +92,10 @@ def one_version(run: Run, now: Mapping[str, str]) -> None:
     _refuse(f"run `{run.id}` was begun with other versions", validity.changes(run.versions, now))
 
 
-def _one_machine(run: Run) -> None:
+def _one_machine(run: Run, awake: bool) -> None:
     """LabError when this is not the machine of a run that has begun; what changes later makes trials void."""
-    _refuse(f"run `{run.id}` was begun on another machine", validity.changes(asdict(run.machine), asdict(machine.fingerprint())))
+    now = machine.fingerprint(awake)
+    _refuse(f"run `{run.id}` was begun on another machine", validity.changes(asdict(run.machine), asdict(now)))
 
 
 def _refuse(problem: str, changes: Sequence[str]) -> None:

@@ -230,3 +230,37 @@ fn direct_form() {
             .all(|line| line.starts_with("GET /x?n="))
     );
 }
+
+/// `awake` spins on each processor that it may use, behind everybody else, until its input ends.
+#[test]
+fn awake() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairload"))
+        .arg("awake")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let told: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(told["event"], "awake");
+    // Fields 19 and 41 of stat, counted behind the name, which may hold blanks: nice, and the policy (5: SCHED_IDLE).
+    let last = |stat: &str| {
+        let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+        fields[16] == "19" && fields[38] == "5"
+    };
+    let spinning = std::fs::read_dir(format!("/proc/{}/task", child.id()))
+        .unwrap()
+        .map(|task| std::fs::read_to_string(task.unwrap().path().join("stat")).unwrap())
+        .filter(|stat| last(stat))
+        .count();
+    assert_eq!(told["processors"], spinning);
+    assert_eq!(
+        spinning,
+        std::thread::available_parallelism().unwrap().get()
+    );
+    drop(child.stdin.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

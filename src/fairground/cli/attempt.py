@@ -8,7 +8,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ from fairground.cli import lab, numbers, say
 from fairground.cli.capacity import new_folder
 from fairground.cli.run import BAD_ANSWER, Json, Quiet, Results
 from fairground.conduct import Asked
-from fairground.model import SCHEMA_VERSION, LabError
+from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.process import Child, Keeper, RoleMeter, listener, listens
 from fairground.report import capacity as curves
 from fairground.report import render
@@ -66,15 +66,20 @@ def try_(
     if command and listens(asked.host, asked.port):
         raise LabError(f"something listens on port {asked.port} already", "end it, or try it without a command")
     folder = new_folder(places, "try")
-    with _unless_empty(folder), lab.keeping() as keeper, _started(keeper, command, asked, folder) as child:
+    with ExitStack() as held:
+        held.enter_context(_unless_empty(folder))
+        keeper = held.enter_context(lab.keeping())
+        child = held.enter_context(_started(keeper, command, asked, folder))
         talk(f"{asked.method} {address}: checks")
         seen = conduct.examine(asked)
         metered, server = _metered(child, asked)
         found = Visit(address, asked.method, kept.text, kept.deadline_us, seen, server)
         if not no_load:
+            lab.keep_awake(held, keeper, places, talk)
             target = Target(keeper, engine, folder, asked.host, asked.port, visit.workload(asked, seen), {}, metered)
             found = visit.measure(found, target, kept, seconds, machine.cores(), timeout_ms, talk)
-    _write(folder, found)
+        measured_on = machine.fingerprint(keeper.awake)
+    _write(folder, found, measured_on)
     _say(folder, found, as_json)
     if found.conduct.broken:
         raise typer.Exit(BAD_ANSWER)
@@ -222,14 +227,14 @@ def _metered(child: Child | None, asked: Asked) -> tuple[dict[str, RoleMeter], s
     return {"server": RoleMeter(found)}, f"process {pids}, which listens on port {asked.port}"
 
 
-def _write(folder: Path, found: Visit) -> None:
+def _write(folder: Path, found: Visit, measured_on: Machine) -> None:
     """try.json and try.html."""
-    fingerprint, version = machine.fingerprint(), lab.lab_version()
-    document = {"schema": SCHEMA_VERSION, **words.rows(found), "machine": say.plain(fingerprint), "lab": version}
+    version = lab.lab_version()
+    document = {"schema": SCHEMA_VERSION, **words.rows(found), "machine": say.plain(measured_on), "lab": version}
     (folder / "try.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
     facts = (
-        fingerprint.cpu_model or "unknown CPU",
-        f"{fingerprint.cores} cores",
+        measured_on.cpu_model or "unknown CPU",
+        f"{measured_on.cores} cores{', kept from idling' if measured_on.awake else ''}",
         time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
     )
     page = words.html(found, render.svg(words.specs(found)), facts, f"Fairground {version}")

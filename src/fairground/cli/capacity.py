@@ -21,7 +21,7 @@ from fairground.cli import lab, measure, numbers, say
 from fairground.cli.run import BAD_ANSWER, NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers
 from fairground.cli.screen import duration
 from fairground.climb import Climb
-from fairground.model import SCHEMA_VERSION, Cell, Durability, LabError, Load, Settings, Stack, Topology, Workload
+from fairground.model import SCHEMA_VERSION, Cell, Durability, LabError, Load, Machine, Settings, Stack, Topology, Workload
 from fairground.objective import Objective
 from fairground.report import capacity as words
 from fairground.report import render
@@ -147,6 +147,7 @@ def _measured(
         database = held.enter_context(lab.database(keeper, places, url, wish.settings.durability))
         say.talk.print("making the data …", highlight=False)
         database.prepare(wish.settings.scale)
+        lab.keep_awake(held, keeper, places, say.note)
         folder = new_folder(places, "capacity")
         cases = contract.load(places.contract / "cases")
         bench = Bench(keeper, database, places.engine, cases, machine.cores())
@@ -160,26 +161,25 @@ def _measured(
                 folder / f"{number:02}", wish.seed, lambda line, left_s: _tell(line, left_s, wish.quiet),
             )  # fmt: skip
             found.append(climb.run())
-            _write(folder, found, wish, versions)
+            _write(folder, found, wish, versions, machine.fingerprint(keeper.awake))
     return folder, found
 
 
-def _write(folder: Path, found: Sequence[Capacity], wish: Wish, versions: dict[str, str]) -> None:
+def _write(folder: Path, found: Sequence[Capacity], wish: Wish, versions: dict[str, str], measured_on: Machine) -> None:
     """capacity.json and capacity.html of what is finished."""
-    fingerprint = machine.fingerprint()
     document = {
         "schema": SCHEMA_VERSION,
         "capacities": [words.rows(one) for one in found],
         "settings": say.plain(wish.settings),
         "load": say.plain(wish.load),
         "seed": wish.seed,
-        "machine": say.plain(fingerprint),
+        "machine": say.plain(measured_on),
         "versions": versions,
     }
     (folder / "capacity.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
     facts = (
-        fingerprint.cpu_model or "unknown CPU",
-        f"{fingerprint.cores} cores shared with the generator",
+        measured_on.cpu_model or "unknown CPU",
+        f"{measured_on.cores} cores shared with the generator{', kept from idling' if measured_on.awake else ''}",
         f"PostgreSQL {versions.get('PostgreSQL', 'unknown')}, {wish.settings.durability} durability",
         f"{wish.settings.workers} worker{'s' if wish.settings.workers > 1 else ''}, pool of {wish.settings.pool_size}",
     )

@@ -9,7 +9,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -98,6 +98,8 @@ class Comparison:
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
     folder: Path | None
+    awake: bool = False
+    """Whether the processors were kept from idling meanwhile."""
 
     def worst(self, kind: str) -> float | None:
         """The largest slowdown that is called, of the quantities that the rule speaks of."""
@@ -122,22 +124,24 @@ def _of_arms(
     if workload not in chosen:
         raise LabError(f"there is no workload `{workload}`", f"workloads: {', '.join(sorted(chosen))}")
     folder = _new_folder(places, "compare")
-    began = time.monotonic()
-    with lab.keeping() as keeper:
+    with ExitStack() as held:
+        keeper = held.enter_context(lab.keeping())
         for server in {arm.stack.server.folder: arm.stack.server for arm in arms}.values():
             made = measure.build(keeper, [server], measure.Options(places, talk=say.talk))[server.id]
             if isinstance(made, build.Unavailable):
                 raise LabError(f"`{server.id}` cannot be had: {made.reason}", made.hint, exit_code=3)
-        with lab.database(keeper, places, database_url, Durability.RELAXED) as found:
-            cases = contract.load(places.contract / "cases")
-            rendered = manifest.render(chosen[workload], settings.scale)
-            bench = duel.Bench(keeper, found, places.engine, cases, rendered, load, settings, folder, seed)
-            began = time.monotonic()
-            pairs = _watched(bench, arms, effort, began)
+        found = held.enter_context(lab.database(keeper, places, database_url, Durability.RELAXED))
+        lab.keep_awake(held, keeper, places, say.note)
+        cases = contract.load(places.contract / "cases")
+        rendered = manifest.render(chosen[workload], settings.scale)
+        bench = duel.Bench(keeper, found, places.engine, cases, rendered, load, settings, folder, seed)
+        began = time.monotonic()
+        pairs = _watched(bench, arms, effort, began)
+        awake = keeper.awake
     decision = duel.decide(pairs, practical=effort.margin)
     lines = _lines(f"{workload} c{load.connections}", pairs, decision)
-    notes = _notes(decision, time.monotonic() - began, arms[1])
-    return Comparison(f"{arms[1].label} against {arms[0].label}", arms[0].label, arms[1].label, lines, notes, folder)
+    notes = _notes(decision, time.monotonic() - began, arms[1], awake)
+    return Comparison(f"{arms[1].label} against {arms[0].label}", arms[0].label, arms[1].label, lines, notes, folder, awake)
 
 
 def _watched(bench: duel.Bench, arms: tuple[duel.Arm, duel.Arm], effort: Effort, began: float) -> list[duel.Pair]:
@@ -183,12 +187,13 @@ def _lines(cell: str, pairs: Sequence[duel.Pair], decision: duel.Decision) -> tu
     )
 
 
-def _notes(decision: duel.Decision, seconds: float, b: duel.Arm) -> tuple[str, ...]:
+def _notes(decision: duel.Decision, seconds: float, b: duel.Arm, awake: bool) -> tuple[str, ...]:
     starts = f"{decision.pairs} pairs of windows over {decision.rounds} starts of both servers, in {duration(seconds)}"
     void = f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing" if decision.void_pairs else ""
     planted = f"B was slowed down on purpose, by {b.planted:.1%} of its CPU" if b.planted else ""
     few = f"fewer than {duel.JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
-    return tuple(note for note in (starts, void, planted, few if decision.rounds < duel.JUDGED_ROUNDS else "") if note)
+    wakeful = "the processors of this virtual machine were kept from idling meanwhile" if awake else ""
+    return tuple(note for note in (starts, void, planted, wakeful, few if decision.rounds < duel.JUDGED_ROUNDS else "") if note)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -276,6 +281,8 @@ def _of_runs(a: Run, b: Run) -> Comparison:
     notes = ["the runs were made at different times: what the machine did meanwhile is in the ratios"]
     if a.machine.hostname_hash != b.machine.hostname_hash:
         notes.append("the runs are of different machines")
+    if a.machine.awake != b.machine.awake:
+        notes.append("the processors were kept from idling in one of the runs only, which alone changes rates and tails")
     return Comparison(f"{b.id} against {a.id}", a.id, b.id, tuple(lines), tuple(notes), None)
 
 
@@ -298,7 +305,7 @@ def _say(found: Comparison, markdown: Path | None, as_json: bool) -> None:
         (found.folder / "compare.md").write_text(text, encoding="utf-8")
         page = comparison.html(found.title, found.a, found.b, found.lines, found.notes, f"Fairground {lab.lab_version()}")
         (found.folder / "compare.html").write_text(page, encoding="utf-8")
-        extra = {"machine": asdict(machine.fingerprint()), "lab": lab.lab_version()}
+        extra = {"machine": asdict(machine.fingerprint(found.awake)), "lab": lab.lab_version()}
         (found.folder / "compare.json").write_text(json.dumps(document | extra, indent=2), encoding="utf-8")
     if markdown is not None:
         markdown.write_text(text, encoding="utf-8")

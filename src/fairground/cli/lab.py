@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from fairground import build, generators, manifest, postgres, topology
+from fairground import build, generators, machine, manifest, postgres, process, topology
 from fairground.build import Built, Unavailable
 from fairground.generators import Installed
 from fairground.machine import Check
@@ -21,6 +21,8 @@ from fairground.postgres import Database
 from fairground.process import Keeper
 
 ROOT = Path(__file__).resolve().parents[3]
+AWAKE = "FAIRGROUND_AWAKE"
+AWAKE_CHOICES = ("auto", "yes", "no")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,29 @@ def keeping() -> Iterator[Keeper]:
     """A keeper for the length of a verb."""
     with Keeper(os.environ) as keeper:
         yield keeper
+
+
+def wants_awake(environ: Mapping[str, str]) -> bool:
+    """Whether processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
+    said = environ.get(AWAKE) or "auto"
+    if said not in AWAKE_CHOICES:
+        raise LabError(f"{AWAKE} is `{said}`", f"write {', '.join(AWAKE_CHOICES[:-1])} or {AWAKE_CHOICES[-1]}")
+    return said == "yes" or (said == "auto" and machine.is_virtual(machine.fingerprint()))
+
+
+def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[str], None], must: bool = False) -> None:
+    """Keep processors from idling until `held` ends, where that is wanted; where it cannot be, say why and go on.
+
+    `must`, or FAIRGROUND_AWAKE=yes: LabError instead, for then the numbers would be other ones than asked for.
+    """
+    if not must and not wants_awake(os.environ):
+        return
+    try:
+        held.enter_context(process.keep_awake(keeper, places.engine))
+    except LabError as error:
+        if must or os.environ.get(AWAKE) == "yes":
+            raise
+        say(f"{error.message}; steal will be higher than it need be{f' → {error.hint}' if error.hint else ''}")
 
 
 @contextmanager
@@ -164,6 +189,17 @@ def tool_checks(places: Places) -> list[Check]:
         else:
             lines.append(Check(f"generator-{name}", "lacking", f"load generator {name} is missing", install_words(places, name)))
     return lines
+
+
+def awake_check(places: Places) -> Check:
+    """The doctor's line about idle processors."""
+    if not wants_awake(os.environ):
+        return Check("awake", "ok", f"idle processors are left to the kernel: this is no virtual machine, or {AWAKE} says no")
+    try:
+        with keeping() as keeper, process.keep_awake(keeper, places.engine):
+            return Check("awake", "ok", "idle processors come back late here, so they are kept awake while something is measured")
+    except LabError as error:
+        return Check("awake", "lacking", error.message, error.hint)
 
 
 def lab_version() -> str:

@@ -46,6 +46,10 @@ class Options:
     talk: Console = Console(stderr=True)
     on_trial: Callable[[Trial], None] = lambda _: None
 
+    def say(self, sentence: str) -> None:
+        """A sentence for the person who waits."""
+        self.talk.print(sentence, highlight=False, soft_wrap=True, markup=False)
+
 
 def dry_run(suite: Suite, command: str, options: Options) -> Plan:
     """The plan of a suite as it would be if everything could be built. LabError for a load that its generator cannot make."""
@@ -76,11 +80,12 @@ def fresh(suite: Suite, command: str, options: Options) -> Path:
         options.talk.print("making the data …", highlight=False)
         database.prepare(_scale(frozen))
         chosen = [stack for stack in _stacks(servers) if stack.id in wanted]
+        lab.keep_awake(held, keeper, places, options.say)
         folder = store.create(
             places.results,
             frozen,
             started_unix_s=time.time(),
-            machine=machine.fingerprint(),
+            machine=machine.fingerprint(keeper.awake),
             versions=lab.versions(places, database) | lab.tool_versions(places, frozen) | lab.hop_versions(frozen),
             database_settings=database.settings(),
             stacks=lab.stack_infos(chosen, builds),
@@ -112,6 +117,8 @@ def resume(folder: Path, options: Options, budget_s: float | None = None) -> Pat
         _same_as_before(run, chosen, builds)
         database = held.enter_context(lab.database(keeper, places, options.database_url, *_class_of(run.plan)))
         runner.one_version(run, lab.versions(places, database) | lab.tool_versions(places, run.plan) | lab.hop_versions(run.plan))
+        if run.machine.awake:
+            lab.keep_awake(held, keeper, places, options.say, must=True)
         _carry_out(keeper, database, run.plan, folder, chosen, places.workloads(), options)
     return folder
 

@@ -23,6 +23,11 @@ talk = Console(stderr=True, force_interactive=None if "CI" not in os.environ els
 out = Console(width=None if sys.stdout.isatty() else 150)
 
 
+def note(sentence: str) -> None:
+    """A sentence for the person who waits."""
+    talk.print(sentence, highlight=False, soft_wrap=True, markup=False)
+
+
 def the_summary(found: Run, path: Path, as_json: bool) -> None:
     """The end of a run: its table, the count of verdicts, where the page is."""
     counts = {

@@ -121,7 +121,7 @@ def doctor(
     """
     places = lab.Places.of(os.environ)
     lines = list(machine.checks(places.cache, os.environ.get("PATH", "")))
-    lines += [*lab.tool_checks(places), _engine_line(places)]
+    lines += [*lab.tool_checks(places), lab.awake_check(places), _engine_line(places)]
     if install:
         lines = _install(lines, places)
     if as_json:
@@ -307,4 +307,9 @@ def _install(lines: Sequence[machine.Check], places: lab.Places) -> list[machine
                 subprocess.run(["apt-get", "update", "-q"], stdout=sys.stderr, check=False)
             say.talk.print(f"running: {line.fix}", highlight=False)
             subprocess.run(shlex.split(line.fix), stdout=sys.stderr, check=False)
-    return [*machine.checks(places.cache, os.environ.get("PATH", "")), *lab.tool_checks(places), _engine_line(places)]
+    return [
+        *machine.checks(places.cache, os.environ.get("PATH", "")),
+        *lab.tool_checks(places),
+        lab.awake_check(places),
+        _engine_line(places),
+    ]

@@ -332,6 +332,8 @@ class Machine:
     clocksource: str | None
     limits: Mapping[str, str]
     """Kernel settings that matter (`net.core.somaxconn`, …) and the open-file limit."""
+    awake: bool = False
+    """Whether its processors were kept from idling while it was measured."""
 
 
 @dataclass(frozen=True)

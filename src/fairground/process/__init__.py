@@ -1,5 +1,6 @@
 """Processes: start them so that nothing survives the lab, know what they use, stop them and prove that they are gone."""
 
+from fairground.process.awake import keep_awake
 from fairground.process.cgroup import Limits
 from fairground.process.child import Child, Keeper, Stopped
 from fairground.process.network import free_port, listens, wait_ready, wait_until_silent
@@ -17,6 +18,7 @@ __all__ = [
     "Stopped",
     "free_port",
     "host_use",
+    "keep_awake",
     "listener",
     "listens",
     "wait_ready",

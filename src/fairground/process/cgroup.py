@@ -120,6 +120,8 @@ class Groups:
     folders: tuple[Path, ...]
     quotas: Path | None = None
     """Version 1: the parent in the hierarchy that holds quotas, made for the first role that has one."""
+    last: Path | None = None
+    """Where a group stands whose members run only when nobody else wants to: at the top, beside all others."""
     numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1), compare=False)
     """No group's name is used twice: one who still holds an ended group never means another by it."""
 
@@ -134,13 +136,14 @@ class Groups:
         for version, folders in candidates:
             if _make(folders):
                 _enable(folders[0], "memory")
-                return cls(version, folders, (root / "cpu").resolve() / name if version == 1 else None)
+                quotas = (root / "cpu").resolve() / name if version == 1 else None
+                return cls(version, folders, quotas, (quotas or root / name).with_name(f"{name}-last"))
         return cls(None, ())
 
     @property
     def parents(self) -> tuple[Path, ...]:
         """All folders that are to be removed at the end, with those in them; some may not exist."""
-        return (*self.folders, self.quotas) if self.quotas is not None else self.folders
+        return (*self.folders, *(folder for folder in (self.quotas, self.last) if folder is not None))
 
     def add(self, role: str, limits: Limits | None = None) -> Group:
         """A fresh group for one process of `role`. Its `held` says which of `limits` it could be given."""
@@ -155,6 +158,19 @@ class Groups:
             return Group(None, ())
         group = Group(self.version, folders)
         return group if limits is None else replace(group, held=group.limit(limits))
+
+    def yielding(self) -> Group | None:
+        """A group whose members run only when nobody else wants to; None where the kernel or our rights know none.
+
+        A thread's own SCHED_IDLE counts only among the threads of its group: between groups, and between the sessions that the
+        kernel groups by itself, it is the group that has to stand back.
+        """
+        if self.last is None or not _make((self.last,)):
+            return None
+        if not _write(self.last / "cpu.idle", 1):
+            _remove(self.last)
+            return None
+        return Group(self.version, (self.last,))
 
     def _with_quota(self) -> tuple[Path, ...]:
         """The parents of a group that has a CPU quota; those of any group where no quota can be had."""

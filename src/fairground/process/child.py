@@ -51,6 +51,8 @@ class Keeper:
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
             )
+        self.awake = False
+        """Whether the processors are kept from idling at present; see `awake`."""
         self._sent = 0
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
@@ -87,14 +89,15 @@ class Keeper:
         limits: Limits | None = None,
         nofile: int | None = 65_536,
         map_user: bool = False,
+        group: Group | None = None,
     ) -> Child:
-        """Start `argv` in a session and (where the machine has them) a cgroup of its own; None as a stream is /dev/null.
+        """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`; a stream None is /dev/null.
 
         `cpus` are the cores that it may run on. What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say
         how.
         Raises LabError when the program cannot be executed.
         """
-        group = self.groups.add(role, limits)
+        group = group or self.groups.add(role, limits)
         bounds = Bounds.of(group, limits or Limits(), cpus)
         with open(os.devnull, "r+b") as null:
             streams = [

@@ -153,10 +153,17 @@ class HostReading:
     around: Surroundings = field(default_factory=Surroundings)
 
     @classmethod
-    def now(cls) -> HostReading:
-        """Read /proc/stat, /proc/pressure, the kernel's TCP counters, and what else surrounds the roles."""
-        pressure_us = cgroup.pressure_us(Path("/proc/pressure/cpu"), "some")
-        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now())
+    def now(cls, awake: bool = False) -> HostReading:
+        """Read /proc/stat, /proc/pressure, the kernel's TCP counters, and what else surrounds the roles.
+
+        `awake`: the processors are kept from idling (`keep_awake`). What spins meanwhile is niced, and counts as idle here; and
+        that it waits for a processor is no pressure.
+        """
+        cpu_ns = _cpu_ns()
+        pressure_us = None if awake else cgroup.pressure_us(Path("/proc/pressure/cpu"), "some")
+        if awake:
+            cpu_ns |= {"idle": cpu_ns["idle"] + cpu_ns["nice"], "nice": 0}
+        return cls(time.monotonic(), cpu_ns, pressure_us, _tcp(), Surroundings.now())
 
 
 def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[float | None]) -> HostUse:

@@ -310,7 +310,7 @@ def _follow(
                 if watch.meters["generator"].child is not session.child:
                     session.child.pin(notes.slot.cell.settings.cores_of("generator"))
                     watch.meters["generator"] = RoleMeter(session.child, closely=True)
-                readings[name] = Reading(watch.meters)
+                readings[name] = Reading(watch.meters, notes.bench.keeper.awake)
                 server_ns += [readings[name].clocks["server"].cpu_ns] if name == "window" else []
                 (watch.open_window if name == "window" else watch.close_window)()
         if phase == "warmup" and not asked:
@@ -329,7 +329,7 @@ def _differences_us(clock_ns: Sequence[int]) -> tuple[float, ...]:
 def _judge(notes: Notes) -> None:
     """Whether what was measured may be believed."""
     bench = notes.bench
-    notes.findings.extend(validity.identity(bench.machine, host.fingerprint()))
+    notes.findings.extend(validity.identity(bench.machine, host.fingerprint(bench.keeper.awake)))
     if notes.result is not None:
         facts = validity.Facts(notes.result.window_s, notes.slot.cell, notes.result, notes.roles, notes.host, notes.database)
         notes.findings.extend(validity.findings(facts, bench.thresholds))

@@ -100,12 +100,12 @@ class Watch:
 
 
 class Reading:
-    """All CPU clocks at one moment."""
+    """All CPU clocks at one moment; `awake`: while the processors are kept from idling."""
 
-    def __init__(self, meters: Mapping[str, RoleMeter]) -> None:
+    def __init__(self, meters: Mapping[str, RoleMeter], awake: bool) -> None:
         self.clocks = {role: meter.clock() for role, meter in meters.items()}
         self.lab_ns = time.process_time_ns()
-        self.host = HostReading.now()
+        self.host = HostReading.now(awake)
 
 
 def between(meters: Mapping[str, RoleMeter], before: Reading, after: Reading) -> tuple[dict[str, RoleUse], HostUse]:

@@ -1,0 +1,155 @@
+"""Processors that are kept from idling while something is measured, and that nobody loses time to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from fairground.cli import lab
+from fairground.machine import fingerprint, is_virtual
+from fairground.model import LabError
+from fairground.process import HostReading, Keeper, RoleMeter, awake, host_use, keep_awake
+from fairground.process.cgroup import Groups
+
+ENGINE = lab.ROOT / "engine/target/release/fairload"
+PLACES = lab.Places()
+
+
+def spinners(keeper: Keeper) -> list[int]:
+    """The processes of the lab that keep processors awake."""
+    folder = keeper.groups.last
+    assert folder is not None
+    return [int(line) for line in (folder / "cgroup.procs").read_text().split()] if folder.exists() else []
+
+
+def test_awake_while_it_lasts(keeper: Keeper) -> None:
+    """It spins inside of the `with`, in a group that stands back, and is gone afterwards with its group."""
+    with keep_awake(keeper, ENGINE):
+        assert keeper.awake
+        (pid,) = spinners(keeper)
+        assert (keeper.groups.last / "cpu.idle").read_text().strip() == "1"  # type: ignore[operator]
+        assert len(os.listdir(f"/proc/{pid}/task")) > len(os.sched_getaffinity(0))
+    assert not keeper.awake
+    assert not Path(f"/proc/{pid}").exists()
+    assert not keeper.groups.last.exists()  # type: ignore[union-attr]
+
+
+def test_it_stands_back(keeper: Keeper) -> None:
+    """Ordinary work on every processor leaves it next to nothing, also where the kernel shares processors out by session."""
+    busy = [keeper.spawn([sys.executable, "-c", "while True: pass"], role="busy", env={}) for _ in os.sched_getaffinity(0)]
+    try:
+        with keep_awake(keeper, ENGINE):
+            (pid,) = spinners(keeper)
+            meters = [RoleMeter(child) for child in busy]
+            before = sum(meter.cpu_ns() for meter in meters), run_ns(pid)
+            time.sleep(1.0)
+            after = sum(meter.cpu_ns() for meter in meters), run_ns(pid)
+    finally:
+        for child in busy:
+            child.stop()
+    worked, spun = after[0] - before[0], after[1] - before[1]
+    assert spun < 0.1 * worked
+
+
+def run_ns(pid: int) -> int:
+    """CPU time of all threads of a process so far."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
+def test_it_counts_as_idle(keeper: Keeper) -> None:
+    """What spins is not foreign work, and does not make the machine busy."""
+    with keep_awake(keeper, ENGINE):
+        before = HostReading.now(keeper.awake)
+        time.sleep(0.5)
+        use = host_use(before, HostReading.now(keeper.awake), [])
+    assert use.busy_share is not None and use.busy_share < 0.9
+    assert use.foreign_cpu_us is not None and use.foreign_cpu_us < 0.5e6 * len(os.sched_getaffinity(0))
+    assert use.pressure_cpu_some_share is None
+
+
+def test_not_where_it_would_take_time_from_others(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a group that stands back, where sessions are groups: refused, with the setting that mends it."""
+    monkeypatch.setattr(Groups, "yielding", lambda _: None)
+    monkeypatch.setattr(awake, "_sessions_grouped", lambda: True)
+    with pytest.raises(LabError) as caught, keep_awake(keeper, ENGINE):
+        pass
+    assert "sched_autogroup_enabled=0" in (caught.value.hint or "")
+    assert not keeper.awake
+
+
+def test_without_groups(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all threads are equals, the lowest priority is enough."""
+    monkeypatch.setattr(Groups, "yielding", lambda _: None)
+    monkeypatch.setattr(awake, "_sessions_grouped", lambda: False)
+    with keep_awake(keeper, ENGINE):
+        assert keeper.awake
+    assert not keeper.awake
+
+
+def test_an_engine_that_cannot(keeper: Keeper) -> None:
+    """What it said is passed on, and nothing is left."""
+    with pytest.raises(LabError, match="kept awake"), keep_awake(keeper, Path("/bin/false")):
+        pass
+    assert not keeper.awake
+    assert not keeper.groups.last.exists()  # type: ignore[union-attr]
+
+
+def test_a_kernel_without_idle_groups(tmp_path: Path) -> None:
+    """No file `cpu.idle`: no such group, and no folder is left."""
+    groups = Groups(1, (tmp_path / "cpuacct",), tmp_path / "cpu", tmp_path / "last")
+    assert groups.yielding() is None
+    assert not (tmp_path / "last").exists()
+
+
+@pytest.mark.parametrize(("said", "expected"), [("yes", True), ("no", False)])
+def test_what_the_person_says(said: str, expected: bool) -> None:
+    """FAIRGROUND_AWAKE decides on every kind of machine."""
+    assert lab.wants_awake({lab.AWAKE: said}) is expected
+
+
+def test_the_machine_decides_where_nobody_says() -> None:
+    """By default only a virtual machine's processors are kept awake."""
+    assert lab.wants_awake({}) is is_virtual(fingerprint())
+    assert lab.wants_awake({lab.AWAKE: "auto"}) is is_virtual(fingerprint())
+
+
+def test_a_word_that_is_none() -> None:
+    """A word that is no choice is refused with the choices."""
+    with pytest.raises(LabError, match="FAIRGROUND_AWAKE is `maybe`") as caught:
+        lab.wants_awake({lab.AWAKE: "maybe"})
+    assert caught.value.hint == "write auto, yes or no"
+
+
+def test_the_doctor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept awake, left alone on request, or the setting that is in the way."""
+    monkeypatch.setenv(lab.AWAKE, "yes")
+    assert lab.awake_check(PLACES).state == "ok"
+    monkeypatch.setattr(Groups, "yielding", lambda _: None)
+    monkeypatch.setattr(awake, "_sessions_grouped", lambda: True)
+    refused = lab.awake_check(PLACES)
+    assert (refused.state, refused.fix) == ("lacking", "sysctl -w kernel.sched_autogroup_enabled=0")
+    monkeypatch.setenv(lab.AWAKE, "no")
+    assert "left to the kernel" in lab.awake_check(PLACES).sentence
+
+
+def test_what_cannot_be_is_said_or_refused(keeper: Keeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default the run goes on and says so; one who asked for it, or a run that was begun so, is refused."""
+    monkeypatch.setattr(Groups, "yielding", lambda _: None)
+    monkeypatch.setattr(awake, "_sessions_grouped", lambda: True)
+    monkeypatch.setattr(lab, "wants_awake", lambda _: True)
+    said: list[str] = []
+    with ExitStack() as held:
+        monkeypatch.delenv(lab.AWAKE, raising=False)
+        lab.keep_awake(held, keeper, PLACES, said.append)
+        assert len(said) == 1 and "steal" in said[0]
+        with pytest.raises(LabError):
+            lab.keep_awake(held, keeper, PLACES, said.append, must=True)
+        monkeypatch.setenv(lab.AWAKE, "yes")
+        with pytest.raises(LabError):
+            lab.keep_awake(held, keeper, PLACES, said.append)
