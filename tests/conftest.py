@@ -6,17 +6,25 @@ import difflib
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from fairground import postgres
+from fairground.cli import lab
 from fairground.model import Durability
 from fairground.postgres import Database
 from fairground.process import Keeper
+from noise import Restless
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALE = 1
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Failures of live tests are judged by how the machine fared meanwhile."""
+    config.pluginmanager.register(Restless(), Restless.NAME)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,8 +36,10 @@ def interruptible() -> None:
 
 @pytest.fixture(scope="session")
 def keeper() -> Iterator[Keeper]:
-    """The keeper of this session; whatever a test forgets to stop ends with it."""
-    with Keeper(os.environ) as kept:
+    """The keeper of this session; whatever a test forgets to stop ends with it. Processors do not idle, where a run would see to it."""
+    with ExitStack() as held:
+        kept = held.enter_context(Keeper(os.environ))
+        lab.keep_awake(held, kept, lab.Places.of(os.environ), print)
         yield kept
 
 

@@ -30,7 +30,7 @@ def test_stack_fulfils_the_contract(stack: Stack, keeper: Keeper, database: Data
         # A need without a hint is a program that no registry has: its server may be missing anywhere.
         assert not (os.environ.get("FAIRGROUND_REQUIRE_ALL") and made.hint), made.reason
         pytest.skip(f"{stack.id} is not available here: {made.reason} → {made.hint}")
-    report = check.check(keeper, database, stack, CASES, tmp_path / "server.log")
+    report = check.check(keeper, database, stack, CASES, tmp_path / "server.log", ready_timeout_s=90)
     admitted = {"exposed"} if "listens on all addresses" in (stack.server.folder / "README.md").read_text() else set()
     findings = [finding for finding in report.findings if finding.severity is not Severity.NOTE and finding.id not in admitted]
     wrong = [f"{finding.id}: {finding.sentence}" for finding in findings]

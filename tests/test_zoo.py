@@ -31,7 +31,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(scope="module")
 def bench(keeper: Keeper, database: Database) -> Iterator[Bench]:
     """A bench with the session's database."""
-    yield Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=3.0)
+    yield Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=10.0)
 
 
 def tried(bench: Bench, expected: dict, folder: Path) -> Trial:

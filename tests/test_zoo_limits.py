@@ -30,7 +30,7 @@ def disturbed(trial: Trial) -> bool:
 def bench_on(keeper: Keeper, database: Database) -> Bench:
     """A bench with one of the databases."""
     cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=5.0)
+    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
 
 
 @pytest.fixture(scope="module")

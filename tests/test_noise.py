@@ -1,0 +1,60 @@
+"""Failures on a restless machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairground.process import HostReading
+from noise import RERUNS, Restless
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.mark.parametrize(("stolen", "expected"), [(0.0, False), (0.02, False), (0.2, True)])
+def test_steal_since_the_test_began(monkeypatch: pytest.MonkeyPatch, stolen: float, expected: bool) -> None:
+    """A machine is disturbed when more was withheld than a valid trial may lose."""
+    start = HostReading.now()
+    spent = {name: 0 for name in start.cpu_ns} | {"idle": round((1 - stolen) * 1e9), "steal": round(stolen * 1e9)}
+    end = replace(start, cpu_ns={name: start.cpu_ns[name] + spent[name] for name in spent})
+    readings = iter([start, start, end])
+    monkeypatch.setattr(HostReading, "now", classmethod(lambda _: next(readings)))
+    watch = Restless()
+    watch.pytest_runtest_setup()
+    assert watch.disturbed() is expected
+
+
+@pytest.mark.parametrize(
+    ("disturbed", "counts"), [(True, {"rerun": 1 + RERUNS, "passed": 1, "failed": 1}), (False, {"failed": 2})]
+)
+def test_what_failed_on_a_restless_machine_is_tried_again(
+    pytester: pytest.Pytester, disturbed: bool, counts: dict[str, int]
+) -> None:
+    """What fails again and again has failed, and so has whatever fails on a machine that was left alone."""
+    pytester.makeconftest(
+        f"""
+        from noise import Restless
+
+        class Planted(Restless):
+            def disturbed(self):
+                return {disturbed}
+
+        def pytest_configure(config):
+            config.pluginmanager.register(Planted(), Restless.NAME)
+        """
+    )
+    pytester.makepyfile(
+        """
+        tries = []
+
+        def test_that_fails_once():
+            tries.append(1)
+            assert len(tries) > 1
+
+        def test_that_fails():
+            assert False
+        """
+    )
+    found = pytester.runpytest_inprocess("-p", "no:cacheprovider").parseoutcomes()
+    assert found == counts
