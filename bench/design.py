@@ -56,9 +56,9 @@ def main() -> None:
             for quantity, left in design(options.stack, options.workload, options.minutes):
                 cell = f"`{options.stack}`, {options.workload}"
                 rows.append({"cell": cell, "design": design.__name__, "quantity": quantity, "left": left})
-    if options.keep:
-        options.keep.parent.mkdir(parents=True, exist_ok=True)
-        options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            if options.keep:
+                options.keep.parent.mkdir(parents=True, exist_ok=True)
+                options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = ABOUT + "".join(f"{line}\n" for line in table(rows))
     print(text, end="")
     if options.write:

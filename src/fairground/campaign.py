@@ -95,23 +95,29 @@ def _numbered(points: Points) -> Points:
 def _effect(points: Points) -> Effect | None:
     """The slope of log goodput on the number, each cell and each block with a level of its own; None where too little is left.
 
-    Least squares with dummy variables, the two-way fixed-effects estimator; Student's t interval. Source: Wooldridge,
-    Econometric Analysis of Cross Section and Panel Data, chapter 10.
+    Least squares with dummy variables, the two-way fixed-effects estimator; the cells' levels, of which there can be hundreds, are
+    taken out by subtracting means (Frisch and Waugh). Student's t interval. Source: Wooldridge, Econometric Analysis of Cross
+    Section and Panel Data, chapter 10.
     """
     import numpy
     from scipy.special import stdtrit
 
-    cells = {key: column for column, key in enumerate(dict.fromkeys((trial.cell, trial.control) for trial, _ in points))}
-    blocks = {block: column for column, block in enumerate(sorted({trial.block for trial, _ in points}), len(cells))}
+    cells = {key: number for number, key in enumerate(dict.fromkeys((trial.cell, trial.control) for trial, _ in points))}
+    blocks = {block: number for number, block in enumerate(sorted({trial.block for trial, _ in points}))}
     if len(points) < len(cells) + len(blocks) + FEWEST_LEFT:
         return None
-    design = numpy.zeros((len(points), len(cells) + len(blocks)))
-    for row, (trial, _) in enumerate(points):
-        design[row, [cells[trial.cell, trial.control], blocks[trial.block]]] = 1
-    both = numpy.array([[math.log(value_of(trial, Quantity.GOODPUT) or 1.0), at] for trial, at in points])
+    belongs = numpy.array([cells[trial.cell, trial.control] for trial, _ in points])
+    columns = numpy.zeros((len(points), 2 + len(blocks)))
+    columns[:, 0] = [math.log(value_of(trial, Quantity.GOODPUT) or 1.0) for trial, _ in points]
+    columns[:, 1] = [at for _, at in points]
+    columns[numpy.arange(len(points)), [2 + blocks[trial.block] for trial, _ in points]] = 1
+    means = numpy.zeros((len(cells), columns.shape[1]))
+    numpy.add.at(means, belongs, columns)
+    columns -= (means / numpy.bincount(belongs)[:, None])[belongs]
+    both, design = columns[:, :2], columns[:, 2:]
     levels, _, rank, _ = numpy.linalg.lstsq(design, both)
     residual, place = (both - design @ levels).T
-    spread, left = float(place @ place), len(points) - int(rank) - 1
+    spread, left = float(place @ place), len(points) - len(cells) - int(rank) - 1
     if spread < 1e-9 * len(points):
         return None
     slope = float(residual @ place) / spread
