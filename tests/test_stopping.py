@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from fairground import stopping
-from fairground.model import Plan, Trial
+from fairground import repeats, stopping
+from fairground.model import Finding, Plan, Severity, Trial, Verdict
 from fairground.stats import Interval
 from test_comparisons import trial
 
@@ -32,6 +32,18 @@ def test_wide_intervals_go_on_while_there_is_time() -> None:
     found = stopping.ending(PLAN, blocks(33, 0.2), 600.0)
     assert found is not None and found.blocks == 33
     assert found.reason == "the next block would have ended after the budget of 10 min"
+
+
+def test_pauses_before_repetitions_count() -> None:
+    """A trial that the machine disturbed twice waited 40 s in all; that time is spent."""
+    done = blocks(20, 0.2)
+    disturbed = replace(done[-1], verdict=Verdict.VOID, findings=(Finding("steal", Severity.VOID, "so it is"),), number=40)
+    tried = [*done[:-1], disturbed, replace(disturbed, attempt=2), replace(done[-1], number=40, attempt=3)]
+    assert repeats.paused_s(tried) == 40
+    spent_s = 9 * len(tried)
+    left_s = spent_s / 20 + 2.1
+    assert stopping.ending(PLAN, tried, spent_s + left_s) is not None
+    assert stopping.ending(PLAN, tried, spent_s + 40 + left_s + 2.1) is None
 
 
 def test_narrow_intervals_end_the_run_from_six_blocks_on() -> None:

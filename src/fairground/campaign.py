@@ -95,9 +95,9 @@ def _numbered(points: Points) -> Points:
 def _effect(points: Points) -> Effect | None:
     """The slope of log goodput on the number, each cell and each block with a level of its own; None where too little is left.
 
-    Least squares with dummy variables, the two-way fixed-effects estimator; the cells' levels, of which there can be hundreds, are
-    taken out by subtracting means (Frisch and Waugh). Student's t interval. Source: Wooldridge, Econometric Analysis of Cross
-    Section and Panel Data, chapter 10.
+    Least squares with dummy variables, the two-way fixed-effects estimator; the cells' levels, of which there can be hundreds,
+    are taken out by subtracting means (Frisch and Waugh). Student's t interval. Source: Wooldridge, Econometric Analysis of
+    Cross Section and Panel Data, chapter 10.
     """
     import numpy
     from scipy.special import stdtrit

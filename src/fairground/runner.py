@@ -8,12 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from fairground import machine, stopping, store, thresholds, trial, validity
-from fairground.model import LabError, Plan, Progress, Run, Severity, Slot, Stack, Trial, Verdict, Workload
-
-PAUSES_S = (10, 30)
-"""Before the second and the third attempt of a trial that the machine's noise made void: others' work comes in phases of seconds
-to minutes, and a trial that begins at once would fall into the same one."""
+from fairground import machine, repeats, stopping, store, thresholds, trial, validity
+from fairground.model import LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
 
 
 def run(
@@ -69,19 +65,11 @@ def _measure(
             yield found
             if found.verdict is not Verdict.VOID:
                 break
-            if attempt < store.ATTEMPTS and _disturbed(found):
-                _pause(bench, slot, attempt + 1)
+            _pause(bench, slot, attempt + 1, repeats.pause_s(found))
 
 
-def _disturbed(trial: Trial) -> bool:
-    """Whether other work on the machine made it void, and not the lab or the server."""
-    of_the_machine = {check.id for check in validity.CHECKS if check.of == "machine"}
-    return any(one.severity is Severity.VOID and one.id in of_the_machine for one in trial.findings)
-
-
-def _pause(bench: trial.Bench, slot: Slot, attempt: int) -> None:
+def _pause(bench: trial.Bench, slot: Slot, attempt: int, seconds: int) -> None:
     """Wait before an attempt, and say so."""
-    seconds = PAUSES_S[attempt - 2]
     for passed in range(seconds):
         bench.say(Progress(slot, attempt, "pause", passed, seconds))
         time.sleep(1.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from fairground import repeats
 from fairground.comparisons import Judge, Quantity, fields_of
 from fairground.model import Ending, Plan, Trial
 from fairground.stats import Interval
@@ -27,7 +28,7 @@ def ending(plan: Plan, trials: Sequence[Trial], budget_s: float) -> Ending | Non
     blocks = max((trial.block for trial in trials), default=0)
     if not blocks or blocks >= plan.blocks:
         return None
-    spent_s = math.fsum(trial.duration_s for trial in trials)
+    spent_s = math.fsum(trial.duration_s for trial in trials) + repeats.paused_s(trials)
     compared = ratios(plan, trials)
     if blocks >= LEAST_BLOCKS and compared and all(map(narrow, compared)):
         return Ending(blocks, f"every interval that is compared is within ± {NARROW:.0%}, or a quarter of its difference")
