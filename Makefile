@@ -11,7 +11,6 @@ demo:
 	./fairground demo
 
 test: setup                      ## everything, servers and browser included
-	cd engine && cargo test --release --quiet --locked
 	$(PYTHON) -m pytest
 
 test-fast: setup                 ## only what starts no server
