@@ -38,12 +38,11 @@ function readRoutes (store, isReady) {
     get('/ping', () => ({ ok: true, message: 'OK' })),
     get('/time', () => ({ serverTime: Math.floor(Date.now() / 1000) })),
     get('/db/ping', async (request, h) =>
-      jsonText(h, await store.text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text"))),
+      jsonText(h, await store.text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text AS text"))),
     get('/db/time', async (request, h) =>
-      jsonText(h, await store.text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text"))),
+      jsonText(h, await store.text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text AS text"))),
     get('/users', async () => {
-      const rows = await store.query(
-        'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
+      const rows = await store.arrays('users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
       return rows.map(([id, username, name, sex, address, mail, birthdate]) =>
         ({ id, username, name, sex, address: caesar(address), mail, birthdate }))
     })
@@ -56,7 +55,7 @@ function writeRoutes (store) {
     post('/tx', async ({ query }) => {
       const values = ['aid', 'tid', 'bid'].map(name => parseId(query, name))
       values.push(parseInteger(query, 'delta', -INT4_MAX - 1))
-      await store.query('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', values, 'array')
+      await store.query('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', values)
       return { ok: true }
     }),
     post('/transfer', async ({ query }) => {

@@ -35,10 +35,10 @@ function readRoutes (store, isReady) {
       method: 'GET',
       answer: (request, response) => sendText(response, 200, `{"serverTime":${Math.floor(Date.now() / 1000)}}`)
     },
-    '/db/ping': { method: 'GET', answer: text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text") },
+    '/db/ping': { method: 'GET', answer: text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text AS text") },
     '/db/time': {
       method: 'GET',
-      answer: text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text")
+      answer: text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text AS text")
     },
     '/users': { method: 'GET', answer: users(store) }
   }
@@ -58,8 +58,7 @@ function ready (store, isReady) {
 
 function users (store) {
   return guarded(async (request, response) => {
-    const rows = await store.query(
-      'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
+    const rows = await store.arrays('users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
     sendJson(response, rows.map(([id, username, name, sex, address, mail, birthdate]) =>
       ({ id, username, name, sex, address: caesar(address), mail, birthdate })))
   })
@@ -70,7 +69,7 @@ function tx (store) {
     const parameters = parse(query)
     const values = ['aid', 'tid', 'bid'].map(name => parseId(parameters, name))
     values.push(parseInteger(parameters, 'delta', -INT4_MAX - 1))
-    await store.query('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', values, 'array')
+    await store.query('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', values)
     sendText(response, 200, '{"ok":true}')
   })
 }

@@ -37,12 +37,11 @@ function readRoutes (router, store, isReady) {
   router.get('/ping', ctx => { ctx.body = { ok: true, message: 'OK' } })
   router.get('/time', ctx => { ctx.body = { serverTime: Math.floor(Date.now() / 1000) } })
   router.get('/db/ping', async ctx =>
-    sendText(ctx, await store.text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text")))
+    sendText(ctx, await store.text('ping', "SELECT json_build_object('ok', true, 'message', 'OK')::text AS text")))
   router.get('/db/time', async ctx =>
-    sendText(ctx, await store.text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text")))
+    sendText(ctx, await store.text('time', "SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text AS text")))
   router.get('/users', async ctx => {
-    const rows = await store.query(
-      'users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id', undefined, 'array')
+    const rows = await store.arrays('users', 'SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id')
     ctx.body = rows.map(([id, username, name, sex, address, mail, birthdate]) =>
       ({ id, username, name, sex, address: caesar(address), mail, birthdate }))
   })
@@ -52,7 +51,7 @@ function writeRoutes (router, store) {
   router.post('/tx', async ctx => {
     const values = ['aid', 'tid', 'bid'].map(name => parseId(ctx, name))
     values.push(parseInteger(ctx, 'delta', -INT4_MAX - 1))
-    await store.query('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', values, 'array')
+    await store.query('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', values)
     ctx.body = { ok: true }
   })
   router.post('/transfer', async ctx => {
