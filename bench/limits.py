@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from fairground import contract, machine, postgres
+from fairground.cli import lab
 from fairground.model import Durability
 from fairground.process import Keeper
 from fairground.trial import Bench
@@ -54,6 +55,7 @@ def measure(rows: list[dict[str, object]], durable: bool, repeat: int) -> dict[s
         return found
     with ExitStack() as held:
         keeper = held.enter_context(Keeper(os.environ))
+        lab.keep_awake(held, keeper, lab.Places.of(os.environ), lambda said: print(said, file=sys.stderr))
         scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
         durability = Durability.DURABLE if durable else Durability.RELAXED
         database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
