@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fairground import validity
+from fairground import repeats
 from fairground.process import HostReading, host_use
 
-OF_THE_MACHINE = frozenset(
-    ["generator", "steadiness", "steady-median", "steady-cost", "warm-up"]
-    + [check.id for check in validity.CHECKS if check.of == "machine"]
-)
+OF_THE_MACHINE = frozenset(["generator", "steadiness", "steady-median", "steady-cost", "warm-up"] + list(repeats.OF_THE_MACHINE))
 STEAL_MOST = 0.03
-"""Above this share of steal a trial is void (`thresholds.toml`), and so is what a test saw of a live server."""
+"""Above this share of steal a trial is void (`thresholds.toml`, which a test holds), and so is what a test saw of a live server."""
 RERUNS = 4
 
 

@@ -72,15 +72,19 @@ def run_ns(pid: int) -> int:
 
 
 def test_it_counts_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What spins is not foreign work, and does not make the machine busy; that it waits is no pressure."""
+    """What spins is not foreign work, and does not make the machine busy; that it waits is no pressure. Others' niced work is."""
     names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     spent_s = {"user": 1, "nice": 7, "idle": 2}
     clocks = itertools.cycle([{}, spent_s])
     monkeypatch.setattr(
         usage, "_cpu_ns", lambda: {name: 0 for name in names} | {name: s * 10**9 for name, s in next(clocks).items()}
     )
-    use = host_use(HostReading.now(True), HostReading.now(True), [])
+    use = host_use(HostReading.now(0), HostReading.now(8 * 10**9), [])
     assert (use.busy_share, use.foreign_cpu_us, use.pressure_cpu_some_share) == (0.1, 1e6, None)
+    beside = host_use(HostReading.now(0), HostReading.now(4 * 10**9), [])
+    assert (beside.busy_share, beside.foreign_cpu_us) == (0.4, 4e6)
+    died = host_use(HostReading.now(3 * 10**9), HostReading.now(), [])
+    assert (died.busy_share, died.foreign_cpu_us) == (0.8, 8e6)
     asleep = host_use(HostReading.now(), HostReading.now(), [])
     assert (asleep.busy_share, asleep.foreign_cpu_us) == (0.8, 8e6)
 
@@ -93,6 +97,8 @@ def test_what_spins_is_niced(keeper: Keeper) -> None:
         while niced() < before + 20 and time.monotonic() < until:
             time.sleep(0.05)
         assert niced() >= before + 20
+        assert (keeper.spun_ns() or 0) > 0
+    assert keeper.spun_ns() is None
 
 
 def niced() -> int:

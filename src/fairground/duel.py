@@ -282,7 +282,7 @@ class _Round:
                 session.measure()
             while (event := session.event()) is not None:
                 if event["event"] in ("window", "drain"):
-                    host = HostReading.now(bench.keeper.awake)
+                    host = HostReading.now(bench.keeper.spun_ns())
                     readings[event["event"]] = ({role: meter.cpu_ns() for role, meter in meters.items()}, host)
                 elif event["event"] == "second" and enough is not None and "window" not in readings and enough(event):
                     session.measure()

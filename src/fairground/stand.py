@@ -100,7 +100,7 @@ def load(target: Target, shape: Load, steps: Rates, seed: int, on_second: Callab
         while (event := session.event(15.0 + shape.timeout_ms / 1000)) is not None:
             on_second(time.monotonic() - began)
             if event["event"] in ("window", "drain"):
-                readings[event["event"]] = Reading(meters, target.keeper.awake)
+                readings[event["event"]] = Reading(meters, target.keeper.spun_ns())
                 _watch(target.watch, event["event"] == "window")
             if event["event"] == "window" or (event["event"] == "second" and "window" in readings and "drain" not in readings):
                 clocks.append({role: meter.cpu_ns() / 1000 for role, meter in meters.items()})

@@ -31,11 +31,11 @@ def keep_awake(keeper: Keeper, engine: Path) -> Iterator[None]:
             exit_code=3,
         )
     child, ours = _spin(keeper, engine, group or Group(None, ()))
-    keeper.awake = True
+    keeper.spinner = child
     try:
         yield
     finally:
-        keeper.awake = False
+        keeper.spinner = None
         os.close(ours)
         child.stop()
 

@@ -51,8 +51,8 @@ class Keeper:
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
             )
-        self.awake = False
-        """Whether the processors are kept from idling at present; see `awake`."""
+        self.spinner: Child | None = None
+        """What keeps the processors from idling at present; see `awake`."""
         self._sent = 0
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
@@ -74,6 +74,21 @@ class Keeper:
         """End the keeper, which kills whatever is still running below it."""
         self._socket.close()
         self._process.wait()
+
+    @property
+    def awake(self) -> bool:
+        """Whether the processors are kept from idling at present."""
+        return self.spinner is not None
+
+    def spun_ns(self) -> int | None:
+        """CPU time so far of what keeps the processors from idling; None where nothing does."""
+        if self.spinner is None:
+            return None
+        try:
+            times = psutil.Process(self.spinner.pid).cpu_times()
+        except psutil.NoSuchProcess:
+            return None
+        return int((times.user + times.system) * 1e9)
 
     def spawn(
         self,

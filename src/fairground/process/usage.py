@@ -151,28 +151,30 @@ class HostReading:
     pressure_some_us: int | None
     tcp: Mapping[str, int]
     around: Surroundings = field(default_factory=Surroundings)
+    spun_ns: int = 0
+    """CPU time so far of what keeps the processors from idling."""
 
     @classmethod
-    def now(cls, awake: bool = False) -> HostReading:
+    def now(cls, spun_ns: int | None = None) -> HostReading:
         """Read /proc/stat, /proc/pressure, the kernel's TCP counters, and what else surrounds the roles.
 
-        `awake`: the processors are kept from idling (`keep_awake`). What spins meanwhile is niced, and counts as idle here; and
-        that it waits for a processor is no pressure.
+        `spun_ns`: CPU time so far of what keeps the processors from idling (`Keeper.spun_ns`); None where nothing does. That it
+        waits for a processor is no pressure.
         """
-        cpu_ns = _cpu_ns()
-        pressure_us = None if awake else cgroup.pressure_us(Path("/proc/pressure/cpu"), "some")
-        if awake:
-            cpu_ns |= {"idle": cpu_ns["idle"] + cpu_ns["nice"], "nice": 0}
-        return cls(time.monotonic(), cpu_ns, pressure_us, _tcp(), Surroundings.now())
+        pressure_us = cgroup.pressure_us(Path("/proc/pressure/cpu"), "some") if spun_ns is None else None
+        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now(), spun_ns or 0)
 
 
 def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[float | None]) -> HostUse:
     """The machine between two readings; `roles_cpu_us` is what our own roles used of it, the lab included."""
     spent = {name: after.cpu_ns[name] - before.cpu_ns[name] for name in after.cpu_ns}
     total = sum(spent.values()) or 1
-    idle = spent["idle"] + spent["iowait"]
+    # What spins is niced, and is idle in truth. Its own clock may hold stolen time as well, which is in no niced time; others'
+    # niced work is not in its clock. So it is the smaller of the two.
+    spun = max(0, min(spent["nice"], after.spun_ns - before.spun_ns))
+    idle = spent["idle"] + spent["iowait"] + spun
     # Interrupts are left out: what the network does between our own roles is charged to none of them.
-    processes_us = (spent["user"] + spent["nice"] + spent["system"]) / 1000
+    processes_us = (spent["user"] + spent["nice"] - spun + spent["system"]) / 1000
     known = [use for use in roles_cpu_us if use is not None]
     passed_us = max(after.at_s - before.at_s, 1e-9) * 1e6
     waited_us = difference(before.pressure_some_us, after.pressure_some_us)

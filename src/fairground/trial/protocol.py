@@ -310,7 +310,7 @@ def _follow(
                 if watch.meters["generator"].child is not session.child:
                     session.child.pin(notes.slot.cell.settings.cores_of("generator"))
                     watch.meters["generator"] = RoleMeter(session.child, closely=True)
-                readings[name] = Reading(watch.meters, notes.bench.keeper.awake)
+                readings[name] = Reading(watch.meters, notes.bench.keeper.spun_ns())
                 server_ns += [readings[name].clocks["server"].cpu_ns] if name == "window" else []
                 (watch.open_window if name == "window" else watch.close_window)()
         if phase == "warmup" and not asked:

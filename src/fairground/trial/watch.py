@@ -100,12 +100,12 @@ class Watch:
 
 
 class Reading:
-    """All CPU clocks at one moment; `awake`: while the processors are kept from idling."""
+    """All CPU clocks at one moment; `spun_ns`: that of what keeps the processors from idling, None where nothing does."""
 
-    def __init__(self, meters: Mapping[str, RoleMeter], awake: bool) -> None:
+    def __init__(self, meters: Mapping[str, RoleMeter], spun_ns: int | None) -> None:
         self.clocks = {role: meter.clock() for role, meter in meters.items()}
         self.lab_ns = time.process_time_ns()
-        self.host = HostReading.now(awake)
+        self.host = HostReading.now(spun_ns)
 
 
 def between(meters: Mapping[str, RoleMeter], before: Reading, after: Reading) -> tuple[dict[str, RoleUse], HostUse]:
