@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import psutil
 import pytest
 
 from fairground.cli import lab
@@ -99,6 +100,26 @@ def test_what_spins_is_niced(keeper: Keeper) -> None:
         assert niced() >= before + 20
         assert (keeper.spun_ns() or 0) > 0
     assert keeper.spun_ns() is None
+
+
+def test_what_other_labs_spin_with_counts_too(keeper: Keeper) -> None:
+    """Two labs keep the same processors awake: neither is foreign work to the other."""
+    with Keeper(os.environ) as other, keep_awake(other, ENGINE), keep_awake(keeper, ENGINE):
+        (theirs,), (ours,) = spinners(other), spinners(keeper)
+        assert {one.pid for one in keeper.spinners} >= {theirs, ours}
+        assert {one.pid for one in other.spinners}.isdisjoint({ours})
+        until = time.monotonic() + 60
+        while min(spun_s(theirs), spun_s(ours)) < 0.1 and time.monotonic() < until:
+            time.sleep(0.05)
+        both = spun_s(theirs) + spun_s(ours)
+        assert min(spun_s(theirs), spun_s(ours)) >= 0.1
+        assert (keeper.spun_ns() or 0) >= both * 1e9
+
+
+def spun_s(pid: int) -> float:
+    """CPU time of a process so far."""
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
 
 
 def niced() -> int:

@@ -76,7 +76,7 @@ def test_run_writes_an_audited_report(environment: Mapping[str, str], tmp_path: 
         "--json",
     ]
     process = lab(environment, *words)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     assert process.returncode in (0, 3), err  # 3: a machine so busy that every trial was void
     last = json.loads(out.splitlines()[-1])
     run = store.load(store.find(tmp_path, "latest"))
@@ -95,7 +95,7 @@ def test_run_writes_an_audited_report(environment: Mapping[str, str], tmp_path: 
 def test_rejected_server_is_exit_code_one(environment: Mapping[str, str], tmp_path: Path) -> None:
     """A server with wrong answers has no number, and the lab says so by its exit code."""
     process = lab(environment, "run", "--servers", str(ZOO), "-s", "wrong-json", "-w", "ping", *BRIEF, "--results", str(tmp_path))
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 1, err
     assert "case:ping" in (tmp_path / next(iter(os.listdir(tmp_path))) / "trials.jsonl").read_text()
     assert "rejected" in out
@@ -110,7 +110,7 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     assert process.returncode == 130, err
     kept = finished(tmp_path)
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
-    _, err = again.communicate(timeout=180)
+    _, err = again.communicate(timeout=900)
     assert again.returncode in (0, 3), err
     after = finished(tmp_path)
     assert after[: len(kept)] == kept
@@ -125,7 +125,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     qualified, every trial has its page, and going on without more time measures nothing."""
     two = ["-s", "healthy", "-s", "delayed", "-w", "ping", "--blocks", "9", "--budget", "15s"]
     process = lab(environment, "run", "--servers", str(ZOO), *two, *BRIEF, "--results", str(tmp_path))
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate(timeout=900)
     assert process.returncode in (0, 3), err
     run = store.load(store.find(tmp_path, "latest"))
     assert run.finished and run.ending is not None and "budget" in run.ending.reason, err
@@ -182,7 +182,7 @@ def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_pa
         ["check", "arrival", "--case", "ping", "--case", "users", "--case", "tx", "--case", "transfer"],
     ):
         process = lab(environment, *words, "--servers", str(servers))
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=600)
         assert process.returncode == 0, err
     process = lab(
         environment,
@@ -197,7 +197,7 @@ def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_pa
         "--results",
         str(tmp_path / "results"),
     )
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate(timeout=600)
     assert process.returncode in (0, 3), err
     assert {trial["cell"]["stack"] for trial in finished(tmp_path / "results")} == {"arrival:asyncio"}
     assert sorted(path.name for path in servers.iterdir()) == ["animal", "arrival", "healthy"]

@@ -51,8 +51,8 @@ class Keeper:
                 start_new_session=True,
                 stdin=subprocess.DEVNULL,
             )
-        self.spinner: Child | None = None
-        """What keeps the processors from idling at present; see `awake`."""
+        self.spinners: tuple[psutil.Process, ...] = ()
+        """What keeps the processors from idling at present, other labs' included; see `awake`."""
         self._sent = 0
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
@@ -78,17 +78,11 @@ class Keeper:
     @property
     def awake(self) -> bool:
         """Whether the processors are kept from idling at present."""
-        return self.spinner is not None
+        return bool(self.spinners)
 
     def spun_ns(self) -> int | None:
         """CPU time so far of what keeps the processors from idling; None where nothing does."""
-        if self.spinner is None:
-            return None
-        try:
-            times = psutil.Process(self.spinner.pid).cpu_times()
-        except psutil.NoSuchProcess:
-            return None
-        return int((times.user + times.system) * 1e9)
+        return sum(_cpu_ns(one) for one in self.spinners) if self.spinners else None
 
     def spawn(
         self,
@@ -297,6 +291,15 @@ class Child:
             for process in left:
                 _signal(process.pid, signal.SIGKILL)
             time.sleep(0.01)
+
+
+def _cpu_ns(process: psutil.Process) -> int:
+    """CPU time of a process so far; 0 for one that is gone."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0
+    return int((times.user + times.system) * 1e9)
 
 
 def _signal(pid: int, number: int) -> None:
