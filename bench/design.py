@@ -1,11 +1,11 @@
-"""Which design of a comparison detects more in the same time: windows in turns, or whole trials. A table as Markdown.
+"""Which design of a comparison detects more in the same time: short turns, long ones, or whole trials. A table as Markdown.
 
     bench/design.py --stack SERVER:VARIANT --rounds 4 --keep results/bench-design.jsonl --write docs/design.md
 
-Both designs hold a stack against itself, in turns: `compare`, which keeps two servers up, alternates windows of a second and
-starts both anew after five pairs; and `run` with an A/A control, a whole trial of each in every block. The half-width of each
-95 % interval, times the square root of the minutes that it took, is what a minute of that design would leave undecided: the
-smaller, the better. It measures, and asserts nothing.
+All designs hold a stack against itself: `compare`, which keeps two servers up, loads them in turns of a tenth of a second or of
+a whole one, and starts both anew after five pairs; and `run` with an A/A control, a whole trial of each in every block. The
+half-width of each 95 % interval, times the square root of the minutes that it took, is what a minute of that design would
+leave undecided: the smaller, the better. It measures, and asserts nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LAB = str(ROOT / "fairground")
 QUANTITIES = {Quantity.GOODPUT: "goodput", Quantity.CPU: "server CPU"}
 ABOUT = """\
-# Windows in turns, or whole trials
+# Short turns, long ones, or whole trials
 
-`bench/design.py` holds a stack against itself in both designs, turn about. The half-width of each 95 % interval times the square
+`bench/design.py` holds a stack against itself in three designs, turn about. The half-width of each 95 % interval times the square
 root of its minutes: what a minute of that design leaves undecided. The smaller, the better.
 
 | stack, workload | design | rounds | goodput, median | range | CPU per answer, median | range |
@@ -40,7 +41,7 @@ root of its minutes: what a minute of that design leaves undecided. The smaller,
 
 
 def main() -> None:
-    """Measure both designs in turns, and print or write the table."""
+    """Measure all designs, turn about, and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--workload", default="ping")
@@ -51,11 +52,11 @@ def main() -> None:
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
     for number in range(options.rounds):
-        for design in (turns, trials) if number % 2 == 0 else (trials, turns):
-            print(f"round {number + 1} of {options.rounds}: {design.__name__}", file=sys.stderr)
-            for quantity, left in design(options.stack, options.workload, options.minutes):
+        for design in list(DESIGNS) if number % 2 == 0 else list(DESIGNS)[::-1]:
+            print(f"round {number + 1} of {options.rounds}: {design}", file=sys.stderr)
+            for quantity, left in DESIGNS[design](options.stack, options.workload, options.minutes):
                 cell = f"`{options.stack}`, {options.workload}"
-                rows.append({"cell": cell, "design": design.__name__, "quantity": quantity, "left": left})
+                rows.append({"cell": cell, "design": design, "quantity": quantity, "left": left})
             if options.keep:
                 options.keep.parent.mkdir(parents=True, exist_ok=True)
                 options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -65,10 +66,23 @@ def main() -> None:
         options.write.write_text(text)
 
 
-def turns(stack: str, workload: str, minutes: float) -> Iterator[tuple[str, float]]:
-    """`compare` of the stack with itself."""
+def turns(stack: str, workload: str, minutes: float, turn_s: float) -> Iterator[tuple[str, float]]:
+    """`compare` of the stack with itself, in turns of so many seconds."""
     began = time.monotonic()
-    words = ["compare", stack, stack, "-w", workload, "--budget", f"{minutes * 60:.0f}s", "--width", "0.01", "--json"]
+    words = [
+        "compare",
+        stack,
+        stack,
+        "-w",
+        workload,
+        "--budget",
+        f"{minutes * 60:.0f}s",
+        "--width",
+        "0.01",
+        "--json",
+        "--turn",
+        f"{turn_s:g}",
+    ]
     done = subprocess.run([LAB, *words], capture_output=True, text=True, check=True)
     took = (time.monotonic() - began) / 60
     for row in json.loads(done.stdout)["lines"]:
@@ -103,9 +117,14 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
         ours = [row for row in rows if (row["cell"], row["design"]) == (cell, design)]
         seen = {name: [row["left"] for row in ours if row["quantity"] == name] for name in QUANTITIES.values()}
         words = [f"±{statistics.median(some):.1%} | {min(some):.1%} to {max(some):.1%}" for some in seen.values() if some]
-        name = "windows in turns" if design == "turns" else "whole trials"
-        yield f"| {cell} | {name} | {len(seen['server CPU'])} | {' | '.join(words)} |"
+        yield f"| {cell} | {design} | {len(seen['server CPU'])} | {' | '.join(words)} |"
 
+
+DESIGNS: dict[str, Callable[[str, str, float], Iterator[tuple[str, float]]]] = {
+    "turns of 0.1 s": partial(turns, turn_s=0.1),
+    "turns of 1 s": partial(turns, turn_s=1.0),
+    "whole trials": trials,
+}
 
 if __name__ == "__main__":
     main()

@@ -64,7 +64,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 
-PROGRAMS = ("process/keeper.py", "process/burner.py", "report/render.py")
+PROGRAMS = ("process/keeper.py", "report/render.py")
 """Files that are also started as programs of their own, and speak with the lab over their streams."""
 
 PURE = (

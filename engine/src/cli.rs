@@ -7,6 +7,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::burn::{BURN_EXAMPLES, BurnArgs, burn_command};
 use crate::config::Config;
 use crate::control::Input;
 use crate::direct::DirectArgs;
@@ -32,6 +33,7 @@ Examples:
   fairload faulty SCRIPT.toml                                    a server that misbehaves on purpose
   fairload qualify                                               can this machine measure? takes 36 s
   fairload awake                                                 keep a virtual machine's processors from idling
+  fairload burn --share 0.05 …                                   slow a server down by a known share
 
 `fairload run --help` has more.
 
@@ -82,6 +84,9 @@ enum Command {
     /// Keep this virtual machine's processors from idling while something is measured
     #[command(after_help = AWAKE_EXAMPLES)]
     Awake,
+    /// Slow a server down by a known share of its CPU, from inside of its cgroup: a positive control
+    #[command(after_help = BURN_EXAMPLES)]
+    Burn(BurnArgs),
 }
 
 #[derive(Args)]
@@ -115,6 +120,7 @@ pub fn main() -> ExitCode {
         }
         Command::Faulty(args) => faulty_command(&args).map_err(|message| (Voice::Person, message)),
         Command::Awake => awake_command().map_err(|message| (Voice::Person, message)),
+        Command::Burn(args) => burn_command(&args).map_err(|message| (Voice::Person, message)),
     };
     match result {
         Ok(code) => ExitCode::from(code),
@@ -267,8 +273,10 @@ fn parse_command(line: &str) -> Input {
     {
         Some("measure") => Input::Measure,
         Some("stop") => Input::Stop,
+        Some("hold") => Input::Hold,
+        Some("go") => Input::Go,
         _ => Input::BadCommand(format!(
-            "`{line}` is no command; write {{\"command\":\"measure\"}} or {{\"command\":\"stop\"}}"
+            "`{line}` is no command; write {{\"command\":\"measure\"}}, or hold, go or stop for measure"
         )),
     }
 }

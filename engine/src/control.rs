@@ -10,11 +10,16 @@ use crate::sys::Waker;
 pub enum Input {
     Measure,
     Stop,
+    /// No further requests until `Go`.
+    Hold,
+    Go,
     Interrupt,
     BadCommand(String),
     /// A worker's first connection stands.
     Connected,
     Entered(Phase),
+    /// A worker has all its answers and sends no further requests.
+    Held(Held),
     Second {
         phase: Phase,
         index: u64,
@@ -31,6 +36,15 @@ pub struct Report {
     pub window_end: Option<Mark>,
 }
 
+/// What a worker has counted when it stands still in turn `turn`, of the whole run.
+#[derive(Debug, Clone, Copy)]
+pub struct Held {
+    pub turn: u64,
+    pub at_ns: u64,
+    pub ok: u64,
+    pub not_ok: u64,
+}
+
 /// A worker's clocks at one end of the window.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
@@ -44,6 +58,8 @@ pub struct Control {
     phase: AtomicU8,
     phase_start_ns: AtomicU64,
     window_begun: AtomicBool,
+    /// Odd: requests are held back.
+    turn: AtomicU64,
     wakers: Vec<Waker>,
 }
 
@@ -58,6 +74,7 @@ impl Control {
             phase: AtomicU8::new(0),
             phase_start_ns: AtomicU64::new(start_ns),
             window_begun: AtomicBool::new(false),
+            turn: AtomicU64::new(0),
             wakers,
         })
     }
@@ -69,6 +86,17 @@ impl Control {
         }
         self.phase.store(phase as u8, Ordering::Release);
         self.wakers.iter().for_each(Waker::wake);
+    }
+
+    /// Requests are held back from now on, or are sent again; the answer is the new turn.
+    pub fn next_turn(&self) -> u64 {
+        let turn = self.turn.fetch_add(1, Ordering::AcqRel) + 1;
+        self.wakers.iter().for_each(Waker::wake);
+        turn
+    }
+
+    pub fn turn(&self) -> u64 {
+        self.turn.load(Ordering::Acquire)
     }
 
     pub fn phase(&self) -> Phase {

@@ -14,11 +14,21 @@ pub enum Event {
     Second(SecondEvent),
     Window { unix_us: u64 },
     Drain { unix_us: u64 },
+    Held(HeldEvent),
     End { unix_us: u64 },
     Listening { port: u16 },
     Awake { processors: usize },
     Warning { message: String },
     Error { message: String },
+}
+
+/// All answers are there and nothing is sent; the counts are of the whole run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct HeldEvent {
+    pub ok: u64,
+    pub not_ok: u64,
+    /// Time in which requests were sent or waited for.
+    pub active_us: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]

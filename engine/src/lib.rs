@@ -3,11 +3,12 @@
 //! `http1`, `template`, `schedule`, `pace`, `record`, `ledger`, `expect`, `script` and `tally` are pure: they touch neither clock
 //! nor socket. `worker` and `exchange` are one thread's loop, `run` moves all threads through the phases of a measurement,
 //! `event` and `output` are what it says. `null` and `faulty` are servers, for ceilings and for tests; `awake` keeps the
-//! processors from idling.
+//! processors from idling, and `burn` slows a server down by a known share.
 //! Modules use each other one way, from `cli` down; a test holds that.
 
 pub mod analytic;
 mod awake;
+mod burn;
 pub mod cli;
 pub mod config;
 mod conn;

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::control::{Control, Input, Mark, Report};
-use crate::event::{Event, SecondRow};
+use crate::control::{Control, Held, Input, Mark, Report};
+use crate::event::{Event, HeldEvent, SecondRow};
 use crate::record::{Phase, Record, Second};
 use crate::socket;
 use crate::sys;
@@ -78,6 +78,12 @@ struct Controller<'a> {
     connected: bool,
     interrupted: bool,
     entered: BTreeMap<Phase, usize>,
+    /// Odd: requests are held back.
+    turn: u64,
+    /// Those workers that stand still in this turn.
+    held: Vec<Held>,
+    turn_ns: u64,
+    active_ns: u64,
     /// Seconds that some threads have told and others not yet. Whole ones become rows at once: a histogram is large.
     seconds: BTreeMap<(Phase, u64), (usize, Second)>,
     rows: BTreeMap<u64, SecondRow>,
@@ -135,6 +141,10 @@ pub fn run(
         connected: false,
         interrupted: false,
         entered: BTreeMap::new(),
+        turn: 0,
+        held: Vec::new(),
+        turn_ns: start_ns,
+        active_ns: 0,
         seconds: BTreeMap::new(),
         rows: BTreeMap::new(),
         no_stamps,
@@ -190,6 +200,8 @@ impl Controller<'_> {
             ),
             Input::Stop if self.phase < Phase::Drain => self.enter(Phase::Drain),
             Input::Stop => {}
+            Input::Hold | Input::Go => self.take_turn(matches!(input, Input::Hold)),
+            Input::Held(held) => self.on_held(held),
             Input::Interrupt => self.interrupt(),
             Input::BadCommand(message) => self.warn(message),
             Input::Connected => self.connected = true,
@@ -259,6 +271,43 @@ impl Controller<'_> {
             Phase::Drain => (self.on_event)(&Event::Drain { unix_us }),
             _ => {}
         }
+    }
+
+    fn take_turn(&mut self, hold: bool) {
+        let held = self.turn % 2 == 1;
+        let refused = match hold {
+            _ if self.phase >= Phase::Drain => return,
+            true if self.config.offered.is_some() => "`hold` is for closed loops: a rate stands",
+            true if held => "`hold` came twice",
+            false if !held => "`go` came without `hold`",
+            _ => "",
+        };
+        if !refused.is_empty() {
+            return self.warn(format!("the command {refused}; it changes nothing"));
+        }
+        if !hold {
+            self.turn_ns = sys::now_ns();
+        }
+        self.held.clear();
+        self.turn = self.control.next_turn();
+    }
+
+    /// Once all workers stand still, whose work it was can be told.
+    fn on_held(&mut self, held: Held) {
+        if held.turn != self.turn {
+            return;
+        }
+        self.held.push(held);
+        if self.held.len() < self.config.load.threads {
+            return;
+        }
+        let last_ns = self.held.iter().map(|one| one.at_ns).max().unwrap_or(0);
+        self.active_ns += last_ns.saturating_sub(self.turn_ns);
+        (self.on_event)(&Event::Held(HeldEvent {
+            ok: self.held.iter().map(|one| one.ok).sum(),
+            not_ok: self.held.iter().map(|one| one.not_ok).sum(),
+            active_us: self.active_ns / 1000,
+        }));
     }
 
     fn on_second(&mut self, phase: Phase, index: u64, part: &Second) {

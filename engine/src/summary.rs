@@ -43,6 +43,7 @@ impl Live {
             Event::Start { .. }
             | Event::Window { .. }
             | Event::Drain { .. }
+            | Event::Held(_)
             | Event::Listening { .. }
             | Event::Awake { .. } => {}
         }

@@ -42,7 +42,11 @@ pub fn unix_us() -> u64 {
 
 /// CPU time of the calling thread.
 pub fn thread_cpu_us() -> u64 {
-    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) / 1000
+    thread_cpu_ns() / 1000
+}
+
+pub fn thread_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// Time that the calling thread was ready to run but had no core, where the kernel tells.

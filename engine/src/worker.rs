@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 
 use crate::config::Config;
 use crate::conn::{self, Conn, State};
-use crate::control::{Control, Input, Mark, Report};
+use crate::control::{Control, Held, Input, Mark, Report};
 use crate::ledger::Ledger;
 use crate::outcome::Outcome;
 use crate::pace::Pace;
@@ -41,6 +41,11 @@ pub struct Worker {
     pub(crate) pace: Pace,
     /// Connections without a request; open loop only.
     idle: Vec<usize>,
+    /// The turn that this worker is in (odd: nothing is sent), and whether it has told that it stands still.
+    turn: u64,
+    told: bool,
+    /// Connections whose next request is held back.
+    parked: Vec<usize>,
     next_number: u64,
     timeout_ns: u64,
     next_scan_ns: u64,
@@ -82,6 +87,9 @@ impl Worker {
             retry: BinaryHeap::new(),
             pace: Pace::new(&config, thread, start_ns),
             idle: Vec::new(),
+            turn: 0,
+            told: false,
+            parked: Vec::new(),
             next_number: thread as u64,
             timeout_ns: config.load.timeout_ms * 1_000_000,
             next_scan_ns: start_ns,
@@ -111,6 +119,7 @@ impl Worker {
             }
             self.follow_control();
             self.keep_time();
+            self.take_turns();
         }
         let report = Report {
             record: self.record,
@@ -179,9 +188,41 @@ impl Worker {
             self.idle.push(index);
             return self.dispatch();
         }
+        if self.is_held() {
+            return self.parked.push(index);
+        }
         let number = self.next_number;
         self.next_number += self.config.load.threads as u64;
         self.issue(index, number, self.now_ns);
+    }
+
+    fn is_held(&self) -> bool {
+        self.turn % 2 == 1
+    }
+
+    /// Stands still when told to, tells so once the last answer is there, and goes on when told to.
+    fn take_turns(&mut self) {
+        let turn = self.control.turn();
+        if turn != self.turn {
+            self.turn = turn;
+            self.told = false;
+            if !self.is_held() {
+                for index in std::mem::take(&mut self.parked) {
+                    self.now_ns = sys::now_ns();
+                    self.again(index);
+                }
+            }
+        }
+        if self.is_held() && !self.told && self.record.in_flight() == 0 {
+            self.told = true;
+            let ok = self.record.life.ok;
+            let _ = self.inputs.send(Input::Held(Held {
+                turn,
+                at_ns: self.now_ns,
+                ok,
+                not_ok: self.record.life.total() - ok,
+            }));
+        }
     }
 
     pub(crate) fn again_after(&mut self, index: usize, wait_ns: u64) {

@@ -1,9 +1,10 @@
 """Two servers side by side, measured in short windows that take turns: how `compare` finds small differences on a noisy machine.
 
-Small cloud machines change speed by a quarter within seconds to minutes. Whole trials one after the other meet different phases;
-windows of a second, a moment apart, meet the same one, so their ratio is steady where their values are not. What differs from
-one start of a process to the next is real, too: so both servers are started afresh for every *round* of a few pairs, and the
-round, not the pair, is the unit of evidence.
+Small cloud machines change speed by a quarter, in phases of half a second to minutes. Whole trials one after the other meet
+different phases, and so do windows of a second; turns of a tenth of one, in changing order, share each phase out between both
+servers, so that the ratio of their windows is steady where their values are not. What differs from one start of a process to the
+next is real, too: so both servers are started afresh for every *round* of a few pairs, and the round, not the pair, is the unit
+of evidence.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from fairground import contract, diagnose, differences, thresholds, validity
 from fairground.differences import Difference
 from fairground.generators import engine
 from fairground.model import (
     DatabaseUse,
-    HostUse,
     LabError,
     Load,
     Result,
@@ -33,8 +34,12 @@ from fairground.process import Child, HostReading, Keeper, RoleMeter, burner, fr
 from fairground.trial import audit
 
 HOST = "127.0.0.1"
-LEAD_S = 0.25
-"""What a window's connections are given to open and warm up before it begins."""
+TURN_S = 0.1
+"""How long one server is loaded before it is the other's turn, at the least: what is shorter than the machine's phases."""
+MOST_SILENCE_S = 75.0
+"""An engine speaks every second but while it waits for its last answers, for a timeout at most."""
+TURN_ROUND_TRIPS = 20
+"""A turn is at least so many times as long as an answer takes, for each begins with all requests at once and ends with none."""
 
 JUDGED_ROUNDS = 5
 """With fewer rounds nothing is called: an interval of so few starts is too wide to be of use."""
@@ -51,14 +56,12 @@ class Arm:
 
 @dataclass(frozen=True)
 class Window:
-    """One arm in one window of one pair."""
+    """One arm in one window of one pair: all its turns together, from the first request of each to its last answer."""
 
     ok: int
     not_ok: int
     window_s: float
     cpu_us: float | None
-    p50_us: int | None
-    p99_us: int | None
 
     @property
     def rate_per_s(self) -> float:
@@ -71,7 +74,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two windows next to each other. `void` says what of the machine spoiled it; it is kept, and counts for nothing."""
+    """Two windows whose turns alternate; `first` had the first of them.
+
+    `void` says what of the machine spoiled it; then it is kept, and counts for nothing.
+    """
 
     round: int
     number: int
@@ -94,6 +100,7 @@ class Bench:
     settings: Settings
     folder: Path
     seed: int = 1
+    turn_s: float = TURN_S
     say: Callable[[str], None] = lambda _: None
 
 
@@ -166,10 +173,47 @@ class _Side:
     arm: Arm
     child: Child
     port: int
-    meter: RoleMeter
     bodies: Mapping[str, str] = field(default_factory=dict)
     burner: Child | None = None
-    results: list[Result] = field(default_factory=list)
+
+
+@dataclass
+class _Loader:
+    """A side's engine, which lives as long as its server. `told`: what it had counted when it last stood still (event `held`)."""
+
+    side: _Side
+    session: engine.Session
+    told: Mapping[str, int] = field(default_factory=dict)
+    turn_s: float = 0.0
+    """The shortest turn that suits its answers."""
+    result: Result | None = None
+
+    def turn(self, seconds: float) -> None:
+        """Load the server for so long, and wait for its last answer."""
+        self.session.go()
+        time.sleep(seconds)
+        self.hold()
+
+    def hold(self) -> None:
+        """Stand still."""
+        self.session.hold()
+        while (event := self.event())["event"] != "held":
+            pass
+        self.told = event
+
+    def event(self) -> Mapping[str, Any]:
+        """The next event; LabError where the engine has ended by itself, for then its server cannot be reached."""
+        event = self.session.event(MOST_SILENCE_S)
+        if event is None:
+            raise LabError(f"`{self.side.arm.label}` could not be reached while it was measured", exit_code=1)
+        return event
+
+    def finish(self) -> None:
+        """End the load and take what was counted over the whole life."""
+        self.session.halt()
+        while self.session.event(MOST_SILENCE_S) is not None:
+            pass
+        self.result = self.session.result()
 
 
 class _Round:
@@ -178,11 +222,15 @@ class _Round:
     def __init__(self, bench: Bench, number: int, order: tuple[Arm, Arm]) -> None:
         self._bench, self._number, self._order = bench, number, order
         self._sides: dict[str, _Side] = {}
+        self._loaders: dict[str, _Loader] = {}
+        self._meters: dict[str, RoleMeter] = {}
 
     def __enter__(self) -> _Round:
         bench = self._bench
         bench.say(f"round {self._number}: starting both servers")
         bench.database.reset(bench.settings.scale)
+        if bench.database.child is not None:
+            self._meters["database"] = RoleMeter(bench.database.child)
         try:
             for arm in self._order:
                 self._sides[arm.label] = self._start(arm)
@@ -195,19 +243,31 @@ class _Round:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._stop()
+        try:
+            if kind is None:
+                for loader in self._loaders.values():
+                    loader.finish()
+        finally:
+            self._stop()
         if kind is None:
             self._audit()
 
     def pair(self, place: int, labels: tuple[str, str], a: str, b: str) -> Pair:
-        """One window of each arm, in the order of `labels`."""
-        windows, voids = {}, []
-        for label in labels:
-            self._bench.say(f"round {self._number}, pair {place}: {label}")
-            windows[label], host = self._window(self._sides[label])
-            facts = validity.Facts(windows[label].window_s, host=host)
-            findings = validity.findings(facts, thresholds.standard(), of=("machine",))
-            voids += [finding.sentence for finding in findings if finding.severity is Severity.VOID]
+        """One window of each arm, in turns; `labels`: who has the first one."""
+        self._bench.say(f"round {self._number}, pair {place}")
+        loaders = self._loaders
+        told, before = {label: loader.told for label, loader in loaders.items()}, self._reading()
+        turn_s = max(loader.turn_s for loader in loaders.values())
+        for number in range(max(1, round(self._bench.load.window_s / turn_s))):
+            for label in labels if number % 2 == 0 else reversed(labels):
+                loaders[label].turn(turn_s)
+        after = self._reading()
+        used_us = {role: (after.cpu_ns[role] - spent_ns) / 1000 for role, spent_ns in before.cpu_ns.items()}
+        known = [*used_us.values()] + ([] if "database" in used_us else [None])
+        facts = validity.Facts(after.host.at_s - before.host.at_s, host=host_use(before.host, after.host, known))
+        findings = validity.findings(facts, thresholds.standard(), of=("machine",))
+        voids = [finding.sentence for finding in findings if finding.severity is Severity.VOID]
+        windows = {label: _window(told[label], loader.told, used_us[label]) for label, loader in loaders.items()}
         return Pair(self._number, place, labels[0], windows[a], windows[b], voids[0] if voids else None)
 
     def _start(self, arm: Arm) -> _Side:
@@ -215,14 +275,15 @@ class _Round:
         log = bench.folder / f"{arm.label}.log"
         address = (HOST, port, bench.database.server_url())
         child = server.start(bench.keeper, arm.stack, bench.settings, *address, log)
-        side = _Side(arm, child, port, RoleMeter(child))
+        side = _Side(arm, child, port)
         self._sides[arm.label] = side
+        self._meters[arm.label] = RoleMeter(child)
         problem = server.wait(child, HOST, port)
         if problem is not None:
             raise LabError(f"`{arm.label}` did not become ready: {problem}", hint=f"its words are in {log}", exit_code=1)
         side.bodies = self._verify(side)
         if arm.planted:
-            side.burner = burner.plant(bench.keeper, child, arm.planted)
+            side.burner = burner.plant(bench.keeper, bench.engine, child, arm.planted)
         return side
 
     def _verify(self, side: _Side) -> Mapping[str, str]:
@@ -236,64 +297,34 @@ class _Round:
         return report.bodies
 
     def _warm_up(self, side: _Side) -> None:
-        """Load until the rate has settled, for `warmup_min_s` to `warmup_max_s`; nothing of it is kept but the ledger."""
-        load, per_second, began = self._bench.load, list[int](), time.monotonic()
+        """Load until the rate has settled, for `warmup_min_s` to `warmup_max_s`; then the engine stands still, connected."""
+        bench, per_second, began = self._bench, list[int](), time.monotonic()
+        load = bench.load
+        folder = bench.folder / f"{side.arm.label} engine"
+        folder.mkdir(exist_ok=True)
+        plan = engine.plan(bench.workload, load, HOST, side.port, bench.seed + 1000 * self._number, side.bodies)
+        loader = _Loader(side, engine.Session(bench.keeper, bench.engine, plan, folder))
+        self._loaders[side.arm.label] = loader
+        self._meters[f"engine of {side.arm.label}"] = RoleMeter(loader.session.child)
+        settled = False
+        while not settled:
+            event = loader.event()
+            if event["event"] == "second":
+                per_second.append(int(event["ok"]))
+                passed = time.monotonic() - began
+                settled = passed >= load.warmup_min_s and diagnose.settled(per_second, thresholds.standard().rules)
+                settled |= passed >= load.warmup_max_s
+        answer_s = load.connections / max(1, per_second[-1])
+        loader.turn_s = min(max(bench.turn_s, TURN_ROUND_TRIPS * answer_s), load.window_s)
+        loader.hold()
 
-        def enough(event: Mapping[str, object]) -> bool:
-            per_second.append(int(str(event["ok"])))
-            passed = time.monotonic() - began
-            return passed >= load.warmup_max_s or (
-                passed >= load.warmup_min_s and diagnose.settled(per_second, thresholds.standard().rules)
-            )
-
-        self._run(side, replace(load, window_s=0.2), enough)
-
-    def _window(self, side: _Side) -> tuple[Window, HostUse | None]:
-        result, cpu_us, host = self._run(side, self._bench.load, None)
-        latency = result.latency_ok
-        not_ok = result.window.not_ok
-        return (
-            Window(
-                result.completed_ok,
-                not_ok,
-                result.window_s,
-                cpu_us,
-                latency.p50_us if latency else None,
-                latency.p99_us if latency else None,
-            ),
-            host,
-        )
-
-    def _run(
-        self, side: _Side, load: Load, enough: Callable[[Mapping[str, object]], bool] | None
-    ) -> tuple[Result, float | None, HostUse | None]:
-        """One engine on one arm: the lead, then the window; the server's CPU and the machine's over the window."""
-        bench = self._bench
-        seed = bench.seed + 1000 * self._number + len(side.results) // 2
-        plan = engine.plan(bench.workload, load, HOST, side.port, seed, side.bodies)
-        session = engine.Session(bench.keeper, bench.engine, plan, bench.folder)
-        meters = {"server": side.meter, "generator": RoleMeter(session.child)}
-        if bench.database.child is not None:
-            meters["database"] = RoleMeter(bench.database.child)
-        readings: dict[str, tuple[dict[str, int], HostReading]] = {}
-        try:
-            if enough is None:
-                time.sleep(LEAD_S)
-                session.measure()
-            while (event := session.event()) is not None:
-                if event["event"] in ("window", "drain"):
-                    host = HostReading.now(bench.keeper.spun_ns())
-                    readings[event["event"]] = ({role: meter.cpu_ns() for role, meter in meters.items()}, host)
-                elif event["event"] == "second" and enough is not None and "window" not in readings and enough(event):
-                    session.measure()
-                    enough = None
-            result = session.result()
-        finally:
-            session.stop()
-        side.results.append(result)
-        return (result, *_used(readings))
+    def _reading(self) -> _Reading:
+        host = HostReading.now(self._bench.keeper.spun_ns())
+        return _Reading({role: meter.cpu_ns() for role, meter in self._meters.items()}, host)
 
     def _stop(self) -> None:
+        for loader in self._loaders.values():
+            loader.session.stop()
         for side in self._sides.values():
             if side.burner is not None:
                 side.burner.stop(0.0)
@@ -303,20 +334,26 @@ class _Round:
         """What both arms acknowledged together, held against the database; where that fails there is nothing to compare."""
         database, workload = self._bench.database, self._bench.workload
         database.wait_for_no_connections()
-        for side in self._sides.values():
-            if wrong := sum((one.life or one.window).wrong_body or 0 for one in side.results):
-                raise LabError(f"`{side.arm.label}` gave {wrong:,} answers with a wrong body", exit_code=1)
-        together = audit.joined([one for side in self._sides.values() for one in side.results])
+        results = {label: loader.result for label, loader in self._loaders.items() if loader.result is not None}
+        for label, result in results.items():
+            if wrong := (result.life or result.window).wrong_body:
+                raise LabError(f"`{label}` gave {wrong:,} answers with a wrong body", exit_code=1)
+        together = audit.joined(list(results.values()))
         counters = database.counters()
         use = DatabaseUse(counters.commits, counters.rollbacks, counters.rows_read, counters.deadlocks, None, None, {}, 0)
         for finding in diagnose.audit_findings(audit.lines(database, workload, together, use, self._before)):
             raise LabError(f"the audit of both servers' answers does not hold: {finding.sentence}", exit_code=1)
 
 
-def _used(readings: Mapping[str, tuple[dict[str, int], HostReading]]) -> tuple[float | None, HostUse | None]:
-    if len(readings) < 2:
-        return None, None
-    (before, host_before), (after, host_after) = readings["window"], readings["drain"]
-    spent_us = {role: (after[role] - before[role]) / 1000 for role in before}
-    known = [*spent_us.values()] + ([] if "database" in spent_us else [None])
-    return spent_us["server"], host_use(host_before, host_after, known)
+@dataclass(frozen=True)
+class _Reading:
+    """All clocks at one moment at which both engines stand still. `cpu_ns`: a server's by its arm's label."""
+
+    cpu_ns: Mapping[str, int]
+    host: HostReading
+
+
+def _window(before: Mapping[str, int], after: Mapping[str, int], cpu_us: float) -> Window:
+    """What an engine has counted between two moments at which it stood still."""
+    ok, not_ok, active_us = (after[name] - before[name] for name in ("ok", "not_ok", "active_us"))
+    return Window(ok, not_ok, active_us / 1e6, cpu_us)

@@ -36,6 +36,77 @@ fn commands() {
     assert_eq!(finished.number("/life/sent"), server.requests());
 }
 
+/// Between `hold` and `go` nothing is sent and every answer is there; what was held back goes on, and the account is one piece.
+#[test]
+fn turns() {
+    for threads in [1, 2] {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let mut plan = plan(server.address);
+        plan["load"]["warmup_s"] = Value::Null;
+        plan["load"]["window_s"] = json!(60);
+        plan["load"]["connections"] = json!(5);
+        plan["load"]["threads"] = json!(threads);
+        let mut running = start(&plan);
+        running.wait_for("start");
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            std::thread::sleep(Duration::from_millis(60));
+            running.tell("hold");
+            let (event, at_server) = (running.wait_for("held"), server.requests());
+            std::thread::sleep(Duration::from_millis(60));
+            assert_eq!(event["ok"], at_server);
+            assert_eq!(server.requests(), at_server, "sent while held");
+            told.push((at_server, event["active_us"].as_u64().unwrap()));
+            running.tell("go");
+        }
+        assert!(told.is_sorted_by(|one, other| one.0 < other.0 && one.1 + 50_000 < other.1));
+        running.tell("hold");
+        running.wait_for("held");
+        running.tell("measure");
+        running.wait_for("window");
+        running.tell("go");
+        std::thread::sleep(Duration::from_millis(60));
+        running.tell("stop");
+        let finished = running.finish();
+        assert_eq!(finished.code, 0);
+        assert_eq!(finished.number("/life/sent"), server.requests());
+        assert!(finished.number("/window/completed_ok") > 0);
+        assert_eq!(finished.number("/window/in_flight_start"), 0);
+    }
+}
+
+/// A turn that does not follow is told so and changes nothing; `hold` is for closed loops.
+#[test]
+fn turns_out_of_turn() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut closed = plan(server.address);
+    closed["load"]["warmup_s"] = Value::Null;
+    let mut running = start(&closed);
+    running.wait_for("start");
+    for (command, part) in [("go", "without `hold`"), ("hold", ""), ("hold", "twice")] {
+        running.tell(command);
+        let wanted = if part.is_empty() { "held" } else { "warning" };
+        let told = running.wait_for(wanted);
+        assert!(
+            told["message"].as_str().unwrap_or_default().contains(part),
+            "{told}"
+        );
+    }
+    running.tell("stop");
+    assert_eq!(running.finish().code, 0);
+    let mut open = plan(server.address);
+    open["load"]["model"] = json!("open");
+    open["load"]["rate_per_s"] = json!(100);
+    open["load"]["warmup_s"] = Value::Null;
+    let mut running = start(&open);
+    running.wait_for("start");
+    running.tell("hold");
+    let told = running.wait_for("warning").to_string();
+    assert!(told.contains("closed loops"), "{told}");
+    running.tell("stop");
+    running.finish();
+}
+
 /// Seconds are told in warm-up and window, and those of the window add up to its completions.
 #[test]
 fn seconds() {

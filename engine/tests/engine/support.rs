@@ -248,15 +248,20 @@ pub fn start(plan: &Value) -> Running {
 }
 
 impl Running {
-    /// Reads events up to the first of this name.
-    pub fn wait_for(&mut self, name: &str) {
-        while self
-            .events
-            .last()
-            .is_none_or(|event| event["event"] != name)
-        {
+    /// Reads events up to the next of this name.
+    pub fn wait_for(&mut self, name: &str) -> Value {
+        loop {
             assert!(self.read_event(), "no event `{name}` in {:?}", self.events);
+            match self.events.last() {
+                Some(event) if event["event"] == name => return event.clone(),
+                _ => {}
+            }
         }
+    }
+
+    /// Sends a command.
+    pub fn tell(&mut self, command: &str) {
+        writeln!(self.input, "{}", serde_json::json!({ "command": command })).unwrap();
     }
 
     fn read_event(&mut self) -> bool {

@@ -39,7 +39,8 @@ def compare(
     connections: Annotated[int, typer.Option(help="Connections at once.")] = 100,
     budget: Annotated[str, typer.Option(help="Most time to spend, such as 90s or 5m.")] = "3m",
     width: Annotated[float, typer.Option(help="Stop when the interval is within ± this many percent.")] = 0.5,
-    window: Annotated[float, typer.Option(help="Seconds of one window.")] = 1.0,
+    window: Annotated[float, typer.Option(help="Seconds of load on each server in one pair.")] = 1.0,
+    turn: Annotated[float, typer.Option(help="Seconds of one turn, at the least; slow answers make it longer.")] = duel.TURN_S,
     pairs: Annotated[int, typer.Option(help="Pairs of windows for each start of the servers.")] = 5,
     plant: Annotated[float, typer.Option(help="Positive control: slow B down by this many percent of its CPU.")] = 0.0,
     margin: Annotated[float, typer.Option(help="Within ± this many percent two stacks are equivalent.")] = 1.0,
@@ -55,7 +56,7 @@ def compare(
     results: Results = None,
     as_json: Json = False,
 ) -> None:
-    """Whether two stacks, two revisions of one, or two runs differ. Both servers run at once, measured in turns of a second.
+    """Whether two stacks, two revisions of one, or two runs differ. Both servers run at once, loaded in short turns.
 
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
@@ -68,7 +69,8 @@ def compare(
         settings = Settings(numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size))
         window_s = numbers.positive("--window", window)
         load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=1.0, warmup_max_s=15.0)
-        effort = Effort(numbers.seconds("--budget", budget), width / 100, numbers.positive("--pairs", pairs), margin / 100)
+        seconds = numbers.seconds("--budget", budget)
+        effort = Effort(seconds, width / 100, numbers.positive("--pairs", pairs), margin / 100, numbers.positive("--turn", turn))
         with _arms(places, known, a, b, revisions) as arms:
             planted = (arms[0], replace(arms[1], planted=numbers.positive("--plant", plant) / 100)) if plant else arms
             found = _of_arms(places, planted, workload, load, settings, effort, database, seed)
@@ -80,12 +82,13 @@ def compare(
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is spent: seconds, the interval's half-width that is enough, pairs for each start, the practical margin."""
+    """What is spent, and how: the interval's half-width that is enough, pairs for each start, the practical margin, a turn."""
 
     budget_s: float
     width: float
     pairs: int
     margin: float
+    turn_s: float
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,7 @@ def _of_arms(
         lab.keep_awake(held, keeper, places, say.note)
         cases = contract.load(places.contract / "cases")
         rendered = manifest.render(chosen[workload], settings.scale)
-        bench = duel.Bench(keeper, found, places.engine, cases, rendered, load, settings, folder, seed)
+        bench = duel.Bench(keeper, found, places.engine, cases, rendered, load, settings, folder, seed, effort.turn_s)
         began = time.monotonic()
         pairs = _watched(bench, arms, effort, began)
         awake = keeper.awake
@@ -188,7 +191,7 @@ def _lines(cell: str, pairs: Sequence[duel.Pair], decision: duel.Decision) -> tu
 
 
 def _notes(decision: duel.Decision, seconds: float, b: duel.Arm, awake: bool) -> tuple[str, ...]:
-    starts = f"{decision.pairs} pairs of windows over {decision.rounds} starts of both servers, in {duration(seconds)}"
+    starts = f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of both servers, in {duration(seconds)}"
     void = f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing" if decision.void_pairs else ""
     planted = f"B was slowed down on purpose, by {b.planted:.1%} of its CPU" if b.planted else ""
     few = f"fewer than {duel.JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"

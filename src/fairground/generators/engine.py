@@ -73,6 +73,14 @@ class Session:
         """End the warm-up: the window begins."""
         self._send({"command": "measure"})
 
+    def hold(self) -> None:
+        """Hold further requests back; once all answers are there the event `held` comes. Closed loops only."""
+        self._send({"command": "hold"})
+
+    def go(self) -> None:
+        """Go on after `hold`."""
+        self._send({"command": "go"})
+
     def halt(self) -> None:
         """End the load now; the result still comes."""
         self._send({"command": "stop"})

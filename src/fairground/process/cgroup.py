@@ -42,6 +42,11 @@ class Group:
         """Files that a process writes `0` to in order to enter the group."""
         return tuple(folder / "cgroup.procs" for folder in self.folders)
 
+    @property
+    def usage_file(self) -> Path | None:
+        """The file that tells the group's CPU time, as `cpu_ns` reads it; None where no group could be made."""
+        return self.folders[0] / ("cpuacct.usage" if self.version == 1 else "cpu.stat") if self.folders else None
+
     def cpu_ns(self) -> int | None:
         """CPU time of all processes that were ever in the group, in ns."""
         if self.version == 1:

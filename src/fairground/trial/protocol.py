@@ -240,7 +240,7 @@ def _load(notes: Notes, watch: Watch, child: Child, workload: Workload, port: in
     bench = notes.bench
     notes.before = audit.before(bench.database, workload)
     notes.wal_before = bench.database.wal_position()
-    planted = burner.plant(bench.keeper, child, notes.slot.planted) if notes.slot.planted else None
+    planted = burner.plant(bench.keeper, bench.engine, child, notes.slot.planted) if notes.slot.planted else None
     try:
         _drive(notes, watch, child, workload, port, bodies)
     finally:

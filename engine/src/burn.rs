@@ -1,0 +1,99 @@
+//! A known slowdown for a positive control: uses up a fixed share of what a server uses, in the server's own cgroup.
+//!
+//! To whoever reads the group's CPU it looks as if each answer cost that much more. It spins as `awake` does, with the
+//! processor's pause instruction and no memory, so that beside the time that it takes it slows nobody down.
+
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{fs, hint, thread};
+
+use clap::Args;
+
+use crate::sys;
+
+/// Between two looks at what the server has used; shorter would cost more than small shares allow.
+const PAUSE: Duration = Duration::from_millis(4);
+
+pub const BURN_EXAMPLES: &str = "\
+Example, half as much again as a group's own use:
+  fairload burn --share 0.5 --usage /sys/fs/cgroup/web/cpu.stat --join /sys/fs/cgroup/web/cgroup.procs
+
+It ends on a signal, or when the group is gone.";
+
+#[derive(Args)]
+pub struct BurnArgs {
+    /// CPU time to use, as a share of what all others in the group use
+    #[arg(long, value_parser = share)]
+    share: f64,
+    /// The file that tells the group's CPU time: `cpuacct.usage` (cgroup version 1) or `cpu.stat` (version 2)
+    #[arg(long, value_name = "FILE")]
+    usage: PathBuf,
+    /// A file that this process enters the group by (`cgroup.procs`); may be given several times
+    #[arg(long, value_name = "FILE")]
+    join: Vec<PathBuf>,
+}
+
+/// Burns until it is ended from outside. The error is a sentence for a person.
+pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
+    for file in &args.join {
+        fs::write(file, "0")
+            .map_err(|error| format!("`{}` cannot be entered: {error}", file.display()))?;
+    }
+    let group_ns = || {
+        let text = fs::read_to_string(&args.usage)
+            .map_err(|error| format!("`{}` cannot be read: {error}", args.usage.display()))?;
+        usage_ns(&text).ok_or(format!("`{}` tells no CPU time", args.usage.display()))
+    };
+    let own_ns = sys::thread_cpu_ns;
+    let (group_start_ns, own_start_ns) = (group_ns()?, own_ns());
+    loop {
+        thread::sleep(PAUSE);
+        let others_ns = (group_ns()? - group_start_ns).saturating_sub(own_ns() - own_start_ns);
+        let due_ns = (args.share * others_ns as f64) as u64;
+        while own_ns() - own_start_ns < due_ns {
+            hint::spin_loop();
+        }
+    }
+}
+
+/// CPU time in ns: a lone number of ns, or the field `usage_usec` among others.
+fn usage_ns(text: &str) -> Option<u64> {
+    match text.trim().parse() {
+        Ok(ns) => Some(ns),
+        Err(_) => text
+            .lines()
+            .find_map(|line| line.strip_prefix("usage_usec "))
+            .and_then(|us| us.trim().parse::<u64>().ok())
+            .map(|us| us * 1000),
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if share > 0.0 && share <= 100.0 => Ok(share),
+        _ => Err("write a share above 0, such as 0.05".to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both versions' files are read; anything else tells nothing.
+    #[test]
+    fn usage() {
+        let version_2 = "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n";
+        assert_eq!(usage_ns("1234567\n"), Some(1_234_567));
+        assert_eq!(usage_ns(version_2), Some(1_500_000));
+        assert_eq!(usage_ns("user_usec 1000\n"), None);
+    }
+
+    /// A share is a number above zero.
+    #[test]
+    fn shares() {
+        assert_eq!(share("0.05"), Ok(0.05));
+        for wrong in ["0", "-1", "5%", "nan", "1000"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}
