@@ -125,11 +125,20 @@ def animal(name: str) -> Stack:
 
 @pytest.mark.live
 def test_fight_takes_turns_and_leaves_nothing(bench: Bench) -> None:
-    """Two rounds of two pairs: both arms answer, who begins takes turns, what both wrote is audited, nothing runs on."""
-    arms = (Arm("a", animal("healthy")), Arm("b", animal("healthy")))
+    """Two rounds of two pairs: both arms answer, who begins takes turns, what both wrote is audited, nothing runs on.
+
+    A label may be a revision's name with a slash; each arm's log and document lie in a folder of its own.
+    """
+    arms = (Arm("a", animal("healthy")), Arm("healthy@origin/main", animal("healthy")))
     found = list(duel.fight(bench, *arms, 2, lambda pairs: pairs[-1].round < 2))
     assert [(pair.round, pair.number) for pair in found] == [(1, 1), (1, 2), (2, 1), (2, 2)]
-    assert [pair.first for pair in found] == ["b", "a", "a", "b"]
+    assert [pair.first == "a" for pair in found] == [False, True, True, False]
+    assert {file.relative_to(bench.folder).as_posix() for file in bench.folder.rglob("*.*")} >= {
+        "a/server.log",
+        "a/engine.json",
+        "healthy@origin-main/server.log",
+        "healthy@origin-main/engine.json",
+    }
     assert all(window.ok > 0 and window.not_ok == 0 for pair in found for window in (pair.a, pair.b))
     assert not bench.keeper.orphans()
 

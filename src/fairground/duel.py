@@ -53,6 +53,12 @@ class Arm:
     stack: Stack
     planted: float = 0.0
 
+    def folder(self, parent: Path) -> Path:
+        """Where its server's log and its engine's document are; a revision's name in the label may hold slashes."""
+        made = parent / self.label.replace("/", "-")
+        made.mkdir(exist_ok=True)
+        return made
+
 
 @dataclass(frozen=True)
 class Window:
@@ -272,7 +278,7 @@ class _Round:
 
     def _start(self, arm: Arm) -> _Side:
         bench, port = self._bench, free_port()
-        log = bench.folder / f"{arm.label}.log"
+        log = arm.folder(bench.folder) / "server.log"
         address = (HOST, port, bench.database.server_url())
         child = server.start(bench.keeper, arm.stack, bench.settings, *address, log)
         side = _Side(arm, child, port)
@@ -300,10 +306,8 @@ class _Round:
         """Load until the rate has settled, for `warmup_min_s` to `warmup_max_s`; then the engine stands still, connected."""
         bench, per_second, began = self._bench, list[int](), time.monotonic()
         load = bench.load
-        folder = bench.folder / f"{side.arm.label} engine"
-        folder.mkdir(exist_ok=True)
         plan = engine.plan(bench.workload, load, HOST, side.port, bench.seed + 1000 * self._number, side.bodies)
-        loader = _Loader(side, engine.Session(bench.keeper, bench.engine, plan, folder))
+        loader = _Loader(side, engine.Session(bench.keeper, bench.engine, plan, side.arm.folder(bench.folder)))
         self._loaders[side.arm.label] = loader
         self._meters[f"engine of {side.arm.label}"] = RoleMeter(loader.session.child)
         settled = False
