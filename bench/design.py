@@ -69,20 +69,8 @@ def main() -> None:
 def turns(stack: str, workload: str, minutes: float, turn_s: float) -> Iterator[tuple[str, float]]:
     """`compare` of the stack with itself, in turns of so many seconds."""
     began = time.monotonic()
-    words = [
-        "compare",
-        stack,
-        stack,
-        "-w",
-        workload,
-        "--budget",
-        f"{minutes * 60:.0f}s",
-        "--width",
-        "0.01",
-        "--json",
-        "--turn",
-        f"{turn_s:g}",
-    ]
+    effort = {"--workload": workload, "--budget": f"{minutes * 60:.0f}s", "--width": "0.01", "--turn": f"{turn_s:g}"}
+    words = ["compare", stack, stack, *(word for option in effort.items() for word in option), "--json"]
     done = subprocess.run([LAB, *words], capture_output=True, text=True, check=True)
     took = (time.monotonic() - began) / 60
     for row in json.loads(done.stdout)["lines"]:

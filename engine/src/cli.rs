@@ -276,7 +276,7 @@ fn parse_command(line: &str) -> Input {
         Some("hold") => Input::Hold,
         Some("go") => Input::Go,
         _ => Input::BadCommand(format!(
-            "`{line}` is no command; write {{\"command\":\"measure\"}}, or hold, go or stop for measure"
+            "`{line}` is no command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
         )),
     }
 }
