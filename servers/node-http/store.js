@@ -43,7 +43,14 @@ export class Store {
 
   // Rows of one statement, as objects.
   async query (name, text, values) {
-    return (await this.#withClient(client => this.#send(client, name, text, values))).rows
+    await this.#slots?.take()
+    try {
+      return (await this.#once(name, text, values)).rows
+    } catch (error) {
+      throw explained(error)
+    } finally {
+      this.#slots?.release()
+    }
   }
 
   // Rows of one statement, as arrays: cheaper where there are many.
@@ -93,7 +100,7 @@ export class Store {
       client = await this.#pool.connect()
       return await use(client)
     } catch (error) {
-      throw isAway(error) ? new Unavailable('the database is away', { cause: error }) : error
+      throw explained(error)
     } finally {
       // A connection left inside a transaction is dropped; one that broke the pool drops by itself.
       client?.release(client.getTransactionStatus() !== 'I')
@@ -101,13 +108,31 @@ export class Store {
     }
   }
 
-  // Not by a configuration, which pg copies property by property: a twentieth of a request's time.
   #send (client, name, text, values) {
     return new Promise((resolve, reject) => {
-      const query = new pg.Query(text, values, (error, result) => error ? reject(error) : resolve(result))
-      if (this.#named) query.name = name
-      client.query(query)
+      client.query(this.#statement(name, text, values, (error, result) => error ? reject(error) : resolve(result)))
     })
+  }
+
+  // A statement on a connection of its own, by callbacks: one promise for all of its steps.
+  #once (name, text, values) {
+    return new Promise((resolve, reject) => {
+      this.#pool.connect((error, client, release) => {
+        if (error) return reject(error)
+        client.query(this.#statement(name, text, values, (error, result) => {
+          release()
+          if (error) reject(error)
+          else resolve(result)
+        }))
+      })
+    })
+  }
+
+  // Not by a configuration, which pg copies property by property: a twentieth of a request's time.
+  #statement (name, text, values, done) {
+    const query = new pg.Query(text, values, done)
+    if (this.#named) query.name = name
+    return query
   }
 }
 
@@ -143,6 +168,10 @@ class Slots {
     clearTimeout(waiter.timer)
     waiter.resolve()
   }
+}
+
+function explained (error) {
+  return isAway(error) ? new Unavailable('the database is away', { cause: error }) : error
 }
 
 // Refused, lost or shutting down (SQLSTATE classes 08 and 57P), as opposed to a statement that failed.
