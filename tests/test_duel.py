@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy
 import psutil
@@ -15,9 +16,10 @@ import pytest
 from fairground import contract, duel, manifest
 from fairground.differences import Word
 from fairground.duel import Arm, Bench, Pair, Window
+from fairground.generators.engine import Session
 from fairground.model import LabError, Load, Settings, Stack
 from fairground.postgres import Database
-from fairground.process import Keeper, burner
+from fairground.process import Child, Keeper, burner
 
 ROOT = Path(__file__).resolve().parents[1]
 ENGINE = ROOT / "engine/target/release/fairload"
@@ -81,6 +83,14 @@ def test_without_cpu_only_the_rate_is_decided() -> None:
     decision = duel.decide(blind)
     assert decision.cost.ratio is None and decision.rate.word is Word.SLOWER
     assert decision.half_width is not None
+
+
+def test_requests_without_a_good_answer_are_told() -> None:
+    """The share is each arm's own, over its sound pairs; a spoiled pair's errors are the machine's."""
+    seen = [replace(pair, b=replace(pair.b, ok=900, not_ok=100)) for pair in pairs(1.0, 1.0)]
+    spoiled = replace(seen[0], void="somebody else computed", a=replace(seen[0].a, not_ok=7))
+    assert duel.decide([*seen, spoiled]).failed == (0.0, 0.1)
+    assert duel.decide([]).failed == (None, None)
 
 
 @pytest.mark.live
@@ -160,8 +170,65 @@ def test_planted_slowdown_is_in_the_servers_cpu(bench: Bench) -> None:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize(("name", "words"), [("lost-tx", "audit"), ("wrong-json", "contract"), ("never-ready", "become ready")])
-def test_a_wrong_arm_ends_the_fight_with_its_reason(bench: Bench, name: str, words: str) -> None:
+def test_slow_answers_lengthen_turns(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn is many answers long, but no longer than a window: 30 ms each make 600, of which a window of 500 is left."""
+    lasting, turn = dict[str, list[float]](), duel._Loader.turn
+
+    def noted(loader: duel._Loader, seconds: float) -> None:
+        lasting.setdefault(loader.side.arm.label, []).append(seconds)
+        turn(loader, seconds)
+
+    monkeypatch.setattr(duel._Loader, "turn", noted)
+    workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "ping")
+    ping = replace(bench, workload=manifest.render(workload, 1))
+    list(duel.fight(ping, Arm("a", animal("healthy")), Arm("b", animal("dreamer")), 1, lambda pairs: False))
+    assert lasting["a"] == lasting["b"]
+    assert lasting["a"][0] == duel.TURN_S and lasting["a"][-1] == bench.load.window_s
+
+
+@pytest.mark.live
+def test_a_window_without_a_good_answer_ends_the_fight(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out of the ratios, it would flatter its arm."""
+    monkeypatch.setattr(duel, "_window", lambda before, after: Window(0, 7, 0.5, None))
+    with pytest.raises(LabError, match="no good answer in a whole window \\(7 others\\)") as caught:
+        list(duel.fight(bench, Arm("a", animal("healthy")), Arm("b", animal("healthy")), 1, lambda pairs: False))
+    assert caught.value.exit_code == 1
+    assert not bench.keeper.orphans()
+
+
+def test_an_engine_that_ends_by_itself_could_not_reach_its_server() -> None:
+    """The sentence names the arm; where the server has ended too, that is the reason."""
+
+    @dataclass
+    class Ended:
+        """An engine's session that is over, and a server that ended with a code or still runs."""
+
+        code: int | None
+
+        def event(self, timeout_s: float) -> None:
+            return None
+
+        def exit_code(self) -> int | None:
+            return self.code
+
+    for code, words in ((None, "`b` could not be reached"), (3, "`b` ended by itself with exit code 3")):
+        side = duel._Side(Arm("b", animal("healthy")), cast(Child, Ended(code)), 1)
+        with pytest.raises(LabError, match=words) as caught:
+            duel._Loader(side, cast(Session, Ended(code))).event()
+        assert caught.value.exit_code == 1
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("name", "words", "each"),
+    [
+        ("lost-tx", "audit", 2),
+        ("wrong-json", "contract", 2),
+        ("never-ready", "become ready", 2),
+        ("dies-midway", "`b` ended by itself with exit code 3", 100),
+    ],
+)
+def test_a_wrong_arm_ends_the_fight_with_its_reason(bench: Bench, name: str, words: str, each: int) -> None:
     """What is not right is not compared: the sentence says which arm, and nothing runs on."""
     (workload,) = (
         one for one in manifest.load_workloads(ROOT / "workloads") if one.id == ("ping" if name == "wrong-json" else "tx")
@@ -169,6 +236,6 @@ def test_a_wrong_arm_ends_the_fight_with_its_reason(bench: Bench, name: str, wor
     load = replace(bench.load, connections=16)  # some animals misbehave under load only
     here = replace(bench, workload=manifest.render(workload, 1), load=load)
     with pytest.raises(LabError, match=words) as caught:
-        list(duel.fight(here, Arm("a", animal("healthy")), Arm("b", animal(name)), 2, lambda pairs: False))
+        list(duel.fight(here, Arm("a", animal("healthy")), Arm("b", animal(name)), each, lambda pairs: False))
     assert caught.value.exit_code == 1
     assert not bench.keeper.orphans()

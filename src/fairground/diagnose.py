@@ -34,9 +34,9 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
 
 
-def settled(ok_per_second: Sequence[int], rules: Rules) -> bool:
-    """Whether a warm-up has settled, from its good answers per second, oldest first."""
-    return steady(ok_per_second, rules.settled_last, rules.settled_tolerance, rules.settled_drift)
+def settled(rates: Sequence[float], rules: Rules) -> bool:
+    """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first."""
+    return steady(rates, rules.settled_last, rules.settled_tolerance, rules.settled_drift)
 
 
 def answers(result: Result) -> tuple[Finding, ...]:

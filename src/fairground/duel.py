@@ -41,6 +41,9 @@ MOST_SILENCE_S = 75.0
 TURN_ROUND_TRIPS = 20
 """A turn is at least so many times as long as an answer takes, for each begins with all requests at once and ends with none."""
 
+WARMING_S = 0.5
+"""A warm-up is judged by windows of so many seconds of load on each server."""
+
 JUDGED_ROUNDS = 5
 """With fewer rounds nothing is called: an interval of so few starts is too wide to be of use."""
 
@@ -122,6 +125,8 @@ class Decision:
     rates: tuple[float, ...]
     costs: tuple[float, ...]
     """The mean ratio of each round, in the same directions."""
+    failed: tuple[float | None, float | None]
+    """The share of each arm's requests that got no good answer, which count for neither quantity; None where none was sent."""
 
     @property
     def half_width(self) -> float | None:
@@ -157,7 +162,13 @@ def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -
     if len(rates) < JUDGED_ROUNDS:
         differing = [replace(one, word=differences.Word.INCONCLUSIVE) for one in differing]
     rate, cost = differing
-    return Decision(len(rates), len(sound), len(pairs) - len(sound), rate, cost, tuple(rates), tuple(costs))
+    failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
+    return Decision(len(rates), len(sound), len(pairs) - len(sound), rate, cost, tuple(rates), tuple(costs), failed)
+
+
+def _failed(windows: Sequence[Window]) -> float | None:
+    sent = sum(window.ok + window.not_ok for window in windows)
+    return sum(window.not_ok for window in windows) / sent if sent else None
 
 
 def _by_round(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> list[float]:
@@ -181,6 +192,11 @@ class _Side:
     port: int
     bodies: Mapping[str, str] = field(default_factory=dict)
     burner: Child | None = None
+
+    def check(self) -> None:
+        """LabError when it has ended by itself."""
+        if (code := self.child.exit_code()) is not None:
+            raise LabError(f"`{self.arm.label}` ended by itself with exit code {code} while it was measured", exit_code=1)
 
 
 @dataclass
@@ -211,8 +227,14 @@ class _Loader:
         """The next event; LabError where the engine has ended by itself, for then its server cannot be reached."""
         event = self.session.event(MOST_SILENCE_S)
         if event is None:
+            self.side.check()
             raise LabError(f"`{self.side.arm.label}` could not be reached while it was measured", exit_code=1)
         return event
+
+    def suit(self, window: Window, connections: int, least_s: float) -> None:
+        """Make its turns `least_s` long, or longer by how long an answer took in a window: all connections' time over answers."""
+        answer_s = window.window_s * connections / max(1, window.ok + window.not_ok)
+        self.turn_s = max(least_s, TURN_ROUND_TRIPS * answer_s)
 
     def finish(self) -> None:
         """End the load and take what was counted over the whole life."""
@@ -242,7 +264,8 @@ class _Round:
                 self._sides[arm.label] = self._start(arm)
             self._before = audit.before(bench.database, bench.workload)  # the cases of both starts have written by now
             for side in self._sides.values():
-                self._warm_up(side)
+                self._connect(side)
+            self._warm_up()
         except BaseException:
             self._stop()
             raise
@@ -259,21 +282,23 @@ class _Round:
             self._audit()
 
     def pair(self, place: int, labels: tuple[str, str], a: str, b: str) -> Pair:
-        """One window of each arm, in turns; `labels`: who has the first one."""
+        """One window of each arm, in turns; `labels`: who has the first one.
+
+        LabError where one gave no good answer at all: left out, such a window would flatter its arm.
+        """
         self._bench.say(f"round {self._number}, pair {place}")
-        loaders = self._loaders
-        told, before = {label: loader.told for label, loader in loaders.items()}, self._reading()
-        turn_s = max(loader.turn_s for loader in loaders.values())
-        for number in range(max(1, round(self._bench.load.window_s / turn_s))):
-            for label in labels if number % 2 == 0 else reversed(labels):
-                loaders[label].turn(turn_s)
+        before = self._reading()
+        counted = self._turns(labels, self._bench.load.window_s)
         after = self._reading()
+        for label, window in counted.items():
+            if window.ok == 0:
+                raise LabError(f"`{label}` gave no good answer in a whole window ({window.not_ok:,} others)", exit_code=1)
         used_us = {role: (after.cpu_ns[role] - spent_ns) / 1000 for role, spent_ns in before.cpu_ns.items()}
         known = [*used_us.values()] + ([] if "database" in used_us else [None])
         facts = validity.Facts(after.host.at_s - before.host.at_s, host=host_use(before.host, after.host, known))
         findings = validity.findings(facts, thresholds.standard(), of=("machine",))
         voids = [finding.sentence for finding in findings if finding.severity is Severity.VOID]
-        windows = {label: _window(told[label], loader.told, used_us[label]) for label, loader in loaders.items()}
+        windows = {label: replace(window, cpu_us=used_us[label]) for label, window in counted.items()}
         return Pair(self._number, place, labels[0], windows[a], windows[b], voids[0] if voids else None)
 
     def _start(self, arm: Arm) -> _Side:
@@ -302,25 +327,43 @@ class _Round:
             raise LabError(f"`{side.arm.label}` does not fulfil the contract: {reason}", exit_code=1)
         return report.bodies
 
-    def _warm_up(self, side: _Side) -> None:
-        """Load until the rate has settled, for `warmup_min_s` to `warmup_max_s`; then the engine stands still, connected."""
-        bench, per_second, began = self._bench, list[int](), time.monotonic()
-        load = bench.load
-        plan = engine.plan(bench.workload, load, HOST, side.port, bench.seed + 1000 * self._number, side.bodies)
-        loader = _Loader(side, engine.Session(bench.keeper, bench.engine, plan, side.arm.folder(bench.folder)))
-        self._loaders[side.arm.label] = loader
-        self._meters[f"engine of {side.arm.label}"] = RoleMeter(loader.session.child)
-        settled = False
-        while not settled:
-            event = loader.event()
-            if event["event"] == "second":
-                per_second.append(int(event["ok"]))
-                passed = time.monotonic() - began
-                settled = passed >= load.warmup_min_s and diagnose.settled(per_second, thresholds.standard().rules)
-                settled |= passed >= load.warmup_max_s
-        answer_s = load.connections / max(1, per_second[-1])
-        loader.turn_s = min(max(bench.turn_s, TURN_ROUND_TRIPS * answer_s), load.window_s)
+    def _connect(self, side: _Side) -> None:
+        """An engine for a server, which stands still after its first requests."""
+        bench = self._bench
+        plan = engine.plan(bench.workload, bench.load, HOST, side.port, bench.seed + 1000 * self._number, side.bodies)
+        session = engine.Session(bench.keeper, bench.engine, plan, side.arm.folder(bench.folder))
+        loader = self._loaders[side.arm.label] = _Loader(side, session, turn_s=bench.turn_s)
+        self._meters[f"engine of {side.arm.label}"] = RoleMeter(session.child)
         loader.hold()
+
+    def _warm_up(self) -> None:
+        """Load all in turns until the ratio of their rates has settled: for `warmup_min_s` to `warmup_max_s` each.
+
+        Each rate by itself follows the machine, which would be waited for long after the servers are warm.
+        """
+        load, rules, labels = self._bench.load, thresholds.standard().rules, tuple(self._loaders)
+        ratios, loaded_s = list[float](), 0.0
+        while loaded_s < load.warmup_max_s:
+            windows = self._turns(labels, WARMING_S)
+            loaded_s += max(window.window_s for window in windows.values())
+            for label, window in windows.items():
+                self._loaders[label].suit(window, load.connections, self._bench.turn_s)
+            first, last = windows[labels[0]], windows[labels[-1]]
+            ratios.append(_ratio(first.rate_per_s, last.rate_per_s) or 0.0)
+            if loaded_s >= load.warmup_min_s and diagnose.settled(ratios, rules):
+                return
+
+    def _turns(self, labels: Sequence[str], window_s: float) -> dict[str, Window]:
+        """Load each for about `window_s`, in turns; what each engine counted."""
+        loaders = self._loaders
+        told = {label: loader.told for label, loader in loaders.items()}
+        turn_s = min(max(loader.turn_s for loader in loaders.values()), self._bench.load.window_s)
+        for number in range(max(1, round(window_s / turn_s))):
+            for label in labels if number % 2 == 0 else reversed(labels):
+                loaders[label].turn(turn_s)
+        for side in self._sides.values():
+            side.check()
+        return {label: _window(told[label], loader.told) for label, loader in loaders.items()}
 
     def _reading(self) -> _Reading:
         host = HostReading.now(self._bench.keeper.spun_ns())
@@ -357,7 +400,7 @@ class _Reading:
     host: HostReading
 
 
-def _window(before: Mapping[str, int], after: Mapping[str, int], cpu_us: float) -> Window:
-    """What an engine has counted between two moments at which it stood still."""
+def _window(before: Mapping[str, int], after: Mapping[str, int]) -> Window:
+    """What an engine has counted between two moments at which it stood still; what CPU that cost is another's to say."""
     ok, not_ok, active_us = (after[name] - before[name] for name in ("ok", "not_ok", "active_us"))
-    return Window(ok, not_ok, active_us / 1e6, cpu_us)
+    return Window(ok, not_ok, active_us / 1e6, None)

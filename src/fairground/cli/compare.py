@@ -68,7 +68,7 @@ def compare(
     else:
         settings = Settings(numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size))
         window_s = numbers.positive("--window", window)
-        load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=1.0, warmup_max_s=15.0)
+        load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
         seconds = numbers.seconds("--budget", budget)
         effort = Effort(seconds, width / 100, numbers.positive("--pairs", pairs), margin / 100, numbers.positive("--turn", turn))
         with _arms(places, known, a, b, revisions) as arms:
@@ -143,7 +143,7 @@ def _of_arms(
         awake = keeper.awake
     decision = duel.decide(pairs, practical=effort.margin)
     lines = _lines(f"{workload} c{load.connections}", pairs, decision)
-    notes = _notes(decision, time.monotonic() - began, arms[1], awake)
+    notes = _notes(decision, time.monotonic() - began, arms, awake)
     return Comparison(f"{arms[1].label} against {arms[0].label}", arms[0].label, arms[1].label, lines, notes, folder, awake)
 
 
@@ -190,13 +190,21 @@ def _lines(cell: str, pairs: Sequence[duel.Pair], decision: duel.Decision) -> tu
     )
 
 
-def _notes(decision: duel.Decision, seconds: float, b: duel.Arm, awake: bool) -> tuple[str, ...]:
+def _notes(decision: duel.Decision, seconds: float, arms: tuple[duel.Arm, duel.Arm], awake: bool) -> tuple[str, ...]:
+    b = arms[1]
     starts = f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of both servers, in {duration(seconds)}"
     void = f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing" if decision.void_pairs else ""
     planted = f"B was slowed down on purpose, by {b.planted:.1%} of its CPU" if b.planted else ""
     few = f"fewer than {duel.JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
+    errors = [
+        f"`{arm.label}` gave no good answer to {share:.2%} of its requests, and only good ones count"
+        for arm, share in zip(arms, decision.failed, strict=True)
+        if share
+    ]
     wakeful = "the processors of this virtual machine were kept from idling meanwhile" if awake else ""
-    return tuple(note for note in (starts, void, planted, wakeful, few if decision.rounds < duel.JUDGED_ROUNDS else "") if note)
+    return tuple(
+        note for note in (starts, *errors, void, planted, wakeful, few if decision.rounds < duel.JUDGED_ROUNDS else "") if note
+    )
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
