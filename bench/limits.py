@@ -38,8 +38,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = [row for row in planted.ROWS if options.only in planted.name(row)]
     found, began = {}, time.monotonic()
-    for durable in (False, True):
-        found |= measure([row for row in rows if bool(row.get("durable")) is durable], durable, options.repeat)
+    for place in sorted({str(row.get("place", "")) for row in rows}):
+        found |= measure([row for row in rows if row.get("place", "") == place], options.repeat)
     text = page([(row, found[planted.name(row)]) for row in rows], options.repeat, time.monotonic() - began)
     if options.write is None:
         print(text, end="")
@@ -47,17 +47,18 @@ def main() -> None:
         options.write.write_text(text)
 
 
-def measure(rows: list[dict[str, object]], durable: bool, repeat: int) -> dict[str, Counter[str]]:
-    """Row's name → how often each set of limits was named; a row that cannot be tried here has none."""
+def measure(rows: list[dict[str, object]], repeat: int) -> dict[str, Counter[str]]:
+    """Rows of one place: a row's name → how often each set of limits was named; a row that cannot be tried here has none."""
     found: dict[str, Counter[str]] = {planted.name(row): Counter() for row in rows}
     todo = [row for row in rows if planted.lacking(row) is None]
     if not todo:
         return found
     with ExitStack() as held:
+        held.enter_context(planted.place(todo[0]))
         keeper = held.enter_context(Keeper(os.environ))
         lab.keep_awake(held, keeper, lab.Places.of(os.environ), lambda said: print(said, file=sys.stderr))
         scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        durability = Durability.DURABLE if durable else Durability.RELAXED
+        durability = Durability.DURABLE if todo[0].get("place") == "durable" else Durability.RELAXED
         database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
         held.callback(database.stop)
         database.prepare(planted.SCALE)

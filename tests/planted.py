@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import os
+import socket
+import struct
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +21,10 @@ from fairground.trial import Bench, prepared, run
 ZOO = Path(__file__).parent / "zoo"
 ROWS: list[dict[str, Any]] = tomllib.loads((ZOO / "expected.toml").read_text())["limit"]
 SCALE = 1
+FEW_PORTS = 200
+NETWORK = 0x40000000  # CLONE_NEWNET
+UP = struct.pack("16sh22x", b"lo", 0x41)  # an ifreq: flags IFF_UP and IFF_RUNNING
+SET_FLAGS = 0x8914  # SIOCSIFFLAGS
 WORKLOADS = {one.id: manifest.render(one, SCALE) for one in manifest.load_workloads(ZOO.parents[1] / "workloads")}
 
 
@@ -26,8 +35,44 @@ def name(row: Mapping[str, Any]) -> str:
 
 def lacking(row: Mapping[str, Any]) -> str | None:
     """Why a row cannot be tried here; None when it can."""
-    found = topology.lacking(Topology(pooler=row.get("pooler")), os.environ.get("PATH"))
-    return found[0] if found else None
+    if found := topology.lacking(Topology(pooler=row.get("pooler")), os.environ.get("PATH")):
+        return found[0]
+    try:
+        with place(row):
+            return None
+    except OSError as error:
+        return f"no network of our own can be made here: {error}"
+
+
+def place(row: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """The network in which a row wants its keeper, its database and its trial."""
+    return few_ports() if row.get("place") == "few-ports" else nullcontext()
+
+
+@contextmanager
+def few_ports() -> Iterator[None]:
+    """This thread, with what it starts, in a network of its own: a loopback with `FEW_PORTS` ports for outgoing connections.
+
+    OSError where that is not allowed.
+    """
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        _enter("unshare", NETWORK)
+        try:
+            with socket.socket() as any_socket:
+                fcntl.ioctl(any_socket, SET_FLAGS, UP)
+            Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"40000 {40000 + FEW_PORTS - 1}")
+            yield
+        finally:
+            _enter("setns", home, NETWORK)
+    finally:
+        os.close(home)
+
+
+def _enter(call: str, *arguments: int) -> None:
+    """A call of the C library that changes this thread's namespaces; OSError where it fails."""
+    if getattr(ctypes.CDLL(None, use_errno=True), call)(*arguments):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7) -> Trial:

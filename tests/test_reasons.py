@@ -213,7 +213,12 @@ def test_limit_by_one_thread(share: float | None, cores: float, said: str | None
 
 @pytest.mark.parametrize(
     ("connect", "reason", "said"),
-    [(7, "Cannot assign requested address (os error 99)", "ports"), (7, "Connection refused", None), (0, "Cannot assign", None)],
+    [
+        (7, "Cannot assign requested address (os error 99)", "ports"),
+        (7, "no local port is free; keep connections alive", "ports"),
+        (7, "Connection refused", None),
+        (0, "Cannot assign", None),
+    ],
 )
 def test_limit_by_ports(connect: int, reason: str, said: str | None) -> None:
     """Connections that the kernel would not open are for want of ports; refused ones are not."""

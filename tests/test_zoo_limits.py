@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +14,9 @@ import pytest
 
 import planted
 from fairground import contract, postgres
+from fairground.cli import lab
 from fairground.cli.lab import ROOT
-from fairground.model import Durability, Severity, Trial
+from fairground.model import Durability, Severity, Trial, Verdict
 from fairground.postgres import Database
 from fairground.process import Keeper
 from fairground.trial import Bench
@@ -25,6 +30,24 @@ ATTEMPTS = 4
 def disturbed(trial: Trial) -> bool:
     """Whether other work on the machine took so much of a trial that it tells nothing."""
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in trial.findings)
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict[str, Any]) -> Iterator[Bench]:
+    """A bench in the place that a row asks for."""
+    if why := planted.lacking(row):
+        pytest.skip(why)
+    if row.get("place") == "few-ports":
+        with planted.few_ports(), Keeper(os.environ) as own, ExitStack() as held:
+            lab.keep_awake(held, own, lab.Places.of(os.environ), print)
+            database = postgres.start(own, cache, Durability.RELAXED, ROOT / "contract")
+            try:
+                database.prepare(planted.SCALE)
+                yield bench_on(own, database)
+            finally:
+                database.stop()
+    else:
+        yield bench_on(keeper, request.getfixturevalue("durable" if row.get("place") == "durable" else "database"))
 
 
 def bench_on(keeper: Keeper, database: Database) -> Bench:
@@ -45,14 +68,8 @@ def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
 
 
 @pytest.mark.parametrize("row", planted.ROWS, ids=planted.name)
-def test_a_planted_limit_is_named_alone(
-    request: pytest.FixtureRequest, keeper: Keeper, row: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_planted_limit_is_named_alone(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
     """The trial names what was planted, first and alone; a trial that the machine's noise voids is repeated, as a run repeats it."""
-    if why := planted.lacking(row):
-        pytest.skip(why)
-    database = request.getfixturevalue("durable" if row.get("durable") else "database")
-    bench = bench_on(keeper, database)
     for attempt in range(ATTEMPTS):
         trial = planted.tried(bench, row, tmp_path / f"trial-{attempt}")
         if not disturbed(trial):
@@ -60,3 +77,18 @@ def test_a_planted_limit_is_named_alone(
     told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
     assert planted.named(trial) == [row["diagnosis"]], told
     assert trial.diagnosis == row["diagnosis"]
+
+
+def test_noise_is_named(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """Where programs that are none of the trial's use the processors, the trial is void and says so."""
+    row = next(row for row in planted.ROWS if row["stack"] == "healthy:asyncio" and row["workload"] == "ping")
+    strangers = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        trial = planted.tried(bench_on(keeper, database), row, tmp_path / "trial")
+    finally:
+        for stranger in strangers:
+            stranger.kill()
+            stranger.wait()
+    void = {finding.id for finding in trial.findings if finding.severity is Severity.VOID}
+    assert trial.verdict is Verdict.VOID
+    assert "foreign-cpu" in void

@@ -110,8 +110,7 @@ def _idleness(facts: Facts) -> Iterator[Finding]:
 def _ports(facts: Facts) -> Iterator[Finding]:
     """Ephemeral ports ran out: the kernel refuses to open a connection before a packet is sent."""
     failed = facts.result.window.connect or 0
-    told = [sample.reason for sample in facts.result.samples if sample.outcome == "connect"]
-    if failed and any("address not available" in reason.lower() or "cannot assign" in reason.lower() for reason in told):
+    if failed and any(sample.wanted_a_port for sample in facts.result.samples):
         yield _reason(
             "ports",
             f"{failed:,} connections could not be opened for want of a local port: keep connections open, or use more addresses",

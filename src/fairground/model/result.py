@@ -130,6 +130,12 @@ class BadAnswer:
     request: str
     body: str | None
 
+    @property
+    def wanted_a_port(self) -> bool:
+        """Whether a connection could not be opened for want of a local port, in the words of the engine, oha, or the kernel."""
+        words = ("no local port", "address not available", "cannot assign")
+        return self.outcome == "connect" and any(word in self.reason.lower() for word in words)
+
 
 @dataclass(frozen=True)
 class Result:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fairground.thresholds import Rules
 from fairground.validity.check import Check, Facts, Reading
 
-ITS_OWN_WORDS = ("address not available", "cannot assign", "too many open files", "no buffer space", "no file descriptors")
-"""What the kernel tells a client that has run out of ports, descriptors or memory for sockets."""
+ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors")
+"""What the kernel tells a client that has run out of descriptors or memory for sockets."""
 
 
 def _on_schedule(facts: Facts) -> bool:
@@ -51,8 +51,10 @@ def _own_errors(facts: Facts, _: Rules) -> Reading | None:
     result = facts.result
     if result is None or result.window.connect is None or not result.window.total:
         return None
-    told = [sample.reason for sample in result.samples if sample.outcome == "connect"]
-    own = next((reason for reason in told if any(word in reason.lower() for word in ITS_OWN_WORDS)), None)
+    told = [sample for sample in result.samples if sample.outcome == "connect"]
+    own = next(
+        (one.reason for one in told if one.wanted_a_port or any(word in one.reason.lower() for word in ITS_OWN_WORDS)), None
+    )
     failed = result.window.connect if own is not None else 0
     words = f"{failed:,} connections failed on the generator's own side: {own}"
     return Reading(failed / result.window.total, words, {"failed": failed, "sent": result.window.total, "reason": own})

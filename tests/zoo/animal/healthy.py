@@ -27,6 +27,7 @@ TX = "SELECT pgbench_tx($1, $2, $3, $4)"
 DEBIT = "UPDATE web_users SET credits = credits - $1 WHERE id = $2"
 CREDIT = "UPDATE web_users SET credits = credits + $1 WHERE id = $2"
 OK = to_json({"ok": True})
+OK_MESSAGE = to_json({"ok": True, "message": "OK"})
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -159,7 +160,7 @@ class Healthy(HttpServer):
 
     async def ping(self, request: Request) -> Response:
         """GET /ping."""
-        return Response(200, to_json({"ok": True, "message": "OK"}))
+        return Response(200, OK_MESSAGE)
 
     async def time(self, request: Request) -> Response:
         """GET /time."""

@@ -64,7 +64,7 @@ class Connection(asyncio.Protocol):
 
     async def simple(self, sql: str) -> Answer:
         """Run `sql` with the simple protocol: `BEGIN`, `COMMIT` and the like."""
-        return await self._ask(_message(b"Q", _text(sql)))
+        return await self._ask(query_message(sql))
 
     async def query(self, sql: str, *parameters: int | str) -> Answer:
         """Run one statement with parameters; its named prepared statement is kept where `prepared` is set."""
@@ -150,6 +150,11 @@ class Connection(asyncio.Protocol):
     def _fail(self, error: Exception) -> None:
         if not self.waiter.done():
             self.waiter.set_exception(error)
+
+
+def query_message(sql: str) -> bytes:
+    """What asks for `sql` in the simple protocol."""
+    return _message(b"Q", _text(sql))
 
 
 def _message(kind: bytes, body: bytes) -> bytes:
