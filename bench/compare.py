@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 HEAD = """\
-| stack | workload | at most | planted | runs | called dearer | cheaper | equivalent | inconclusive | measured, median | range |
-|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
+| stack | workload | at most | planted | runs | dearer | cheaper | equivalent | inconclusive | measured | range | interval |
+|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
 ABOUT = """\
 # How often `compare` is right
 
 `make bench-compare STACK=SERVER:VARIANT` compares a stack with itself, fresh processes throughout. In some runs a process in the
 second server's group uses up a known share of its CPU: a planted slowdown. What is called is CPU per good answer; *dearer* is
-then right, and wrong where 0 % was planted. The two servers take turns of a tenth of a second on the same machine.
+then right, and wrong where 0 % was planted. The two servers take turns of a tenth of a second on the same machine. *Measured* and
+*interval* are medians; how wide the intervals are says how restless that machine was.
 """
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,11 +44,12 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     plants = [float(text) for text in options.plant.split(",")]
-    rows = kept(options.keep)
+    rows, lab = kept(options.keep), version()
     for number in range(options.runs):
         for plant in plants if number % 2 == 0 else plants[::-1]:
             row = compare(options.stack, options.workload, options.budget, plant)
-            rows.append({"stack": options.stack, "workload": options.workload, "budget": options.budget, "planted": plant, **row})
+            what = {"lab": lab, "stack": options.stack, "workload": options.workload, "budget": options.budget, "planted": plant}
+            rows.append({**what, **row})
             if options.keep:
                 options.keep.parent.mkdir(parents=True, exist_ok=True)
                 with options.keep.open("a", encoding="utf-8") as lines:
@@ -59,6 +61,11 @@ def main() -> None:
     print(text)
     if options.write:
         options.write.write_text(f"{ABOUT}\n{text}\n", encoding="utf-8")
+
+
+def version() -> str:
+    """The lab's version, with the revision that it is at."""
+    return subprocess.run([str(ROOT / "fairground"), "--version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def kept(file: Path | None) -> list[dict[str, Any]]:
@@ -103,6 +110,8 @@ def line(key: tuple[str, str, str, float], rows: list[dict[str, Any]]) -> str:
     counts = [sum(row["verdict"] == word for row in rows) for word in ("dearer", "cheaper", "equivalent", "inconclusive")]
     cells = [f"`{stack}`", workload, budget, f"{plant:g} %", str(len(rows)), *map(str, counts)]
     cells += [f"{statistics.median(changes):+.2%}", f"{min(changes):+.2%} to {max(changes):+.2%}"] if changes else ["–", "–"]
+    half = [(row["change_high"] - row["change_low"]) / 2 for row in rows if row["change_low"] is not None]
+    cells.append(f"± {statistics.median(half):.2%}" if half else "–")
     return "| " + " | ".join(cells) + " |"
 
 

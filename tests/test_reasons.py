@@ -149,6 +149,16 @@ def test_limit_by_generator() -> None:
     assert limit(roles(server=0.6), result(busiest_thread_share=None)) is None
 
 
+@pytest.mark.parametrize(("steal_share", "said"), [(0.02, True), (0.0, False), (None, False)])
+def test_what_the_hypervisor_took_could_not_be_used(steal_share: float | None, said: bool) -> None:
+    """Processors and threads are full where they used nine tenths of the time that the hypervisor left."""
+    host = replace(HOST, steal_share=steal_share)
+    thread = RoleUse(9e6, None, None, "cgroup2", busiest_thread_share=0.89)
+    assert (limit(roles(server=1.77), host=host) == "app-cpu") is said
+    assert (limit(roles(server=0.6), result(busiest_thread_share=0.89), host) == "generator") is said
+    assert (limit({"server": thread}, host=host) == "app-serial") is said
+
+
 @pytest.mark.parametrize(
     ("events", "deadlocks", "said"),
     [

@@ -40,8 +40,23 @@ class Facts:
         return {role: use.cpu_us / window_us for role, use in self.roles.items() if use.cpu_us is not None}
 
     @property
+    def given(self) -> float:
+        """Share of a processor's time that the hypervisor left to this machine: nothing can be fuller than that."""
+        return 1.0 - ((self.host.steal_share or 0.0) if self.host else 0.0)
+
+    @property
+    def cores_full(self) -> float:
+        """From which share of the window on processors are full."""
+        return self.at.cores_full * self.given
+
+    @property
+    def thread_full(self) -> float:
+        """From which share of the window on a thread has no time left."""
+        return self.at.thread_full * self.given
+
+    @property
     def full(self) -> bool:
-        return sum(self.used.values()) >= self.at.cores_full * self.cores
+        return sum(self.used.values()) >= self.cores_full * self.cores
 
     @property
     def busy_backends(self) -> int:
@@ -221,7 +236,7 @@ def _bound(facts: Facts) -> Iterator[Finding]:
         bound = allowed if quota is None else min(allowed, quota)
         used, use = facts.used.get(role, 0.0), facts.roles.get(role)
         throttled = _throttled_share(use)
-        if bound < facts.cores and (used >= facts.at.cores_full * bound or (throttled or 0.0) >= facts.at.throttled):
+        if bound < facts.cores and (used >= facts.cores_full * bound or (throttled or 0.0) >= facts.at.throttled):
             yield _reason(
                 "throttled" if bound == quota else name,
                 f"the {role} used {used:.2f} of the {bound:g} cores that it may use",
@@ -239,8 +254,8 @@ def _throttled_share(use: RoleUse | None) -> float | None:
 
 def _generator(facts: Facts) -> Iterator[Finding]:
     share = facts.result.busiest_thread_share
-    room = facts.used.get("server", 0.0) < facts.at.cores_full * min(facts.cell.settings.workers, facts.cores)
-    if share is not None and share > facts.at.thread_full and room:
+    room = facts.used.get("server", 0.0) < facts.cores_full * min(facts.cell.settings.workers, facts.cores)
+    if share is not None and share > facts.thread_full and room:
         yield _reason(
             "generator",
             f"the generator was the limit: its busiest thread was {share:.0%} busy",
@@ -262,7 +277,7 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
     """One hot thread while others of the machine's processors had time: work that the server does not share out."""
     use = facts.roles.get("server")
     share = None if use is None else use.busiest_thread_share
-    if share is not None and share >= facts.at.thread_full and facts.cores > 1:
+    if share is not None and share >= facts.thread_full and facts.cores > 1:
         yield _reason(
             "app-serial",
             f"one thread of the server was {share:.0%} busy while the {facts.cores} cores had time left",

@@ -10,7 +10,7 @@ from animal.healthy import OK_MESSAGE, Healthy
 
 ANSWER = (
     b"HTTP/1.1 103 \r\n\r\n" * 1700
-    + b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(OK_MESSAGE)
+    + b"HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: %d\r\n\r\n" % len(OK_MESSAGE)
     + OK_MESSAGE
 )
 """Interim answers, which a client has to read one by one, before the one to `/ping`. A client need not take more than 32 KB of heads."""
