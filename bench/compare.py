@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 HEAD = """\
-| stack | workload | at most | planted | runs | dearer | cheaper | equivalent | inconclusive | measured | range | interval |
-|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
+| stack | workload | options | at most | planted | runs | dearer | cheaper | equivalent | unclear | measured | range | interval |
+|--|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
 ABOUT = """\
 # How often `compare` is right
 
@@ -42,14 +42,16 @@ def main() -> None:
     parser.add_argument("--workload", default="ping")
     parser.add_argument("--keep", type=Path, help="JSON lines: add each comparison, and count the earlier ones too")
     parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
+    parser.add_argument("how", nargs="*", help="after `--`: further options of `compare`, such as --pin server=0")
     options = parser.parse_args()
+    how = " ".join(options.how)
     plants = [float(text) for text in options.plant.split(",")]
     rows, lab = kept(options.keep), version()
     for number in range(options.runs):
         for plant in plants if number % 2 == 0 else plants[::-1]:
-            row = compare(options.stack, options.workload, options.budget, plant)
-            what = {"lab": lab, "stack": options.stack, "workload": options.workload, "budget": options.budget, "planted": plant}
-            rows.append({**what, **row})
+            row = compare(options.stack, options.workload, options.budget, plant, options.how)
+            what = {"stack": options.stack, "workload": options.workload, "how": how, "budget": options.budget, "planted": plant}
+            rows.append({"lab": lab, **what, **row})
             if options.keep:
                 options.keep.parent.mkdir(parents=True, exist_ok=True)
                 with options.keep.open("a", encoding="utf-8") as lines:
@@ -76,39 +78,28 @@ def kept(file: Path | None) -> list[dict[str, Any]]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The comparisons as Markdown: one row for each stack, workload, budget and planted slowdown."""
-    groups: dict[tuple[str, str, str, float], list[dict[str, Any]]] = {}
+    """The comparisons as Markdown: one row for each stack, workload, way of comparing, budget and planted slowdown."""
+    groups: dict[tuple[str, str, str, str, float], list[dict[str, Any]]] = {}
     for row in rows:
-        groups.setdefault((row["stack"], row["workload"], row["budget"], row["planted"]), []).append(row)
+        groups.setdefault((row["stack"], row["workload"], row.get("how", ""), row["budget"], row["planted"]), []).append(row)
     return "\n".join([HEAD, *(line(key, group) for key, group in sorted(groups.items()))])
 
 
-def compare(stack: str, workload: str, budget: str, plant: float) -> dict[str, Any]:
-    """One comparison's line about CPU per answer."""
-    command = [
-        str(ROOT / "fairground"),
-        "compare",
-        stack,
-        stack,
-        "-w",
-        workload,
-        "--budget",
-        budget,
-        "--plant",
-        str(plant),
-        "--json",
-    ]
+def compare(stack: str, workload: str, budget: str, plant: float, how: list[str]) -> dict[str, Any]:
+    """One comparison's line about CPU per answer; `how` are further options of `compare`."""
+    options = ["-w", workload, "--budget", budget, "--plant", str(plant), *how, "--json"]
+    command = [str(ROOT / "fairground"), "compare", stack, stack, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows: list[dict[str, Any]] = json.loads(done.stdout)["lines"]
     return next(row for row in rows if row["quantity"] == "server CPU")
 
 
-def line(key: tuple[str, str, str, float], rows: list[dict[str, Any]]) -> str:
+def line(key: tuple[str, str, str, str, float], rows: list[dict[str, Any]]) -> str:
     """One row of the table."""
-    stack, workload, budget, plant = key
+    stack, workload, how, budget, plant = key
     changes = [row["change"] for row in rows if row["change"] is not None]
     counts = [sum(row["verdict"] == word for row in rows) for word in ("dearer", "cheaper", "equivalent", "inconclusive")]
-    cells = [f"`{stack}`", workload, budget, f"{plant:g} %", str(len(rows)), *map(str, counts)]
+    cells = [f"`{stack}`", workload, f"`{how}`" if how else "", budget, f"{plant:g} %", str(len(rows)), *map(str, counts)]
     cells += [f"{statistics.median(changes):+.2%}", f"{min(changes):+.2%} to {max(changes):+.2%}"] if changes else ["–", "–"]
     half = [(row["change_high"] - row["change_low"]) / 2 for row in rows if row["change_low"] is not None]
     cells.append(f"± {statistics.median(half):.2%}" if half else "–")

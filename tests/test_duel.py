@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -167,6 +168,25 @@ def test_planted_slowdown_is_in_the_servers_cpu(bench: Bench) -> None:
     ]
     assert 1.2 < math.exp(sum(map(math.log, ratios)) / len(ratios)) < 2.0
     assert not bench.keeper.orphans()
+
+
+@pytest.mark.live
+def test_roles_keep_to_the_cores_that_they_are_pinned_to(bench: Bench) -> None:
+    """Servers and what is planted in them run on the server's cores, engines on the generator's."""
+    if bench.keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+    pinned = replace(bench, settings=replace(bench.settings, pin=(("server", (first,)), ("generator", (last,)))))
+    seen = dict[str, set[tuple[int, ...]]]()
+
+    def look(words: str) -> None:
+        for process in psutil.Process().children(recursive=True) if "pair" in words else ():
+            for role, sign in (("server", "serve.py"), ("burner", "burn"), ("generator", "run")):
+                if sign in process.cmdline():
+                    seen.setdefault(role, set()).add(tuple(process.cpu_affinity()))
+
+    list(duel.fight(replace(pinned, say=look), Arm("a", animal("healthy")), Arm("b", animal("healthy"), 0.2), 1, lambda _: False))
+    assert seen == {"server": {(first,)}, "burner": {(first,)}, "generator": {(last,)}}
 
 
 @pytest.mark.live

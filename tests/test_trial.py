@@ -50,8 +50,8 @@ def test_a_planted_slowdown_ends_with_the_load(bench: Bench, tmp_path: Path, mon
         pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
     planted: list[tuple[float, int]] = []
 
-    def plant(keeper: Keeper, engine: Path, server: Child, share: float) -> Child:
-        made = real(keeper, engine, server, share)
+    def plant(keeper: Keeper, engine: Path, server: Child, share: float, cores: tuple[int, ...] | None) -> Child:
+        made = real(keeper, engine, server, share, cores)
         until = time.monotonic() + 10
         while len(server.group.pids() or ()) < 2 and time.monotonic() < until:
             time.sleep(0.01)

@@ -258,6 +258,7 @@ class _Round:
         bench.say(f"round {self._number}: starting both servers")
         bench.database.reset(bench.settings.scale)
         if bench.database.child is not None:
+            bench.database.child.pin(bench.settings.cores_of("database"))
             self._meters["database"] = RoleMeter(bench.database.child)
         try:
             for arm in self._order:
@@ -314,7 +315,7 @@ class _Round:
             raise LabError(f"`{arm.label}` did not become ready: {problem}", hint=f"its words are in {log}", exit_code=1)
         side.bodies = self._verify(side)
         if arm.planted:
-            side.burner = burner.plant(bench.keeper, bench.engine, child, arm.planted)
+            side.burner = burner.plant(bench.keeper, bench.engine, child, arm.planted, bench.settings.cores_of("server"))
         return side
 
     def _verify(self, side: _Side) -> Mapping[str, str]:
@@ -331,7 +332,8 @@ class _Round:
         """An engine for a server, which stands still after its first requests."""
         bench = self._bench
         plan = engine.plan(bench.workload, bench.load, HOST, side.port, bench.seed + 1000 * self._number, side.bodies)
-        session = engine.Session(bench.keeper, bench.engine, plan, side.arm.folder(bench.folder))
+        cores = bench.settings.cores_of("generator")
+        session = engine.Session(bench.keeper, bench.engine, plan, side.arm.folder(bench.folder), cores)
         loader = self._loaders[side.arm.label] = _Loader(side, session, turn_s=bench.turn_s)
         self._meters[f"engine of {side.arm.label}"] = RoleMeter(session.child)
         loader.hold()

@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from fairground import build, contract, differences, duel, machine, manifest, store
+from fairground import build, conditions, contract, differences, duel, machine, manifest, store
 from fairground.cli import lab, measure, numbers, say
 from fairground.cli.run import BAD_ANSWER, DatabaseUrl, Json, Results, Servers
 from fairground.cli.screen import duration
@@ -50,6 +50,10 @@ def compare(
     markdown: Annotated[Path | None, typer.Option(help="Write the summary for a pull request to this file.")] = None,
     workers: Annotated[int, typer.Option(help="Processes or threads of each server.")] = 2,
     pool_size: Annotated[int, typer.Option(help="Connections to the database of each server.")] = 25,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=CORES", help="Cores of a role: server=0, generator=1; repeatable."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the requests.")] = 1,
     database: DatabaseUrl = None,
     servers: Servers = None,
@@ -66,7 +70,7 @@ def compare(
     if b is not None and not _is_stack(known, a) and not _is_stack(known, b):
         found = _of_runs(store.load(store.find(places.results, a)), store.load(store.find(places.results, b)))
     else:
-        settings = Settings(numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size))
+        settings = _settings(workers, pool_size, pin or [], database)
         window_s = numbers.positive("--window", window)
         load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
         seconds = numbers.seconds("--budget", budget)
@@ -111,6 +115,13 @@ class Comparison:
 
 
 # ---------------------------------------------------------------- two servers
+
+
+def _settings(workers: int, pool_size: int, pins: Sequence[str], database_url: str | None) -> Settings:
+    sizes = numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size)
+    settings = conditions.check(Settings(*sizes, pin=numbers.pins("--pin", pins)))
+    measure.check_pins(settings, database_url)
+    return settings
 
 
 def _of_arms(

@@ -24,6 +24,7 @@ from fairground.model import (
     Plan,
     Run,
     Server,
+    Settings,
     Stack,
     Suite,
     Trial,
@@ -58,7 +59,8 @@ def dry_run(suite: Suite, command: str, options: Options) -> Plan:
     rendered = {workload.id: manifest.render(workload, _scale(planned)) for workload in workloads}
     generators.check((slot.cell for slot in planned.slots), rendered)
     postgres.check(_class_of(planned)[1])
-    _check_pins(planned, options.database_url)
+    for settings in dict.fromkeys(slot.cell.settings for slot in planned.slots):
+        check_pins(settings, options.database_url)
     return planned
 
 
@@ -157,16 +159,15 @@ def _absent(planned: Plan, options: Options) -> dict[str, str]:
     return absent
 
 
-def _check_pins(planned: Plan, database_url: str | None) -> None:
+def check_pins(settings: Settings, database_url: str | None) -> None:
     """LabError when a role is pinned to a core that this lab may not use, or a database that is not its own is pinned."""
+    if database_url and settings.cores_of("database"):
+        raise LabError("a given database cannot be pinned to cores", "pin it where it is started, or leave out `--database`")
     ours = os.sched_getaffinity(0)
-    for settings in dict.fromkeys(slot.cell.settings for slot in planned.slots):
-        if database_url and settings.cores_of("database"):
-            raise LabError("a given database cannot be pinned to cores", "pin it where it is started, or leave out `--database`")
-        for role, cores in settings.pin:
-            if missing := sorted(set(cores) - ours):
-                there = ", ".join(map(str, sorted(ours)))
-                raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
+    for role, cores in settings.pin:
+        if missing := sorted(set(cores) - ours):
+            there = ", ".join(map(str, sorted(ours)))
+            raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
 
 
 def report(folder: Path) -> tuple[Path, Run]:

@@ -11,12 +11,14 @@ from fairground.model import LabError
 from fairground.process.child import Child, Keeper
 
 
-def plant(keeper: Keeper, engine: Path, server: Child, share: float) -> Child:
-    """Start a burner of `share` in a server's group; stop it before the server. LabError where no cgroup can be made."""
+def plant(keeper: Keeper, engine: Path, server: Child, share: float, cores: tuple[int, ...] | None = None) -> Child:
+    """Start a burner of `share` in a server's group, on the `cores` that the server is pinned to; stop it before the server.
+
+    LabError where no cgroup can be made.
+    """
     group = server.group
     if group.usage_file is None:
         raise LabError("a planted slowdown needs cgroups, and none can be made here", "run it as root", exit_code=3)
     joins = [word for file in group.join for word in ("--join", str(file))]
-    return keeper.spawn(
-        [str(engine), "burn", "--share", str(share), "--usage", str(group.usage_file), *joins], role="burner", env={}
-    )
+    argv = [str(engine), "burn", "--share", str(share), "--usage", str(group.usage_file), *joins]
+    return keeper.spawn(argv, role="burner", env={}, cpus=cores)

@@ -240,7 +240,8 @@ def _load(notes: Notes, watch: Watch, child: Child, workload: Workload, port: in
     bench = notes.bench
     notes.before = audit.before(bench.database, workload)
     notes.wal_before = bench.database.wal_position()
-    planted = burner.plant(bench.keeper, bench.engine, child, notes.slot.planted) if notes.slot.planted else None
+    slowdown, cores = notes.slot.planted, notes.slot.cell.settings.cores_of("server")
+    planted = burner.plant(bench.keeper, bench.engine, child, slowdown, cores) if slowdown else None
     try:
         _drive(notes, watch, child, workload, port, bodies)
     finally:
