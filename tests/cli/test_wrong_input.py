@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import ONE, RUN, Run
+from cli.command import ONE, RUN, Done, Run
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,61 @@ def test_bad_warmup(lab: Run, text: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
 
 
+def refused(done: Done, message: str | None, hint: str | None) -> None:
+    """It ended with exit code 2, one sentence (None: one that quotes what was given) and the hint, if that is known."""
+    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said[0] == f"error: {message}" if message else said[0].startswith("error: `")
+    if hint is not None:
+        assert said[1:] == [f"hint: {hint}"]
+
+
+COMPARE = ("compare", "--servers", "servers")
+TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (
+            (*COMPARE, "alder-one:plain"),
+            "name two stacks, or one stack and `--revisions`",
+            "./fairground compare SERVER:ONE SERVER:TWO",
+        ),
+        ((*COMPARE, "alder-one:plain", "alder-two"), "there is no stack `alder-two`", None),
+        (
+            (*COMPARE, "alder-one", "alder-one:fancy"),
+            "`alder-one` has 2 stacks",
+            "name one: alder-one:plain, alder-one:fancy",
+        ),
+        (
+            (*COMPARE, "alder-one:plain", "--revisions", "main"),
+            "`--revisions main` should be two revisions",
+            "for instance --revisions main,.",
+        ),
+        (
+            (*COMPARE, "alder-one:plain", "--revisions", "main,main"),
+            "`--revisions main,main` names one revision twice",
+            "for instance --revisions HEAD~1,HEAD",
+        ),
+        ((*TWO, "-w", "pong"), "there is no workload `pong`", None),
+        ((*TWO, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
+        ((*TWO, "--turn", "0"), "`--turn 0.0` should be more than 0", None),
+        ((*TWO, "--pin", "server"), "`--pin server` should be a role and its cores", "for instance --pin server=0"),
+        ((*TWO, "--pin", "server=9999"), "`server` is to run on core 9999, which this machine has not for us", None),
+        (
+            (*TWO, "--pin", "database=0", "--database", "postgresql://127.0.0.1/x"),
+            "a given database cannot be pinned to cores",
+            "pin it where it is started, or leave out `--database`",
+        ),
+        ((*TWO, "--fail-on", "worse"), None, None),
+    ],
+)
+def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
+    """Wrong input of `compare` ends before anything is built or started."""
+    refused(lab(*words), message, hint)
+
+
 CAPACITY = ("capacity", "--servers", "servers")
 HERE = "http://127.0.0.1:9/"
 
@@ -183,12 +238,7 @@ HERE = "http://127.0.0.1:9/"
 )
 def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
     """Wrong input of `capacity` and `try` ends before anything is started, sent or written."""
-    done = lab(*words)
-    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said[0] == f"error: {message}" if message else said[0].startswith("error: `")
-    if hint is not None:
-        assert said[1:] == [f"hint: {hint}"]
+    refused(lab(*words), message, hint)
 
 
 def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:

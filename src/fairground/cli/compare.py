@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from fairground import build, conditions, contract, differences, duel, machine, manifest, store
-from fairground.cli import lab, measure, numbers, say
+from fairground.cli import caveats, lab, measure, numbers, say
 from fairground.cli.run import BAD_ANSWER, DatabaseUrl, Json, Results, Servers
 from fairground.cli.screen import duration
 from fairground.model import Cell, Durability, LabError, Load, Run, Server, Settings, Stack
@@ -154,7 +154,7 @@ def _of_arms(
         awake = keeper.awake
     decision = duel.decide(pairs, practical=effort.margin)
     lines = _lines(f"{workload} c{load.connections}", pairs, decision)
-    notes = _notes(decision, time.monotonic() - began, arms, awake)
+    notes = caveats.of_fight(decision, time.monotonic() - began, arms, awake, settings)
     return Comparison(f"{arms[1].label} against {arms[0].label}", arms[0].label, arms[1].label, lines, notes, folder, awake)
 
 
@@ -198,23 +198,6 @@ def _lines(cell: str, pairs: Sequence[duel.Pair], decision: duel.Decision) -> tu
             False,
             tuple(1 / ratio for ratio in decision.costs),
         ),
-    )
-
-
-def _notes(decision: duel.Decision, seconds: float, arms: tuple[duel.Arm, duel.Arm], awake: bool) -> tuple[str, ...]:
-    b = arms[1]
-    starts = f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of both servers, in {duration(seconds)}"
-    void = f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing" if decision.void_pairs else ""
-    planted = f"B was slowed down on purpose, by {b.planted:.1%} of its CPU" if b.planted else ""
-    few = f"fewer than {duel.JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
-    errors = [
-        f"`{arm.label}` gave no good answer to {share:.2%} of its requests, and only good ones count"
-        for arm, share in zip(arms, decision.failed, strict=True)
-        if share
-    ]
-    wakeful = "the processors of this virtual machine were kept from idling meanwhile" if awake else ""
-    return tuple(
-        note for note in (starts, *errors, void, planted, wakeful, few if decision.rounds < duel.JUDGED_ROUNDS else "") if note
     )
 
 
