@@ -11,8 +11,10 @@ use clap::Args;
 
 use crate::sys;
 
-/// Between two looks at what the server has used; shorter would cost more than small shares allow.
-const PAUSE: Duration = Duration::from_millis(4);
+/// Between two looks at what the server has used, at first …
+const SHORT: Duration = Duration::from_millis(4);
+/// … and at the most. A look costs 10 to 100 µs itself, which can be more than a small share of a little work allows.
+const LONG: Duration = Duration::from_millis(64);
 
 pub const BURN_EXAMPLES: &str = "\
 Example, half as much again as a group's own use:
@@ -46,13 +48,28 @@ pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
     };
     let own_ns = sys::thread_cpu_ns;
     let (group_start_ns, own_start_ns) = (group_ns()?, own_ns());
+    let mut pause = SHORT;
     loop {
-        thread::sleep(PAUSE);
+        thread::sleep(pause);
+        let looked_ns = own_ns();
         let others_ns = (group_ns()? - group_start_ns).saturating_sub(own_ns() - own_start_ns);
         let due_ns = (args.share * others_ns as f64) as u64;
+        let found_ns = own_ns();
         while own_ns() - own_start_ns < due_ns {
             hint::spin_loop();
         }
+        pause = next_pause(pause, found_ns - looked_ns, own_ns() - found_ns);
+    }
+}
+
+/// Longer where looking takes more than a quarter of what is burned, so that looks fit into the share; shorter where it takes little.
+fn next_pause(pause: Duration, looking_ns: u64, spinning_ns: u64) -> Duration {
+    if looking_ns * 4 > spinning_ns {
+        LONG.min(pause * 2)
+    } else if looking_ns * 16 < spinning_ns {
+        SHORT.max(pause / 2)
+    } else {
+        pause
     }
 }
 
@@ -86,6 +103,18 @@ mod tests {
         assert_eq!(usage_ns("1234567\n"), Some(1_234_567));
         assert_eq!(usage_ns(version_2), Some(1_500_000));
         assert_eq!(usage_ns("user_usec 1000\n"), None);
+    }
+
+    /// Looks become rarer where they cost too much of the share, and more frequent where they cost little, within bounds.
+    #[test]
+    fn pauses() {
+        let middle = Duration::from_millis(16);
+        assert_eq!(next_pause(middle, 90_000, 0), middle * 2);
+        assert_eq!(next_pause(middle, 90_000, 300_000), middle * 2);
+        assert_eq!(next_pause(middle, 90_000, 500_000), middle);
+        assert_eq!(next_pause(middle, 20_000, 500_000), middle / 2);
+        assert_eq!(next_pause(LONG, 90_000, 0), LONG);
+        assert_eq!(next_pause(SHORT, 1_000, 500_000), SHORT);
     }
 
     /// A share is a number above zero.
