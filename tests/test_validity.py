@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from fairground.model import (
     HostUse,
     Latency,
     Load,
-    Machine,
     Outcomes,
     Result,
     RoleUse,
@@ -32,7 +30,6 @@ from fairground.thresholds import Bounds, Pair
 from fairground.validity import Check, Facts
 from fairground.validity.check import bounds_for
 
-ROOT = Path(__file__).resolve().parents[1]
 STANDARD = thresholds.standard()
 CHECKS = {check.id: check for check in validity.CHECKS}
 
@@ -457,58 +454,3 @@ def test_nothing_is_said_when_all_were_made() -> None:
     made = replace(made, roles=roles, host=calm, database=clean)
     assert validity.unmade(made, STANDARD) == ()
     assert validity.findings(made, STANDARD) == ()
-
-
-# ---------------------------------------------------------------- identity
-
-HERE = Machine("0123", "A", 2, 4 << 30, "6.1", "Debian", None, None, "tsc", {"net.core.somaxconn": "4096"})
-
-
-def test_same_machine_says_nothing() -> None:
-    """A trial on its run's machine is what was planned; a run that names none cannot tell."""
-    assert validity.identity(HERE, replace(HERE)) == ()
-    assert validity.identity(None, HERE) == ()
-
-
-@pytest.mark.parametrize(
-    ("now", "words"),
-    [
-        (replace(HERE, kernel="6.2"), "kernel was `6.1` and is `6.2`"),
-        (replace(HERE, limits={"net.core.somaxconn": "128"}), "net.core.somaxconn was `4096` and is `128`"),
-        (replace(HERE, cpu_governor="powersave"), "cpu_governor was unknown and is `powersave`"),
-    ],
-)
-def test_another_machine_is_void(now: Machine, words: str) -> None:
-    """Another kernel, setting or governor than the run's makes a trial void, and says which."""
-    (finding,) = validity.identity(HERE, now)
-    assert (finding.id, finding.severity) == ("identity", Severity.VOID)
-    assert finding.sentence == f"the machine is not as it was when the run began: {words}"
-
-
-# ---------------------------------------------------------------- METHODOLOGY.md
-
-
-def row(check: Check) -> str:
-    """A check's row of METHODOLOGY.md's table."""
-    bounds = check.bounds(STANDARD.checks)
-
-    def cell(name: str) -> str:
-        plain = "open loop " if bounds.closed else "own cores " if bounds.shared else ""
-        parts = [(plain, bounds), ("closed loop ", bounds.closed), ("shared cores ", bounds.shared)]
-        values = [(label, getattr(pair, name)) for label, pair in parts if pair is not None]
-        texts = [f"{label}{'any' if value == 0 else '> ' + check.show(value)}" for label, value in values if value is not None]
-        return "; ".join(texts)
-
-    return f"| {check.number} | `{check.id}` | {check.what} | {cell('warn')} | {cell('void')} |"
-
-
-@pytest.mark.parametrize("id", sorted(CHECKS))
-def test_methodology_has_every_check_with_its_bounds(id: str) -> None:
-    """The table of METHODOLOGY.md says what `thresholds.toml` says."""
-    assert row(CHECKS[id]) in (ROOT / "METHODOLOGY.md").read_text().splitlines()
-
-
-def test_methodology_has_no_other_checks() -> None:
-    """A row with a number and an id is that of a check that exists."""
-    rows = re.findall(r"^\| V\d+b? \| `([a-z-]+)` \|", (ROOT / "METHODOLOGY.md").read_text(), re.MULTILINE)
-    assert sorted(rows) == sorted(CHECKS)
