@@ -27,6 +27,7 @@ export async function superviseWithPm2 (script, instances, stopWith) {
     name: 'server',
     exec_mode: 'cluster',
     instances,
+    node_args: process.execArgv,
     instance_var: 'WORKER_INDEX',
     kill_timeout: KILL_MS,
     restart_delay: 200,

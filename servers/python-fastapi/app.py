@@ -3,12 +3,10 @@
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from fastapi import FastAPI, HTTPException, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from pydantic import BeforeValidator
+from fastapi import FastAPI, HTTPException, Request, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import ClientDisconnect
 from store import DatabaseFailed, NotFound, Store, Unavailable
@@ -27,22 +25,10 @@ class JSON(Response):
     media_type = "application/json; charset=utf-8"
 
 
-def parse_decimal(text: str) -> int:
-    """`int` alone would also take `1_000`, ` 5`, `+5` and the digits of other scripts."""
-    match = DECIMAL.fullmatch(text)
-    if match is None:
-        raise ValueError("must be a decimal integer in range")
-    return int(match[1] + match[2])
-
-
-Decimal = Annotated[int, BeforeValidator(parse_decimal)]
-Id = Annotated[Decimal, Query(ge=1, le=INT4_MAX)]
-
-
 def create_app(store: Store, accounts: Mapping[str, object], is_ready: Callable[[], bool]) -> FastAPI:
     """The application over an open store; `is_ready` says whether all workers listen."""
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
-    for kind in (RequestValidationError, StarletteHTTPException, Unavailable, DatabaseFailed, NotFound):
+    app = FastAPI(openapi_url=None, redirect_slashes=False, telemetry={"tracing": False, "metrics": False, "logs": False})
+    for kind in (StarletteHTTPException, Unavailable, DatabaseFailed, NotFound):
         app.add_exception_handler(kind, answer_error)
     add_plain_routes(app, accounts)
     add_database_routes(app, store, is_ready)
@@ -88,12 +74,14 @@ def add_database_routes(app: FastAPI, store: Store, is_ready: Callable[[], bool]
         return JSON(orjson.dumps([describe_user(*row) for row in await store.fetch(USERS)]))
 
     @app.post("/tx")
-    async def tx(aid: Id, tid: Id, bid: Id, delta: Annotated[Decimal, Query(ge=-INT4_MAX - 1, le=INT4_MAX)]) -> Response:
-        await store.fetch("SELECT pgbench_tx($1, $2, $3, $4)", aid, tid, bid, delta)
+    async def tx(request: Request) -> Response:
+        ids, delta = parse_ids(request, "aid", "tid", "bid"), parse_integer(request, "delta", -INT4_MAX - 1)
+        await store.fetch("SELECT pgbench_tx($1, $2, $3, $4)", *ids, delta)
         return JSON(b'{"ok":true}')
 
     @app.post("/transfer")
-    async def transfer(source: Annotated[Id, Query(alias="from")], to: Id, amount: Id) -> Response:
+    async def transfer(request: Request) -> Response:
+        source, to, amount = parse_ids(request, "from", "to", "amount")
         if source == to:
             raise HTTPException(400, "`from` and `to` must differ")
         await store.transfer(source, to, amount)
@@ -105,6 +93,18 @@ def describe_user(id: int, username: str, name: str, sex: str, address: str, mai
     born = birthdate.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     caesar = address.encode().translate(CAESAR).decode()  # bytes have a table of 256, text a dictionary
     return {"id": id, "username": username, "name": name, "sex": sex, "address": caesar, "mail": mail, "birthdate": born}
+
+
+def parse_ids(request: Request, *names: str) -> list[int]:
+    return [parse_integer(request, name, 1) for name in names]
+
+
+def parse_integer(request: Request, name: str, least: int) -> int:
+    """`int` alone would also take `1_000`, ` 5`, `+5` and the digits of other scripts."""
+    match = DECIMAL.fullmatch(request.query_params.get(name, ""))
+    if match is None or not least <= (value := int(match[1] + match[2])) <= INT4_MAX:
+        raise HTTPException(400, f"`{name}` must be a decimal integer in range")
+    return value
 
 
 async def read_body(request: Request) -> bytes:
@@ -133,10 +133,7 @@ def parse_account_id(body: bytes) -> str:
 
 async def answer_error(request: Request, error: Exception) -> Response:
     status, message, headers = 500, "the database failed", None
-    if isinstance(error, RequestValidationError):
-        first = error.errors()[0]
-        status, message = 400, f"`{first['loc'][-1]}`: {first['msg']}"
-    elif isinstance(error, StarletteHTTPException):
+    if isinstance(error, StarletteHTTPException):
         status, message, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, Unavailable):
         status, message, headers = 503, str(error), {"retry-after": "1"}
