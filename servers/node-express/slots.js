@@ -12,6 +12,16 @@ export class Slots {
     this.waitMs = waitMs
   }
 
+  // What `use` promises, which has a slot until then.
+  async hold (use) {
+    await this.take()
+    try {
+      return await use()
+    } finally {
+      this.release()
+    }
+  }
+
   take () {
     if (this.free > 0) return void this.free--
     if (this.waitMs === 0) throw new Unavailable('no free connection')

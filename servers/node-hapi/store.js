@@ -42,15 +42,8 @@ export class Store {
   }
 
   // Rows of one statement, as objects.
-  async query (name, text, values) {
-    await this.#slots?.take()
-    try {
-      return (await this.#once(name, text, values)).rows
-    } catch (error) {
-      throw explained(error)
-    } finally {
-      this.#slots?.release()
-    }
+  query (name, text, values) {
+    return this.#inSlot(() => this.#once(name, text, values))
   }
 
   // Rows of one statement, as arrays: cheaper where there are many.
@@ -93,19 +86,24 @@ export class Store {
   }
 
   // Not `pool.query`: that one drops the connection when a statement fails, and opens the next before the old is gone.
-  async #withClient (use) {
-    await this.#slots?.take()
-    let client
-    try {
-      client = await this.#pool.connect()
-      return await use(client)
-    } catch (error) {
-      throw explained(error)
-    } finally {
-      // A connection left inside a transaction is dropped; one that broke the pool drops by itself.
-      client?.release(client.getTransactionStatus() !== 'I')
-      this.#slots?.release()
-    }
+  #withClient (use) {
+    return this.#inSlot(async () => {
+      let client
+      try {
+        client = await this.#pool.connect()
+        return await use(client)
+      } catch (error) {
+        throw explained(error)
+      } finally {
+        // A connection left inside a transaction is dropped; one that broke the pool drops by itself.
+        client?.release(client.getTransactionStatus() !== 'I')
+      }
+    })
+  }
+
+  // Where waiting has no limit there are no slots, and no promise is made for them.
+  #inSlot (use) {
+    return this.#slots === null ? use() : this.#slots.hold(use)
   }
 
   #send (client, name, text, values) {
@@ -114,15 +112,15 @@ export class Store {
     })
   }
 
-  // A statement on a connection of its own, by callbacks: one promise for all of its steps.
+  // Rows of a statement on a connection of its own, by callbacks: one promise for all of its steps.
   #once (name, text, values) {
     return new Promise((resolve, reject) => {
       this.#pool.connect((error, client, release) => {
-        if (error) return reject(error)
+        if (error) return reject(explained(error))
         client.query(this.#statement(name, text, values, (error, result) => {
           release()
-          if (error) reject(error)
-          else resolve(result)
+          if (error) reject(explained(error))
+          else resolve(result.rows)
         }))
       })
     })
@@ -145,6 +143,16 @@ class Slots {
   constructor (free, waitMs) {
     this.free = free
     this.waitMs = waitMs
+  }
+
+  // What `use` promises, which has a slot until then.
+  async hold (use) {
+    await this.take()
+    try {
+      return await use()
+    } finally {
+      this.release()
+    }
   }
 
   take () {
