@@ -3,6 +3,7 @@ import express from 'express'
 import { Unavailable } from './slots.js'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+const DONE = '{"ok":true}'
 const INT4_MAX = 2147483647
 const DECIMAL = /^-?[0-9]+$/
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -12,8 +13,9 @@ export function createApp (store, accounts, isReady) {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
-  readRoutes(app, store, isReady)
+  // Express tries its routes in their order.
   writeRoutes(app, store)
+  readRoutes(app, store, isReady)
   app.post('/lookup', express.raw({ type: () => true, limit: '64kb' }), (request, response) => {
     const account = accounts.get(parseAccountId(request.body))
     if (account === undefined) throw new Refused(404, 'no such account')
@@ -45,16 +47,20 @@ function writeRoutes (app, store) {
   app.post('/tx', async (request, response) => {
     // Each look at `request.query` parses it.
     const { query } = request
-    const [aid, tid, bid] = ['aid', 'tid', 'bid'].map(name => parseId(query, name))
+    const aid = parseId(query, 'aid')
+    const tid = parseId(query, 'tid')
+    const bid = parseId(query, 'bid')
     await store.tx(aid, tid, bid, parseInteger(query, 'delta', -INT4_MAX - 1))
-    response.json({ ok: true })
+    sendText(response, DONE)
   })
   app.post('/transfer', async (request, response) => {
     const { query } = request
-    const [from, to, amount] = ['from', 'to', 'amount'].map(name => parseId(query, name))
+    const from = parseId(query, 'from')
+    const to = parseId(query, 'to')
+    const amount = parseId(query, 'amount')
     if (from === to) throw new Refused(400, '`from` and `to` must differ')
     if (!await store.transfer(from, to, amount)) throw new Refused(404, 'no such account')
-    response.json({ ok: true })
+    sendText(response, DONE)
   })
 }
 

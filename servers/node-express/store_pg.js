@@ -62,8 +62,8 @@ export class Store {
     return (await this.#withClient(client => client.query(statement))).rows
   }
 
-  async tx (aid, tid, bid, delta) {
-    await this.#rows('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', [aid, tid, bid, delta])
+  tx (aid, tid, bid, delta) {
+    return this.#rows('tx', 'SELECT pgbench_tx($1, $2, $3, $4)', [aid, tid, bid, delta])
   }
 
   // False when one of the two accounts does not exist; nothing is changed then.
@@ -91,13 +91,13 @@ export class Store {
   }
 
   // The text of a statement that returns one text, named `text`.
-  async #text (name, sql) {
-    return (await this.#rows(name, sql))[0].text
+  #text (name, sql) {
+    return this.#inSlot(() => this.#once(name, sql, undefined, rows => rows[0].text))
   }
 
   // Rows of one statement, as objects.
   #rows (name, text, values) {
-    return this.#inSlot(() => this.#once(name, text, values))
+    return this.#inSlot(() => this.#once(name, text, values, rows => rows))
   }
 
   // Not `pool.query`: that one drops the connection when a statement fails, and opens the next before the old is gone.
@@ -127,15 +127,15 @@ export class Store {
     })
   }
 
-  // Rows of a statement on a connection of its own, by callbacks: one promise for all of its steps.
-  #once (name, text, values) {
+  // What `answer` makes of the rows of a statement on a connection of its own, by callbacks: one promise for all of its steps.
+  #once (name, text, values, answer) {
     return new Promise((resolve, reject) => {
       this.#pool.connect((error, client, release) => {
         if (error) return reject(explained(error))
         client.query(this.#statement(name, text, values, (error, result) => {
           release()
           if (error) reject(explained(error))
-          else resolve(result.rows)
+          else resolve(answer(result.rows))
         }))
       })
     })

@@ -43,7 +43,7 @@ export class Store {
 
   // Rows of one statement, as objects.
   query (name, text, values) {
-    return this.#inSlot(() => this.#once(name, text, values))
+    return this.#inSlot(() => this.#once(name, text, values, rows => rows))
   }
 
   // Rows of one statement, as arrays: cheaper where there are many.
@@ -57,8 +57,8 @@ export class Store {
   }
 
   // The text of a statement that returns one text, named `text`.
-  async text (name, sql) {
-    return (await this.query(name, sql))[0].text
+  text (name, sql) {
+    return this.#inSlot(() => this.#once(name, sql, undefined, rows => rows[0].text))
   }
 
   // False when one of the two accounts does not exist; nothing is changed then.
@@ -112,15 +112,15 @@ export class Store {
     })
   }
 
-  // Rows of a statement on a connection of its own, by callbacks: one promise for all of its steps.
-  #once (name, text, values) {
+  // What `answer` makes of the rows of a statement on a connection of its own, by callbacks: one promise for all of its steps.
+  #once (name, text, values, answer) {
     return new Promise((resolve, reject) => {
       this.#pool.connect((error, client, release) => {
         if (error) return reject(explained(error))
         client.query(this.#statement(name, text, values, (error, result) => {
           release()
           if (error) reject(explained(error))
-          else resolve(result.rows)
+          else resolve(answer(result.rows))
         }))
       })
     })
