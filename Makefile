@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-awake
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-awake bench-kills
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -53,6 +53,9 @@ bench-limits: setup              ## how often a planted limit is named, and no o
 
 bench-awake: setup               ## what keeping processors awake changes here, into docs/awake.md: make bench-awake STACK=SERVER:ONE
 	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/awake.md
+
+bench-kills: setup               ## what `kill -9` leaves behind at ten moments of each measuring verb: about twenty minutes
+	$(PYTHON) bench/kills.py
 
 lock: setup                      ## resolve the requirements anew
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements.in -o requirements.lock

@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fairground import store
 from fairground.model import Trial, Verdict
+from fairground.run import store
 
 ROOT = Path(__file__).resolve().parents[1]
 ABOUT = """\

@@ -20,10 +20,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fairground import stats, store, thresholds, validity
+from fairground.judge import thresholds, validity
+from fairground.judge.validity import Check, Facts
+from fairground.judge.validity.check import bounds_for
 from fairground.model import Run, Severity, Trial
-from fairground.validity import Check, Facts
-from fairground.validity.check import bounds_for
+from fairground.run import store
+from fairground.stats import intervals
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = ("ping", "db-ping")
@@ -129,7 +131,7 @@ def row(check: Check, facts: Sequence[Facts], readings: Sequence[Mapping[str, fl
     values = [one[check.id] for one in readings if check.id in one]
     bounds = bounds_for(facts[0], check.bounds(thresholds.standard().checks))
     ones = [1] * len(values)
-    shown = [stats.percentile(values, ones, share) for share in (0.5, 0.9, 1.0)]
+    shown = [intervals.percentile(values, ones, share) for share in (0.5, 0.9, 1.0)]
     texts = ["–" if value is None else check.show(value) for value in (*shown, bounds.warn, bounds.void)]
     first = min((bound for bound in (bounds.warn, bounds.void) if bound is not None), default=float("inf"))
     beyond = sum(value > first for value in values)

@@ -23,8 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairground import differences, store
-from fairground.comparisons import Quantity, levels
+from fairground.run import store
+from fairground.stats import differences
+from fairground.stats.comparisons import Quantity, levels
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = str(ROOT / "fairground")

@@ -17,11 +17,12 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-from fairground import contract, machine, postgres
-from fairground.cli import lab
+from fairground import contract, postgres
+from fairground.host import Keeper, machine
+from fairground.lab import setup
+from fairground.lab.places import Places
+from fairground.measure import Bench
 from fairground.model import Durability
-from fairground.process import Keeper
-from fairground.trial import Bench
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
@@ -56,7 +57,7 @@ def measure(rows: list[dict[str, object]], repeat: int) -> dict[str, Counter[str
     with ExitStack() as held:
         held.enter_context(planted.place(todo[0]))
         keeper = held.enter_context(Keeper(os.environ))
-        lab.keep_awake(held, keeper, lab.Places.of(os.environ), lambda said: print(said, file=sys.stderr))
+        setup.keep_awake(held, keeper, Places.of(os.environ), lambda said: print(said, file=sys.stderr))
         scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
         durability = Durability.DURABLE if todo[0].get("place") == "durable" else Durability.RELAXED
         database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")

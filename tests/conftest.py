@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from builders.paths import ROOT
 from fairground import postgres
-from fairground.cli import lab
+from fairground.host import Keeper
+from fairground.lab import setup
+from fairground.lab.places import Places
 from fairground.model import Durability
 from fairground.postgres import Database
-from fairground.process import Keeper
 from noise import Restless
 
-ROOT = Path(__file__).resolve().parents[1]
 SCALE = 1
 
 
@@ -39,7 +40,7 @@ def keeper() -> Iterator[Keeper]:
     """The keeper of this session; whatever a test forgets to stop ends with it. Processors do not idle, where a run would see to it."""
     with ExitStack() as held:
         kept = held.enter_context(Keeper(os.environ))
-        lab.keep_awake(held, kept, lab.Places.of(os.environ), print)
+        setup.keep_awake(held, kept, Places.of(os.environ), print)
         yield kept
 
 

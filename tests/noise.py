@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fairground import repeats
-from fairground.process import HostReading, host_use
+from fairground.host import HostReading, host_use
+from fairground.run import retry
 
-OF_THE_MACHINE = frozenset(["generator", "steadiness", "steady-median", "steady-cost", "warm-up"] + list(repeats.OF_THE_MACHINE))
+OF_THE_MACHINE = frozenset(["generator", "steadiness", "steady-median", "steady-cost", "warm-up"] + list(retry.OF_THE_MACHINE))
 STEAL_MOST = 0.03
 """Above this share of steal a trial is void (`thresholds.toml`, which a test holds), and so is what a test saw of a live server."""
 RERUNS = 4

@@ -14,11 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fairground import manifest, reasons, topology
+from builders.paths import TESTS
+from fairground import topology
+from fairground.inputs import manifest
+from fairground.judge import bottleneck
+from fairground.measure import Bench, prepared, run
 from fairground.model import Cell, Load, Settings, Slot, Topology, Trial
-from fairground.trial import Bench, prepared, run
 
-ZOO = Path(__file__).parent / "zoo"
+ZOO = TESTS / "zoo"
 ROWS: list[dict[str, Any]] = tomllib.loads((ZOO / "expected.toml").read_text())["limit"]
 SCALE = 1
 FEW_PORTS = 200
@@ -90,5 +93,5 @@ def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7) -> 
 
 def named(trial: Trial) -> list[str]:
     """The limits that a trial names, strongest first."""
-    known = {*reasons.NAMES, prepared.ID}
+    known = {*bottleneck.NAMES, prepared.ID}
     return list(dict.fromkeys(finding.id for finding in trial.findings if finding.id in known))

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from fairground import repeats, store, thresholds
-from fairground.cli.lab import ROOT
-from fairground.process import HostReading
+from fairground.host import HostReading
+from fairground.judge import thresholds
+from fairground.lab.places import ROOT
+from fairground.run import retry, store
 from noise import RERUNS, STEAL_MOST, Restless
 
 pytest_plugins = ["pytester"]
@@ -64,5 +65,5 @@ def test_what_failed_on_a_restless_machine_is_tried_again(
 
 def test_the_rules_are_those_of_a_run() -> None:
     """What disturbs a test is what makes a trial void, and every repetition of a run has its pause."""
-    assert thresholds.load(ROOT / "src/fairground/thresholds.toml").checks.steal.void == STEAL_MOST
-    assert len(repeats.PAUSES_S) == store.ATTEMPTS - 1
+    assert thresholds.load(ROOT / "src/fairground/judge/thresholds.toml").checks.steal.void == STEAL_MOST
+    assert len(retry.PAUSES_S) == store.ATTEMPTS - 1

@@ -7,18 +7,19 @@ import struct
 import sys
 import tomllib
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent / "zoo"))
+from builders.paths import TESTS
+
+sys.path.insert(0, str(TESTS / "zoo"))
 
 from animal.healthy import make_cipher, whole
 from animal.http import HttpError, HttpServer, Request, Response, parse_head
 from animal.pg import Connection, PgConnectionLost, PgError
 from animal.scram import Scram, ScramError
 
-ZOO = Path(__file__).parent / "zoo"
+ZOO = TESTS / "zoo"
 NONCE = "rOprNGfwEbeRWgbNEkqO"
 SERVER_NONCE = NONCE + "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 SERVER_FIRST = f"r={SERVER_NONCE},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096".encode()

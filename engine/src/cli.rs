@@ -13,9 +13,10 @@ use crate::control::Input;
 use crate::direct::DirectArgs;
 use crate::event::Event;
 use crate::histogram::write_hgrm;
+use crate::measurement::Measurement;
 use crate::output::Document;
 use crate::qualify::{QualifyArgs, qualify_command};
-use crate::run::{Measurement, run};
+use crate::run::run;
 use crate::serve::{
     AWAKE_EXAMPLES, FAULTY_EXAMPLES, FaultyArgs, NullArgs, awake_command, faulty_command,
     null_command,
@@ -258,27 +259,11 @@ fn listen_to_commands(sender: Sender<Input>) {
             .map_while(Result::ok)
             .filter(|line| !line.trim().is_empty())
         {
-            if sender.send(parse_command(&line)).is_err() {
+            if sender.send(Input::parse(&line)).is_err() {
                 return;
             }
         }
     });
-}
-
-fn parse_command(line: &str) -> Input {
-    let command = serde_json::from_str::<serde_json::Value>(line).ok();
-    match command
-        .as_ref()
-        .and_then(|command| command["command"].as_str())
-    {
-        Some("measure") => Input::Measure,
-        Some("stop") => Input::Stop,
-        Some("hold") => Input::Hold,
-        Some("go") => Input::Go,
-        _ => Input::BadCommand(format!(
-            "`{line}` is no command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
-        )),
-    }
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub struct Exchange {
     pub sent_ns: u64,
     /// The step of the window that it was due in.
     pub step: usize,
+    /// It was sent because a turn began.
+    pub burst: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub struct Conn {
     progress: Progress,
     whole: Bytes,
     refusals: u32,
+    /// The turn that it sent its last request in.
+    pub turn: u64,
     /// Answers on this socket so far.
     pub answers: u64,
     pub bytes_in: usize,
@@ -93,6 +97,7 @@ impl Conn {
             progress: Progress::default(),
             whole: Bytes::Own,
             refusals: 0,
+            turn: 0,
             answers: 0,
             bytes_in: 0,
             stamp_ns: None,

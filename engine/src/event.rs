@@ -4,8 +4,10 @@ use std::io::Write as _;
 
 use serde::Serialize;
 
-use crate::histogram::{encode, quantile};
+use crate::histogram::{Summary, encode, quantile};
+use crate::outcome::Outcomes;
 use crate::record::{Phase, Second};
+use crate::turn::{Part, Turn};
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -14,7 +16,7 @@ pub enum Event {
     Second(SecondEvent),
     Window { unix_us: u64 },
     Drain { unix_us: u64 },
-    Held(HeldEvent),
+    Held(Box<HeldEvent>),
     End { unix_us: u64 },
     Listening { port: u16 },
     Awake { processors: usize },
@@ -23,12 +25,56 @@ pub enum Event {
 }
 
 /// All answers are there and nothing is sent; the counts are of the whole run.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct HeldEvent {
     pub ok: u64,
     pub not_ok: u64,
     /// Time in which requests were sent or waited for.
     pub active_us: u64,
+    pub turn: TurnEvent,
+}
+
+/// The turn that has just ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct TurnEvent {
+    /// From 1; 0 stands for none, before the first `go` of a load that begins held.
+    pub number: u64,
+    pub active_us: u64,
+    pub cpu_us: u64,
+    pub outcomes: Outcomes,
+    /// Of the good answers that belong to neither `burst` nor `drain`; `null` where nobody asked.
+    pub latency_ok: Option<Summary>,
+    pub burst: PartEvent,
+    pub drain: PartEvent,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct PartEvent {
+    /// Requests that ended, whatever their outcome.
+    pub count: u64,
+    pub latency_ok: Option<Summary>,
+}
+
+impl TurnEvent {
+    pub fn new(number: u64, active_us: u64, cpu_us: u64, turn: Turn) -> TurnEvent {
+        let latency_ok = |part: Part| {
+            let all = turn.latency_ok.as_ref();
+            all.map(|all| Summary::from(&all[part as usize]))
+        };
+        let part = |part: Part| PartEvent {
+            count: turn.counts[part as usize],
+            latency_ok: latency_ok(part),
+        };
+        TurnEvent {
+            number,
+            active_us,
+            cpu_us,
+            latency_ok: latency_ok(Part::Steady),
+            burst: part(Part::Burst),
+            drain: part(Part::Drain),
+            outcomes: turn.outcomes,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]

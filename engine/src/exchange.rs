@@ -7,6 +7,7 @@ use crate::expect::Judgement;
 use crate::outcome::Outcome;
 use crate::record::{Ended, Sample};
 use crate::sys;
+use crate::turn::Part;
 use crate::worker::Worker;
 
 /// After a send that failed at once, so that the loop cannot spin on it.
@@ -24,7 +25,13 @@ impl Worker {
             .slots
             .draw(self.config.seed, number, &mut conn.values);
         request.render(&conn.values, &mut self.body, &mut conn.out);
-        let step = self.pace.step_at(due_ns);
+        let due_on_schedule_ns = self.orders.clocks.schedule.at(due_ns);
+        let step = self.pace.step_at(due_on_schedule_ns);
+        let burst = match self.pace.is_open() {
+            true => due_on_schedule_ns <= self.turn_start.schedule_ns,
+            false => conn.turn != self.orders.turn,
+        };
+        conn.turn = self.orders.turn;
         let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
         conn.begin(Exchange {
             kind,
@@ -33,6 +40,7 @@ impl Worker {
             due_ns,
             sent_ns: self.now_ns,
             step,
+            burst,
         });
         if conn.is_open() {
             conn.state = State::Busy;
@@ -195,7 +203,14 @@ impl Worker {
             service_us: (self.now_ns - exchange.sent_ns) / 1000,
             body_checked,
             step: exchange.step,
-            ended_in_step: self.pace.step_at(self.now_ns),
+            ended_in_step: self
+                .pace
+                .step_at(self.orders.clocks.schedule.at(self.now_ns)),
+            part: match (exchange.burst, self.holds) {
+                (true, _) => Part::Burst,
+                (false, true) => Part::Drain,
+                (false, false) => Part::Steady,
+            },
         });
         self.record
             .ledger

@@ -1,8 +1,8 @@
 //! fairload: an HTTP load engine that accounts for every request.
 //!
-//! `http1`, `template`, `schedule`, `pace`, `record`, `ledger`, `expect`, `script` and `tally` are pure: they touch neither clock
-//! nor socket. `worker` and `exchange` are one thread's loop, `run` moves all threads through the phases of a measurement,
-//! `event` and `output` are what it says. `null` and `faulty` are servers, for ceilings and for tests; `awake` keeps the
+//! `http1`, `template`, `clock`, `schedule`, `pace`, `record`, `turn`, `ledger`, `expect`, `script` and `tally` are pure: they touch
+//! neither the machine's clock nor a socket. `worker`, `exchange` and `turns` are one thread's loop. `run` moves all threads through
+//! the phases and turns of a measurement. `event`, `measurement` and `output` are what it says. `null` and `faulty` are servers, for ceilings and for tests; `awake` keeps the
 //! processors from idling, and `burn` slows a server down by a known share.
 //! Modules use each other one way, from `cli` down; a test holds that.
 
@@ -10,6 +10,7 @@ pub mod analytic;
 mod awake;
 mod burn;
 pub mod cli;
+pub mod clock;
 pub mod config;
 mod conn;
 mod control;
@@ -22,6 +23,7 @@ pub mod histogram;
 pub mod http1;
 pub mod ledger;
 pub mod lines;
+pub mod measurement;
 pub mod null;
 pub mod outcome;
 pub mod output;
@@ -41,6 +43,8 @@ pub mod summary;
 pub mod sys;
 pub mod tally;
 pub mod template;
+pub mod turn;
+mod turns;
 mod worker;
 
 pub use control::Input;

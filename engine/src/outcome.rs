@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 /// What became of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
@@ -34,7 +36,8 @@ impl Outcome {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// OUTCOMES of `docs/engine-protocol.md`, where the fields stand in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Outcomes {
     pub ok: u64,
     pub shed: u64,

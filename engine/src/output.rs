@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::event::SecondRow;
 use crate::histogram::{Summary, add, histogram};
 use crate::ledger;
-use crate::outcome::Outcomes as Counts;
+use crate::measurement::{Measurement, Window as Measured};
+use crate::outcome::Outcomes;
 use crate::record::{Record, Sample as KeptSample, StepRecord};
-use crate::run::{Measurement, Window as Measured};
 use crate::schedule;
 
 pub const ENGINE: &str = concat!("fairload ", env!("CARGO_PKG_VERSION"));
@@ -91,20 +91,6 @@ pub struct Step {
     pub send_lag: Summary,
 }
 
-#[derive(Debug, Clone, Serialize)]
-pub struct Outcomes {
-    pub ok: u64,
-    pub shed: u64,
-    pub status: BTreeMap<u16, u64>,
-    pub wrong_body: u64,
-    pub timeout: u64,
-    pub connect: u64,
-    pub reset: u64,
-    pub malformed: u64,
-    pub unsent: u64,
-    pub in_flight: u64,
-}
-
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Ledger {
     pub acknowledged: BTreeMap<String, Sums>,
@@ -155,7 +141,7 @@ impl Document {
             seed: config.seed,
             life: Life {
                 sent: record.life_sent,
-                outcomes: Outcomes::from(&record.life),
+                outcomes: record.life.clone(),
             },
             window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),
             seconds: measurement.seconds.clone(),
@@ -183,18 +169,17 @@ impl Window {
         steps: &[schedule::Step],
     ) -> Window {
         let ok = record.latency_ok();
-        let (duration_us, late_us) =
-            window.map_or((0, 0), |window| (window.duration_us, window.late_us));
+        let duration_us = window.map_or(0, |window| window.duration_us);
         let kinds = names.iter().zip(&record.kinds).map(|(name, kind)| Kind {
             kind: name.to_string(),
-            outcomes: Outcomes::from(&kind.outcomes),
+            outcomes: kind.outcomes.clone(),
             latency_ok: Summary::from(&kind.latency_ok),
         });
         Window {
             start_unix_us: window.map(|window| window.start_unix_us),
             duration_us,
             sent: record.window_sent,
-            outcomes: Outcomes::from(&record.window_outcomes()),
+            outcomes: record.window_outcomes(),
             completed: record.completed,
             completed_ok: record.completed_ok,
             in_flight_start: record.in_flight_start,
@@ -208,8 +193,7 @@ impl Window {
             send_lag: record.send_lag.as_ref().map(Summary::from),
             connect: (!record.connect.is_empty()).then(|| Summary::from(&record.connect)),
             kinds: kinds.collect(),
-            steps: (!steps.is_empty())
-                .then(|| Step::rows(&record.steps, steps, duration_us, late_us)),
+            steps: (!steps.is_empty()).then(|| Step::rows(&record.steps, steps, window)),
         }
     }
 }
@@ -227,22 +211,20 @@ impl Latency {
 }
 
 impl Step {
-    /// `window_us`: how long the window was in fact. It begins `late_us` into the first step and ends the last one; a step that it
-    /// did not reach has no time.
+    /// A step that was not reached has no time.
     fn rows(
         records: &[StepRecord],
         steps: &[schedule::Step],
-        window_us: u64,
-        late_us: u64,
+        window: Option<&Measured>,
     ) -> Vec<Step> {
         let (mut curve_us, mut start_us) = (0, 0);
         let rows = records.iter().zip(steps).enumerate();
         rows.map(|(index, (record, step))| {
             curve_us += step.duration_ns / 1000;
-            let end_us = if index + 1 == steps.len() {
-                window_us
-            } else {
-                curve_us.saturating_sub(late_us).min(window_us)
+            let end_us = match window {
+                Some(window) if index + 1 == steps.len() => window.duration_us,
+                Some(window) => window.active_us(curve_us),
+                None => 0,
             };
             let duration_us = end_us - start_us;
             let row = Step::new(index, record, step.rate_per_s, start_us, duration_us);
@@ -270,29 +252,12 @@ impl Step {
             sent: record.sent,
             offered_per_s: per_s(due),
             achieved_per_s: per_s(record.completed_ok),
-            outcomes: Outcomes::from(&record.outcomes),
+            outcomes: record.outcomes.clone(),
             completed: record.completed,
             completed_ok: record.completed_ok,
             latency: Latency::new(&record.latency_ok, &record.latency_not_ok),
             service: Summary::from(&record.service),
             send_lag: Summary::from(&record.send_lag),
-        }
-    }
-}
-
-impl From<&Counts> for Outcomes {
-    fn from(counts: &Counts) -> Outcomes {
-        Outcomes {
-            ok: counts.ok,
-            shed: counts.shed,
-            status: counts.status.clone(),
-            wrong_body: counts.wrong_body,
-            timeout: counts.timeout,
-            connect: counts.connect,
-            reset: counts.reset,
-            malformed: counts.malformed,
-            unsent: counts.unsent,
-            in_flight: counts.in_flight,
         }
     }
 }

@@ -35,6 +35,15 @@ pub enum Arrivals {
     Constant,
 }
 
+/// Whether the load begins at once or with the first `go`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Begin {
+    #[default]
+    Running,
+    Held,
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Load {
@@ -56,6 +65,8 @@ pub struct Load {
     /// Histogram of the time from the kernel's receipt of bytes to their handling.
     #[serde(default)]
     pub kernel_timestamps: bool,
+    #[serde(default)]
+    pub begin: Begin,
 }
 
 /// One stretch of the window at one rate.

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::analytic;
 use crate::config::Config;
 use crate::histogram::histogram;
-use crate::run::{Measurement, run};
+use crate::measurement::Measurement;
+use crate::run::run;
 use crate::script::{Queue, Stall};
 
 const CANNOT_MEASURE: u8 = 1;

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 use crate::histogram::{add, histogram, record};
 use crate::ledger::Ledger;
 use crate::outcome::{Outcome, Outcomes};
+use crate::turn::{Part, TurnRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -134,6 +135,7 @@ pub struct Ended {
     /// The step of the window that it was due in, and the one that it ended in. 0 where there are none.
     pub step: usize,
     pub ended_in_step: usize,
+    pub part: Part,
 }
 
 #[derive(Debug)]
@@ -161,6 +163,7 @@ pub struct Record {
     pub bodies_checked: u64,
     pub connections_opened: u64,
     pub second: Second,
+    pub turn: TurnRecord,
     pub samples: Vec<Sample>,
     pub ledger: Ledger,
 }
@@ -194,6 +197,7 @@ impl Record {
             bodies_checked: 0,
             connections_opened: 0,
             second: Second::new(),
+            turn: TurnRecord::new(),
             samples: Vec::new(),
             ledger,
         }
@@ -240,6 +244,7 @@ impl Record {
     /// A request that was due in `step` could not be sent.
     pub fn unsent(&mut self, kind: usize, step: usize) {
         self.life.unsent += 1;
+        self.turn.unsent();
         if self.phase == Phase::Window {
             self.kinds[kind].outcomes.unsent += 1;
             if let Some(step) = self.steps.get_mut(step) {
@@ -252,6 +257,7 @@ impl Record {
         let ok = ended.outcome == Outcome::Ok;
         self.in_flight -= 1;
         self.life.add(ended.outcome);
+        self.turn.ended(ended.part, ended.outcome, ended.latency_us);
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);

@@ -25,6 +25,7 @@ fn end(outcome: Outcome, in_window: bool, latency_us: u64) -> Ended {
         body_checked: outcome == Outcome::Ok,
         step: 0,
         ended_in_step: 1,
+        part: crate::turn::Part::Steady,
     }
 }
 
@@ -131,6 +132,7 @@ fn steps() {
     let answer = |outcome, step, ended_in_step, latency_us| Ended {
         step,
         ended_in_step,
+        part: crate::turn::Part::Steady,
         ..end(outcome, true, latency_us)
     };
     assert_eq!(in_window, [true, true]);

@@ -1,16 +1,20 @@
 //! The controller: starts the workers, moves them through the phases, gathers what they counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
+use crate::clock::Reading;
 use crate::config::Config;
-use crate::control::{Control, Held, Input, Mark, Report};
-use crate::event::{Event, HeldEvent, SecondRow};
-use crate::record::{Phase, Record, Second};
+use crate::control::{Control, Held, Input, Mark, Orders, Report};
+use crate::event::{Event, HeldEvent, SecondRow, TurnEvent};
+use crate::measurement::{Measurement, Window};
+use crate::plan::Begin;
+use crate::record::{Phase, Second};
 use crate::socket;
 use crate::sys;
+use crate::turn::Turn;
 use crate::worker::{SECOND_NS, Worker};
 
 /// Who never got a connection by then is told so, instead of waiting for ever.
@@ -20,70 +24,30 @@ const INTERRUPTED_DRAIN_NS: u64 = SECOND_NS;
 /// Workers scan for late requests now and then, so a drain may last a little longer than the timeout.
 const DRAIN_SLACK_NS: u64 = 500_000_000;
 const FOREVER_NS: u64 = u64::MAX;
-pub const STAMPS_NOT_ASKED: &str = "`kernel_timestamps` was not asked for";
-
-/// Everything that was counted, of all threads together.
-pub struct Measurement {
-    pub config: Arc<Config>,
-    pub record: Record,
-    /// Those of the window.
-    pub seconds: Vec<SecondRow>,
-    /// Why the kernel does not say when it received bytes, although it was asked.
-    pub no_stamps: Option<String>,
-    /// `None`: the run ended before its window began.
-    pub window: Option<Window>,
-    pub connected: bool,
-    pub interrupted: bool,
-}
-
-impl Measurement {
-    /// `None`: there is one.
-    pub fn why_no_receive_lag(&self) -> Option<String> {
-        if !self.record.receive_lag.is_empty() {
-            return None;
-        }
-        let reason = match &self.no_stamps {
-            Some(reason) => reason.as_str(),
-            None if self.config.load.kernel_timestamps => {
-                "the kernel stamped nothing that arrived inside the window"
-            }
-            None => STAMPS_NOT_ASKED,
-        };
-        Some(reason.to_string())
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Window {
-    pub start_unix_us: u64,
-    pub duration_us: u64,
-    /// So much of the first step had passed when counting began: a thread enters the window a little after it is told to.
-    pub late_us: u64,
-    pub cpu_user_us: u64,
-    pub cpu_system_us: u64,
-    /// CPU time of the thread that used most, and the time that it waited for a core.
-    pub busiest_cpu_us: u64,
-    pub busiest_waited_us: Option<u64>,
-}
 
 struct Controller<'a> {
     config: Arc<Config>,
     control: Arc<Control>,
     on_event: &'a mut dyn FnMut(&Event),
-    phase: Phase,
+    orders: Orders,
     start_ns: u64,
-    window_ns: u64,
+    /// On the clock that decides on the end of warm-up and window; later on the machine's.
     deadline_ns: u64,
     unix_offset_us: u64,
     connected: bool,
     interrupted: bool,
     entered: BTreeMap<Phase, usize>,
-    /// Odd: requests are held back.
-    turn: u64,
-    /// Those workers that stand still in this turn.
+    window_start: Reading,
+    /// The window was begun while the load stood still: it begins with the next `go`.
+    window_waits: bool,
+    window_go_ns: Option<u64>,
+    /// The workers that stand still in this turn, and whether all of them do.
     held: Vec<Held>,
-    turn_ns: u64,
-    active_ns: u64,
+    stands: bool,
+    /// Commands that came before all of them did.
+    later: VecDeque<Input>,
+    turn_cpu_ns: u64,
+    drains_us: Vec<(u64, u64)>,
     /// Seconds that some threads have told and others not yet. Whole ones become rows at once: a histogram is large.
     seconds: BTreeMap<(Phase, u64), (usize, Second)>,
     rows: BTreeMap<u64, SecondRow>,
@@ -117,7 +81,8 @@ pub fn run(
     let config = Arc::new(config);
     let start_ns = sys::now_ns();
     let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
-    let control = Arc::new(Control::new(config.load.threads, start_ns).map_err(failed)?);
+    let orders = Orders::new(start_ns, config.load.begin == Begin::Held);
+    let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);
     for thread in 0..config.load.threads {
         let worker =
             Worker::new(thread, config.clone(), control.clone(), sender.clone()).map_err(failed)?;
@@ -126,36 +91,50 @@ pub fn run(
             .spawn(move || worker.run())
             .map_err(failed)?;
     }
-    let controller = Controller {
-        deadline_ns: config
-            .load
-            .warmup_s
-            .map_or(FOREVER_NS, |seconds| start_ns + seconds_ns(seconds)),
-        config,
-        control,
-        on_event,
-        phase: Phase::Warmup,
-        start_ns,
-        window_ns: start_ns,
-        unix_offset_us: sys::unix_us() - sys::now_ns() / 1000,
-        connected: false,
-        interrupted: false,
-        entered: BTreeMap::new(),
-        turn: 0,
-        held: Vec::new(),
-        turn_ns: start_ns,
-        active_ns: 0,
-        seconds: BTreeMap::new(),
-        rows: BTreeMap::new(),
-        no_stamps,
-        reports: Vec::new(),
-        cpu_start_us: (0, 0),
-        cpu_end_us: (0, 0),
-    };
+    let mut controller = Controller::new(config, control, on_event);
+    controller.no_stamps = no_stamps;
     Ok(controller.run(receiver))
 }
 
-impl Controller<'_> {
+impl<'a> Controller<'a> {
+    fn new(
+        config: Arc<Config>,
+        control: Arc<Control>,
+        on_event: &'a mut dyn FnMut(&Event),
+    ) -> Controller<'a> {
+        let orders = control.orders();
+        let start_ns = orders.phase_start.active_ns;
+        Controller {
+            deadline_ns: config
+                .load
+                .warmup_s
+                .map_or(FOREVER_NS, |seconds| start_ns + seconds_ns(seconds)),
+            config,
+            control,
+            on_event,
+            orders,
+            start_ns,
+            unix_offset_us: sys::unix_us() - sys::now_ns() / 1000,
+            connected: false,
+            interrupted: false,
+            entered: BTreeMap::new(),
+            window_start: Reading::default(),
+            window_waits: false,
+            window_go_ns: None,
+            held: Vec::new(),
+            stands: false,
+            later: VecDeque::new(),
+            turn_cpu_ns: sys::process_cpu_ns(),
+            drains_us: Vec::new(),
+            seconds: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            no_stamps: None,
+            reports: Vec::new(),
+            cpu_start_us: (0, 0),
+            cpu_end_us: (0, 0),
+        }
+    }
+
     fn run(mut self, receiver: &Receiver<Input>) -> Measurement {
         let unix_us = self.unix_us(self.start_ns);
         (self.on_event)(&Event::Start { unix_us });
@@ -163,21 +142,22 @@ impl Controller<'_> {
             let first_connection_ns = if self.connected {
                 FOREVER_NS
             } else {
-                self.start_ns + FIRST_CONNECTION_WITHIN_NS
+                let clock = &self.orders.clocks.active;
+                clock.when(self.start_ns + FIRST_CONNECTION_WITHIN_NS)
             };
-            let now_ns = sys::now_ns();
-            if now_ns >= self.deadline_ns {
+            let (now_ns, deadline_ns) = (sys::now_ns(), self.deadline_ns());
+            if now_ns >= deadline_ns {
                 self.next_phase();
                 continue;
             }
-            if now_ns >= first_connection_ns && self.phase < Phase::Drain {
+            if now_ns >= first_connection_ns && self.orders.phase < Phase::Drain {
                 self.enter(Phase::Drain);
                 continue;
             }
-            let until_ns = if self.phase < Phase::Drain {
-                self.deadline_ns.min(first_connection_ns)
+            let until_ns = if self.orders.phase < Phase::Drain {
+                deadline_ns.min(first_connection_ns)
             } else {
-                self.deadline_ns
+                deadline_ns
             };
             let wait = Duration::from_nanos(until_ns.saturating_sub(now_ns).min(3600 * SECOND_NS));
             match receiver.recv_timeout(wait) {
@@ -192,16 +172,30 @@ impl Controller<'_> {
         self.measurement()
     }
 
+    /// When the phase ends by itself, in the machine's time: never while the clock that decides on it stands still.
+    fn deadline_ns(&self) -> u64 {
+        let clocks = &self.orders.clocks;
+        match (self.orders.phase < Phase::Drain, &self.config.offered) {
+            (true, Some(_)) => clocks.schedule.when(self.deadline_ns),
+            (true, None) => clocks.active.when(self.deadline_ns),
+            (false, _) => self.deadline_ns,
+        }
+    }
+
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Measure if self.phase == Phase::Warmup => self.enter(Phase::Window),
+            Input::Measure | Input::Hold { .. } | Input::Go if self.drains_turn() => {
+                self.later.push_back(input);
+            }
+            Input::Measure if self.orders.phase == Phase::Warmup => self.enter(Phase::Window),
             Input::Measure => self.warn(
                 "the command `measure` came after the warm-up and changes nothing".to_string(),
             ),
-            Input::Stop if self.phase < Phase::Drain => self.enter(Phase::Drain),
+            Input::Stop if self.orders.phase < Phase::Drain => self.enter(Phase::Drain),
             Input::Stop => {}
-            Input::Hold | Input::Go => self.take_turn(matches!(input, Input::Hold)),
-            Input::Held(held) => self.on_held(held),
+            Input::Hold { latency } => self.hold(latency),
+            Input::Go => self.go(),
+            Input::Held(held) => self.on_held(*held),
             Input::Interrupt => self.interrupt(),
             Input::BadCommand(message) => self.warn(message),
             Input::Connected => self.connected = true,
@@ -222,7 +216,7 @@ impl Controller<'_> {
     fn interrupt(&mut self) {
         let again = self.interrupted;
         self.interrupted = true;
-        if self.phase < Phase::Drain {
+        if self.orders.phase < Phase::Drain {
             self.enter(Phase::Drain);
         }
         self.deadline_ns = self
@@ -231,7 +225,7 @@ impl Controller<'_> {
     }
 
     fn next_phase(&mut self) {
-        match self.phase {
+        match self.orders.phase {
             Phase::Warmup => self.enter(Phase::Window),
             Phase::Window => self.enter(Phase::Drain),
             Phase::Drain => self.enter(Phase::Abandon),
@@ -241,21 +235,25 @@ impl Controller<'_> {
 
     fn enter(&mut self, phase: Phase) {
         let now_ns = sys::now_ns();
+        self.orders.enter(phase, now_ns);
         match phase {
             Phase::Window => {
-                self.window_ns = now_ns;
+                self.window_start = self.orders.phase_start;
+                self.window_waits = self.stands;
                 self.cpu_start_us = sys::process_cpu_us();
             }
             Phase::Drain => self.cpu_end_us = sys::process_cpu_us(),
             _ => {}
         }
-        self.phase = phase;
-        self.deadline_ns = match phase {
-            Phase::Window => now_ns + seconds_ns(self.config.window_s),
-            Phase::Drain => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
+        let window_ns = seconds_ns(self.config.window_s);
+        self.deadline_ns = match (phase, &self.config.offered) {
+            (Phase::Window, Some(_)) => self.window_start.schedule_ns + window_ns,
+            (Phase::Window, None) => self.window_start.active_ns + window_ns,
+            (Phase::Drain, _) => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
             _ => FOREVER_NS,
         };
-        self.control.enter(phase, now_ns);
+        self.control.give(self.orders);
+        self.control.wake();
     }
 
     /// Once all threads are in a phase, those who read other counters may do so.
@@ -273,41 +271,79 @@ impl Controller<'_> {
         }
     }
 
-    fn take_turn(&mut self, hold: bool) {
-        let held = self.turn % 2 == 1;
-        let refused = match hold {
-            _ if self.phase >= Phase::Drain => return,
-            true if self.config.offered.is_some() => "`hold` is for closed loops: a rate stands",
-            true if held => "`hold` came twice",
-            false if !held => "`go` came without `hold`",
-            _ => "",
-        };
-        if !refused.is_empty() {
-            return self.warn(format!("the command {refused}; it changes nothing"));
+    /// A hold was asked for, and some answers are not there yet.
+    fn drains_turn(&self) -> bool {
+        self.orders.held && !self.stands && self.orders.phase < Phase::Drain
+    }
+
+    fn hold(&mut self, latency: bool) {
+        if self.orders.phase >= Phase::Drain {
+            return;
         }
-        if !hold {
-            self.turn_ns = sys::now_ns();
+        if self.orders.held {
+            return self.warn("the command `hold` came twice; it changes nothing".to_string());
         }
-        self.held.clear();
-        self.turn = self.control.next_turn();
+        self.orders.hold(sys::now_ns(), latency);
+        self.control.give(self.orders);
+        self.control.wake();
+    }
+
+    fn go(&mut self) {
+        if self.orders.phase >= Phase::Drain {
+            return;
+        }
+        if !self.orders.held {
+            return self
+                .warn("the command `go` came without `hold`; it changes nothing".to_string());
+        }
+        self.stands = false;
+        self.turn_cpu_ns = sys::process_cpu_ns();
+        let now_ns = sys::now_ns();
+        if std::mem::take(&mut self.window_waits) {
+            self.window_go_ns = Some(now_ns);
+        }
+        self.orders.go(now_ns);
+        self.control.give(self.orders);
+        self.control.wake();
     }
 
     /// Once all workers stand still, whose work it was can be told.
     fn on_held(&mut self, held: Held) {
-        if held.turn != self.turn {
-            return;
-        }
         self.held.push(held);
         if self.held.len() < self.config.load.threads {
             return;
         }
-        let last_ns = self.held.iter().map(|one| one.at_ns).max().unwrap_or(0);
-        self.active_ns += last_ns.saturating_sub(self.turn_ns);
-        (self.on_event)(&Event::Held(HeldEvent {
-            ok: self.held.iter().map(|one| one.ok).sum(),
-            not_ok: self.held.iter().map(|one| one.not_ok).sum(),
-            active_us: self.active_ns / 1000,
-        }));
+        let cpu_ns = sys::process_cpu_ns() - self.turn_cpu_ns;
+        let held = std::mem::take(&mut self.held);
+        let last_ns = held.iter().map(|one| one.at_ns).max().unwrap_or_default();
+        self.stands = true;
+        self.orders.clocks.active.pause(last_ns);
+        self.control.give(self.orders);
+        let now = self.orders.clocks.read(last_ns);
+        if self.orders.phase == Phase::Window && !self.config.steps().is_empty() {
+            let at_ns = now.schedule_ns - self.window_start.schedule_ns;
+            let drain_ns = now.drained_since(&self.orders.turn_start);
+            self.drains_us.push((at_ns / 1000, drain_ns / 1000));
+        }
+        self.tell_turn(now.active_ns, cpu_ns, held);
+        for input in std::mem::take(&mut self.later) {
+            self.on_input(input);
+        }
+    }
+
+    fn tell_turn(&mut self, active_ns: u64, cpu_ns: u64, held: Vec<Held>) {
+        let number = self.orders.turn;
+        let active_us = active_ns.saturating_sub(self.orders.turn_start.active_ns) / 1000;
+        let cpu_us = if number > 0 { cpu_ns / 1000 } else { 0 };
+        let ok = held.iter().map(|one| one.ok).sum();
+        let not_ok = held.iter().map(|one| one.not_ok).sum();
+        let turn = Turn::sum(held.into_iter().map(|one| one.turn));
+        (self.on_event)(&Event::Held(Box::new(HeldEvent {
+            ok,
+            not_ok,
+            active_us: (active_ns - self.start_ns) / 1000,
+            turn: TurnEvent::new(number, active_us, cpu_us, turn),
+        })));
     }
 
     fn on_second(&mut self, phase: Phase, index: u64, part: &Second) {
@@ -356,15 +392,17 @@ impl Controller<'_> {
             .collect();
         let marks = marks?;
         let start_ns = marks.iter().map(|(start, _)| start.at_ns).min()?;
-        let end_ns = marks.iter().map(|(_, end)| end.at_ns).max()?;
+        let first_ns = marks.iter().map(|(start, _)| start.active_ns).min()?;
+        let last_ns = marks.iter().map(|(_, end)| end.active_ns).max()?;
         let (start, end) = marks
             .iter()
             .max_by_key(|(start, end)| end.cpu_us - start.cpu_us)?;
         let waited = start.run_queue_us.zip(end.run_queue_us);
         Some(Window {
-            start_unix_us: self.unix_us(start_ns),
-            duration_us: (end_ns - start_ns) / 1000,
-            late_us: start_ns.saturating_sub(self.window_ns) / 1000,
+            start_unix_us: self.unix_us(self.window_go_ns.unwrap_or(start_ns)),
+            duration_us: last_ns.saturating_sub(first_ns) / 1000,
+            late_us: first_ns.saturating_sub(self.window_start.active_ns) / 1000,
+            drains_us: self.drains_us.clone(),
             cpu_user_us: self.cpu_end_us.0 - self.cpu_start_us.0,
             cpu_system_us: self.cpu_end_us.1 - self.cpu_start_us.1,
             busiest_cpu_us: end.cpu_us - start.cpu_us,

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use crate::config::Config;
 use crate::event::{Event, SecondEvent};
 use crate::histogram::Summary;
-use crate::output::{Document, Outcomes, Own, Step};
-use crate::run::STAMPS_NOT_ASKED;
+use crate::measurement::STAMPS_NOT_ASKED;
+use crate::outcome::Outcomes;
+use crate::output::{Document, Own, Step};
 use crate::schedule::Curve;
 
 /// One line that is drawn over itself each second while a measurement runs.

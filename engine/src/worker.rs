@@ -5,9 +5,10 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use crate::clock::Reading;
 use crate::config::Config;
 use crate::conn::{self, Conn, State};
-use crate::control::{Control, Held, Input, Mark, Report};
+use crate::control::{Control, Input, Mark, Orders, Report};
 use crate::ledger::Ledger;
 use crate::outcome::Outcome;
 use crate::pace::Pace;
@@ -21,13 +22,15 @@ const EVENTS_PER_BATCH: usize = 128;
 const SCRATCH_BYTES: usize = 64 * 1024;
 const WAKE: u64 = u64::MAX;
 /// Closed-loop connections are opened one after the other, so that no listen queue overflows.
-const OPENING_GAP_NS: u64 = 20_000;
+pub(crate) const OPENING_GAP_NS: u64 = 20_000;
+/// A thread that stands still waits for orders alone.
+const STANDING_NS: u64 = 3600 * SECOND_NS;
 
 pub struct Worker {
     thread: usize,
     pub(crate) config: Arc<Config>,
-    control: Arc<Control>,
-    inputs: Sender<Input>,
+    pub(crate) control: Arc<Control>,
+    pub(crate) inputs: Sender<Input>,
     pub(crate) epoll: Epoll,
     pub(crate) conns: Vec<Conn>,
     pub(crate) scratch: Vec<u8>,
@@ -41,17 +44,22 @@ pub struct Worker {
     pub(crate) pace: Pace,
     /// Connections without a request; open loop only.
     idle: Vec<usize>,
-    /// The turn that this worker is in (odd: nothing is sent), and whether it has told that it stands still.
-    turn: u64,
-    told: bool,
+    /// The controller's orders as this worker last saw them.
+    pub(crate) orders: Orders,
+    pub(crate) version: u64,
+    /// No further request is sent, and the controller has been told that the last answer is there.
+    pub(crate) holds: bool,
+    pub(crate) stands: bool,
+    /// The load's clocks when this turn began.
+    pub(crate) turn_start: Reading,
     /// Connections whose next request is held back.
-    parked: Vec<usize>,
+    pub(crate) parked: Vec<usize>,
     next_number: u64,
     timeout_ns: u64,
     next_scan_ns: u64,
+    /// On the active clock.
     next_second_ns: u64,
     second_index: u64,
-    last_second: u64,
     connected_before: bool,
     window_start: Option<Mark>,
     window_end: Option<Mark>,
@@ -66,7 +74,8 @@ impl Worker {
     ) -> std::io::Result<Worker> {
         let epoll = Epoll::new()?;
         epoll.add(control.waker(thread).fd(), sys::READ_EDGES, WAKE)?;
-        let start_ns = control.phase_start_ns();
+        let (version, orders) = (control.version(), control.orders());
+        let start_ns = orders.phase_start.active_ns;
         let record = Record::new(
             config.requests.len(),
             Ledger::new(&config.requests),
@@ -87,15 +96,17 @@ impl Worker {
             retry: BinaryHeap::new(),
             pace: Pace::new(&config, thread, start_ns),
             idle: Vec::new(),
-            turn: 0,
-            told: false,
+            orders,
+            version,
+            holds: orders.held,
+            stands: false,
+            turn_start: orders.phase_start,
             parked: Vec::new(),
             next_number: thread as u64,
             timeout_ns: config.load.timeout_ms * 1_000_000,
             next_scan_ns: start_ns,
             next_second_ns: start_ns + SECOND_NS,
             second_index: 0,
-            last_second: u64::MAX,
             connected_before: false,
             window_start: None,
             window_end: None,
@@ -117,9 +128,9 @@ impl Worker {
                     self.on_event(events, token);
                 }
             }
-            self.follow_control();
+            self.follow_orders();
             self.keep_time();
-            self.take_turns();
+            self.tell_standing();
         }
         let report = Report {
             record: self.record,
@@ -134,6 +145,8 @@ impl Worker {
         if self.pace.is_open() {
             sys::precise_timers();
             self.idle = (0..self.conns.len()).rev().collect();
+        } else if self.holds {
+            self.parked = (0..self.conns.len()).collect();
         } else {
             let start_ns = self.now_ns;
             self.retry = (0..self.conns.len())
@@ -188,7 +201,7 @@ impl Worker {
             self.idle.push(index);
             return self.dispatch();
         }
-        if self.is_held() {
+        if self.holds {
             return self.parked.push(index);
         }
         let number = self.next_number;
@@ -196,60 +209,41 @@ impl Worker {
         self.issue(index, number, self.now_ns);
     }
 
-    fn is_held(&self) -> bool {
-        self.turn % 2 == 1
-    }
-
-    /// Stands still when told to, tells so once the last answer is there, and goes on when told to.
-    fn take_turns(&mut self) {
-        let turn = self.control.turn();
-        if turn != self.turn {
-            self.turn = turn;
-            self.told = false;
-            if !self.is_held() {
-                for index in std::mem::take(&mut self.parked) {
-                    self.now_ns = sys::now_ns();
-                    self.again(index);
-                }
-            }
-        }
-        if self.is_held() && !self.told && self.record.in_flight() == 0 {
-            self.told = true;
-            let ok = self.record.life.ok;
-            let _ = self.inputs.send(Input::Held(Held {
-                turn,
-                at_ns: self.now_ns,
-                ok,
-                not_ok: self.record.life.total() - ok,
-            }));
-        }
-    }
-
     pub(crate) fn again_after(&mut self, index: usize, wait_ns: u64) {
         self.retry.push(Reverse((self.now_ns + wait_ns, index)));
     }
 
     /// Sends what is due, as far as connections are free. What waited for a whole timeout is given up and counted.
-    fn dispatch(&mut self) {
-        while let Some((number, due_ns)) = self.pace.due(self.now_ns) {
-            if self.now_ns - due_ns > self.timeout_ns {
+    pub(crate) fn dispatch(&mut self) {
+        if self.holds {
+            return;
+        }
+        loop {
+            let schedule_ns = self.orders.clocks.schedule.at(self.now_ns);
+            let Some((number, due_ns)) = self.pace.due(schedule_ns) else {
+                return;
+            };
+            let late_ns = schedule_ns - due_ns;
+            if late_ns > self.timeout_ns {
                 self.give_up(number, due_ns);
                 continue;
             }
             let Some(index) = self.idle.pop() else { return };
             self.pace.advance();
-            self.issue(index, number, due_ns);
+            self.issue(index, number, self.now_ns - late_ns);
             self.now_ns = sys::now_ns();
         }
     }
 
     /// What was due inside the window and never sent.
     fn give_up_backlog(&mut self) {
-        while let Some((number, due_ns)) = self.pace.due(self.now_ns) {
+        let schedule_ns = self.orders.clocks.schedule.at(self.now_ns);
+        while let Some((number, due_ns)) = self.pace.due(schedule_ns) {
             self.give_up(number, due_ns);
         }
     }
 
+    /// `due_ns`: on the schedule's clock.
     fn give_up(&mut self, number: u64, due_ns: u64) {
         self.pace.advance();
         self.record
@@ -257,22 +251,31 @@ impl Worker {
     }
 
     fn until_next_ns(&self) -> u64 {
+        if self.stands {
+            return STANDING_NS;
+        }
+        let clocks = &self.orders.clocks;
         let mut next_ns = self.next_scan_ns;
         if self.record.phase() < Phase::Drain {
-            next_ns = next_ns.min(self.next_second_ns);
+            next_ns = next_ns.min(clocks.active.when(self.next_second_ns));
             if let Some(Reverse((due_ns, _))) = self.retry.peek() {
                 next_ns = next_ns.min(*due_ns);
             }
-            if !self.idle.is_empty() {
-                next_ns = next_ns.min(self.pace.wake_ns(self.now_ns));
+            if !self.idle.is_empty() && !self.holds {
+                let schedule_ns = clocks.schedule.at(self.now_ns);
+                next_ns = next_ns.min(clocks.schedule.when(self.pace.wake_ns(schedule_ns)));
             }
         }
         next_ns.saturating_sub(sys::now_ns())
     }
 
     fn keep_time(&mut self) {
+        if self.stands {
+            return;
+        }
         if self.record.phase() < Phase::Drain {
-            while self.now_ns >= self.next_second_ns && self.second_index < self.last_second {
+            let active_ns = self.orders.clocks.active.at(self.now_ns);
+            while active_ns >= self.next_second_ns && self.second_index < self.last_second() {
                 self.end_second();
             }
             while let Some(Reverse((due_ns, index))) = self.retry.peek().copied()
@@ -287,6 +290,20 @@ impl Worker {
             self.end_late_requests();
             self.next_scan_ns = self.now_ns + (self.timeout_ns / 100).clamp(1_000_000, 100_000_000);
         }
+    }
+
+    /// The window's last second ends with the window, however late that is seen. The drains of its turns make it longer where
+    /// a schedule decides on its end.
+    fn last_second(&self) -> u64 {
+        if self.record.phase() < Phase::Window {
+            return u64::MAX;
+        }
+        let mut window_s = self.config.window_s;
+        if self.pace.is_open() {
+            let reading = self.orders.clocks.read(self.now_ns);
+            window_s += reading.drained_since(&self.orders.phase_start) as f64 / 1e9;
+        }
+        (window_s.ceil() as u64).saturating_sub(1)
     }
 
     /// A scan now and then is cheaper than a timer for each request.
@@ -326,11 +343,10 @@ impl Worker {
     }
 
     /// Goes through the phases up to the controller's, leaving none out.
-    fn follow_control(&mut self) {
-        let target = self.control.phase();
-        while self.record.phase() < target {
+    pub(crate) fn follow_phase(&mut self) {
+        while self.record.phase() < self.orders.phase {
             let next = match self.record.phase() {
-                Phase::Warmup if self.control.window_begun() => Phase::Window,
+                Phase::Warmup if self.orders.window_begun => Phase::Window,
                 Phase::Warmup | Phase::Window => Phase::Drain,
                 Phase::Drain | Phase::Abandon => Phase::Abandon,
             };
@@ -348,23 +364,28 @@ impl Worker {
                 self.end_second();
             }
         }
+        let at_ns = sys::now_ns();
         let mark = Mark {
-            at_ns: sys::now_ns(),
+            at_ns,
+            // A thread that stands still counts nothing before the `go`, however late it looks.
+            active_ns: match self.stands {
+                true => self.orders.phase_start.active_ns,
+                false => self.orders.clocks.active.at(at_ns),
+            },
             cpu_us: sys::thread_cpu_us(),
             run_queue_us: sys::thread_run_queue_us(),
         };
         match phase {
             Phase::Window => {
                 self.window_start = Some(mark);
-                self.pace.begin_window(self.control.phase_start_ns());
+                self.pace.begin_window(self.orders.phase_start.schedule_ns);
             }
             Phase::Drain if self.window_start.is_some() => self.window_end = Some(mark),
             _ => {}
         }
         self.record.enter(phase);
         self.second_index = 0;
-        self.last_second = self.config.window_s.ceil() as u64 - 1;
-        self.next_second_ns = self.control.phase_start_ns() + SECOND_NS;
+        self.next_second_ns = self.orders.phase_start.active_ns + SECOND_NS;
         if phase == Phase::Abandon {
             self.abandon();
         }

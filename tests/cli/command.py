@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairground import model, store
+from builders.paths import ROOT
+from fairground import model
+from fairground.run import store
 
-ROOT = Path(__file__).resolve().parents[2]
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 Golden = Callable[[Path, str], None]

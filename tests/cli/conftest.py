@@ -30,8 +30,11 @@ about = "with more"
 
 FORKING = """
 import json, os, sys
-from fairground.cli import lab, main, verbs
-lab.Places().load_servers()
+from fairground.cli import main, verbs
+from fairground.lab.places import Places
+Places().load_servers()
+for name, verb in verbs.VERBS.items():
+    verb.load(name)
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()

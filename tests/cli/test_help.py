@@ -6,15 +6,15 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from builders.paths import TESTS
 from cli.command import PLAIN, ROOT, Golden, Run
 from fairground.cli import verbs
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "cli"
-VERBS = tuple(str(command.name or command.callback.__name__) for command in verbs.app.registered_commands if command.callback)
+GOLDEN = TESTS / "golden" / "cli"
+VERBS = tuple(verbs.VERBS)
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -31,6 +31,40 @@ def test_help_of_the_whole(fairground: Run, golden: Golden) -> None:
     assert [(done.returncode, done.stderr) for done in helps] == [(0, "")] * 3
     assert len({done.stdout for done in helps}) == 1
     golden(GOLDEN / "fairground.txt", helps[0].stdout)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_listed_sentence_is_the_verbs_own(name: str) -> None:
+    """What the help of the whole says of a verb that it has not loaded is what the verb says of itself."""
+    verb = verbs.VERBS[name]
+    loaded = verb.load(name)
+    assert loaded.name == name
+    assert loaded.help.splitlines()[0].startswith(verb.sentence)
+
+
+HEAVY = ("numpy", "scipy", "altair", "psycopg", "jinja2", "vl_convert", "psutil")
+
+
+@pytest.mark.parametrize(
+    ("words", "lean"),
+    [((), HEAVY), (("--help",), HEAVY), (("lsit",), HEAVY), (("list", "stacks", "--json"), HEAVY[:-1])],
+    ids=" ".join,
+)
+def test_what_needs_no_number_loads_no_numerics(words: tuple[str, ...], lean: tuple[str, ...]) -> None:
+    """The help, a wrong verb and the list of stacks load nothing that computes, draws or speaks with a database."""
+    program = f"""
+import sys
+from fairground.cli import main
+sys.argv = ["fairground", *{words!r}]
+try:
+    main()
+except SystemExit:
+    pass
+print([name for name in {lean!r} if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], env=os.environ | PLAIN, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1] == "[]"
 
 
 def test_every_golden_help_is_of_a_verb() -> None:

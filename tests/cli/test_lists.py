@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli.command import ROOT, Run, document, stored
-from fairground import store
 from fairground.model import Ending
+from fairground.run import store
 from report.fixture import six_blocks
 
 
@@ -80,7 +80,7 @@ def test_list_of_no_runs(lab: Run) -> None:
 
 
 def test_what_is_no_run_is_listed_beside_the_runs(lab: Run, tmp_path: Path) -> None:
-    """What `capacity`, `compare` and `try` left is listed with its page; `report` says where that is."""
+    """What an earlier lab left of `capacity` and `try` is listed with its page; `report` says where that is."""
     for name, kind in (("2026-01-02-030405-try", "try"), ("2026-01-02-040506-capacity", "capacity")):
         folder = tmp_path / "some" / name
         folder.mkdir(parents=True)
@@ -93,7 +93,8 @@ def test_what_is_no_run_is_listed_beside_the_runs(lab: Run, tmp_path: Path) -> N
     listed = lab("list", "runs", "--results", "some")
     assert listed.returncode == 0 and "2026-01-02-040506-capacity" in listed.stdout
     asked = lab("report", "2026-01-02-04", "--results", "some")
-    assert asked.returncode == 2
-    assert "`2026-01-02-040506-capacity` is no run but of `capacity`" in asked.stderr and "capacity.html" in asked.stderr
-    for nothing in ("latest", "."):
-        assert "there is no run in `some`" in lab("report", nothing, "--results", "some").stderr
+    assert asked.returncode == 2 and "was written by an earlier lab and has no page" in asked.stderr
+    (tmp_path / "some" / "2026-01-02-040506-capacity" / "capacity.html").write_text("<p>", encoding="utf-8")
+    for text in ("2026-01-02-04", "latest"):
+        assert document(lab("report", text, "--results", "some", "--json"))["report"].endswith("-capacity/capacity.html")
+    assert "there is no run `.` in `some`" in lab("report", ".", "--results", "some").stderr

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from builders.full import full
 from cli.command import ONE, ROOT, RUN, Run, document
 from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
 from fairground.report import again
-from test_store import full
 
 
 def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:

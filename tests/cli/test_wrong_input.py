@@ -179,6 +179,12 @@ TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
             "pin it where it is started, or leave out `--database`",
         ),
         ((*TWO, "--fail-on", "worse"), None, None),
+        (
+            (*COMPARE, "--resume", "latest", "--results", "none"),
+            "there is no comparison in `none`",
+            "`./fairground list runs` shows what there is",
+        ),
+        ((*TWO, "--resume", "latest"), "`A` goes with a new measurement, and `--resume` goes on with one", "leave it out"),
     ],
 )
 def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:
@@ -200,7 +206,7 @@ HERE = "http://127.0.0.1:9/"
         (
             (*CAPACITY, "-s", "alder-one", "--budget", "soon"),
             "`--budget soon` should be a time",
-            "for instance --budget 90s, 5m or 1h",
+            "for instance --budget 90s, --budget 5m or --budget 1h",
         ),
         (
             (*CAPACITY, "-s", "alder-one", "--budget", "90s"),
@@ -209,6 +215,8 @@ HERE = "http://127.0.0.1:9/"
         ),
         ((*CAPACITY, "-s", "alder-one", "--width", "0"), "`--width 0.0` should be more than 0", None),
         ((*CAPACITY, "-s", "alder-one", "--pool-wait-ms", "-1"), "`--pool-wait-ms -1` should be 0 or more", None),
+        ((*CAPACITY, "-s", "alder-one", "--resume", "latest"), None, "leave it out"),
+        (("try", HERE, "--resume", "latest"), None, "leave it out"),
         (("try",), "the URL of the service is missing", None),
         (("try", "--", "./my-server"), "the URL of the service is missing", None),
         (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.capacity import Bounds, Capacity, Confirmed
+from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
+from fairground.capacity.search import Bounds, Capacity, Confirmed
 from fairground.generators.latency import of_counts
-from fairground.loadcurve import Judgement, Overload, Point, Word
 from fairground.model import Finding, Outcomes, Second, Severity, Step
 from fairground.report import capacity, render, visit
-from fairground.service import Closed, Conduct, Visit
+from fairground.service.values import Closed, Conduct, Visit
 from report import golden
 
 

@@ -9,14 +9,14 @@ from functools import cache
 
 import pytest
 
-from fairground.comparisons import Quantity
-from fairground.differences import of_pairs
+from builders.pages import section, section_html, text_of
 from fairground.report import forest, page, words
 from fairground.report.boards import boards
 from fairground.report.controls import Controls, sentence
 from fairground.report.headline import headline
+from fairground.stats.comparisons import Quantity
+from fairground.stats.differences import of_pairs
 from report import fixture, golden
-from report.test_page import section, section_html, text_of
 
 
 @cache

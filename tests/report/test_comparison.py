@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from fairground import differences
 from fairground.report import comparison
 from fairground.report.comparison import Line
+from fairground.stats import differences
 from report import golden
 
 SLOWER = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045]
@@ -47,6 +49,16 @@ def test_page_is_static_and_escaped() -> None:
     assert "<b>new" not in html and "<i>new" not in html and "a &lt;note&gt;" in html
     assert "<script" not in html and "http" not in html.replace("http-equiv", "")
     assert html.count("h0") == sum(len(one.ratios) for one in LINES) + sum(one.change is not None for one in LINES)
+
+
+def test_to_the_right_is_better() -> None:
+    """More answers lie to the right of no change, and more CPU to the left, on one scale whose rules the page holds."""
+    html = comparison.html("new", "old", "new", LINES[:2], [], "Fairground 1")
+    faster, dearer = re.findall(r'<svg class="dots forest (?:more|less)".*?</svg>', html)
+    middles = [float(re.search(r'class="m" d="M([\d.]+)', one)[1]) for one in (faster, dearer)]  # type: ignore[index]
+    (upright,) = {float(re.search(r'class="one" d="M([\d.]+)', one)[1]) for one in (faster, dearer)}  # type: ignore[index]
+    assert middles[1] < upright < middles[0]
+    assert html.count('class="dots forest axis"') == 1 and ".forest .one{" in html
 
 
 def test_rows_for_machines() -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import html as htmllib
 import io
 import re
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
-from fairground import store
+from builders.pages import section, section_html, text_of
+from builders.paths import TESTS
 from fairground.model import AuditLine, Run, Verdict
 from fairground.report import charts, page, render, trial_page, words
 from fairground.report.boards import boards
+from fairground.run import store
 from report import fixture, golden
 
 PAGE_LIMIT_BYTES = 2_000_000
@@ -25,25 +25,6 @@ PAGE_LIMIT_BYTES = 2_000_000
 def bare(blocks: int) -> str:
     """The page without charts: what it says does not depend on the renderer."""
     return page.html(fixture.two_blocks() if blocks == 2 else fixture.one_block(), {})
-
-
-def text_of(markup: str) -> str:
-    """What a reader sees, one line per block of text."""
-    markup = re.sub(r"(?s)<(style|script|title)[^>]*>.*?</\1>", "", markup)
-    markup = markup.replace("<wbr>", "")
-    markup = re.sub(r"</(p|tr|h\d|li|dd|dt|summary|pre|figcaption|td|th)>", "\n", markup)
-    lines = (" ".join(htmllib.unescape(line).split()) for line in re.sub(r"<[^>]+>", " ", markup).split("\n"))
-    return "\n".join(line for line in lines if line) + "\n"
-
-
-def section(markup: str, name: str) -> str:
-    return text_of(section_html(markup, name))
-
-
-def section_html(markup: str, name: str) -> str:
-    found = re.search(rf'(?s)<section id="{name}">(.*?)</section>', markup)
-    assert found is not None, f"no section {name}"
-    return found[1]
 
 
 def test_text_of_the_page_is_the_golden_one() -> None:
@@ -182,7 +163,7 @@ def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
 
 def test_a_run_of_the_first_schema_still_has_its_pages() -> None:
     """A run folder from before controls, anchors and trial pages is shown, with nothing said of controls that it never held."""
-    old = store.load(Path(__file__).parents[1] / "fixtures" / "run-v1")
+    old = store.load(TESTS / "fixtures" / "run-v1")
     bare = tuple(
         replace(one, result=replace(one.result, latency_ok=None, latency_all=None))
         for one in old.trials

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairground import claims
+from fairground.claims import judgement
 from fairground.model import Claim, PublishedTable, Suite
 from fairground.report import replication
 from fairground.report.replication import Replication
@@ -33,7 +33,9 @@ def found() -> Replication:
         ),
         tables=(replace(SUITE.tables[0], values={first: 900.0, second: 600.0, "yew:old": 1.0}),),
     )
-    return Replication(renamed, run, claims.judge(renamed.claims, run.trials), claims.read_tables(renamed.tables, run.trials))
+    return Replication(
+        renamed, run, judgement.judge(renamed.claims, run.trials), judgement.read_tables(renamed.tables, run.trials)
+    )
 
 
 def test_markdown_is_the_golden_one() -> None:

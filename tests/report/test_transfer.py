@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from builders.pages import section
 from fairground.model import Limit, Run, Trial
 from fairground.report import page, transfer
 from fairground.report.boards import boards
 from fairground.report.transfer import Crossing
 from report import fixture
-from report.test_page import section
 
 STACK = "alder:inline"
 

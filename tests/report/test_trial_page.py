@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from functools import cache
 
+from builders.pages import text_of
 from fairground.model import Control, Run, Trial, Verdict
 from fairground.report import page, sketch, trial_page, words
 from report import fixture, golden
-from report.test_page import text_of
 
 
 @cache

@@ -5,14 +5,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fairload::Input;
 use fairload::config::Config;
-use fairload::event::{Event, SecondRow};
-use fairload::outcome::Outcome;
+use fairload::event::{Event, HeldEvent, SecondRow, TurnEvent};
+use fairload::measurement::{Measurement, Window};
+use fairload::outcome::{Outcome, Outcomes};
 use fairload::output::Document;
-use fairload::plan::Arrivals;
+use fairload::plan::{Arrivals, Begin};
 use fairload::record::{Phase, Record, Sample, Second};
-use fairload::run::{Measurement, Window};
 use fairload::schedule::Curve;
+use fairload::turn::{PARTS, Turn};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -121,6 +123,7 @@ fn golden_result() {
             start_unix_us: 1_789_000_003_000_000,
             duration_us: 2_000_123,
             late_us: 9,
+            drains_us: Vec::new(),
             cpu_user_us: 3001,
             cpu_system_us: 3002,
             busiest_cpu_us: 820_050,
@@ -169,6 +172,7 @@ fn golden_result_with_steps() {
             start_unix_us: 1_789_000_003_000_000,
             duration_us: 3_250_000,
             late_us: 13,
+            drains_us: Vec::new(),
             cpu_user_us: 3003,
             cpu_system_us: 3004,
             busiest_cpu_us: 3_100_000,
@@ -180,6 +184,43 @@ fn golden_result_with_steps() {
     };
     compare(
         "result-steps.json",
+        &(serde_json::to_string_pretty(&Document::new(&measurement)).unwrap() + "\n"),
+    );
+}
+
+/// An open loop in turns: each step is as long as its schedule and the drains in it.
+#[test]
+fn golden_result_of_turns() {
+    let config = config("plan-held.json");
+    let mut record = step_record(&config);
+    record.steps.truncate(2);
+    let measurement = Measurement {
+        record,
+        config: Arc::new(config),
+        seconds: vec![
+            SecondRow::new(0, &second(71)),
+            SecondRow::new(3, &second(81)),
+        ],
+        window: Some(Window {
+            start_unix_us: 1_789_000_003_000_000,
+            duration_us: 3_420_011,
+            late_us: 0,
+            drains_us: vec![
+                (500_000, 150_001),
+                (1_900_000, 60_002),
+                (2_500_000, 210_008),
+            ],
+            cpu_user_us: 3005,
+            cpu_system_us: 3006,
+            busiest_cpu_us: 1_710_000,
+            busiest_waited_us: Some(342_001),
+        }),
+        no_stamps: None,
+        connected: true,
+        interrupted: false,
+    };
+    compare(
+        "result-turns.json",
         &(serde_json::to_string_pretty(&Document::new(&measurement)).unwrap() + "\n"),
     );
 }
@@ -204,6 +245,41 @@ fn golden_result_without_window() {
     );
 }
 
+/// A turn in which no two numbers are equal.
+fn turn(latency: bool) -> Turn {
+    let outcomes = Outcomes {
+        ok: 301,
+        shed: 302,
+        status: [(404, 303), (500, 304)].into(),
+        wrong_body: 305,
+        timeout: 306,
+        connect: 307,
+        reset: 308,
+        malformed: 309,
+        unsent: 310,
+        in_flight: 311,
+    };
+    let part = |part: usize| {
+        let mut latency_ok = Second::new().latency_ok;
+        fill(&mut latency_ok, 700 * (part as u64 + 1), 41 + part as u64);
+        latency_ok
+    };
+    Turn {
+        outcomes,
+        counts: [321, 322, 323],
+        latency_ok: latency.then(|| std::array::from_fn::<_, PARTS, _>(part)),
+    }
+}
+
+fn held(number: u64, latency: bool) -> Event {
+    Event::Held(Box::new(HeldEvent {
+        ok: 401 + number,
+        not_ok: 411 + number,
+        active_us: 1_200_000 + number,
+        turn: TurnEvent::new(number, 30_000 + number, 20_000 + number, turn(latency)),
+    }))
+}
+
 /// Every kind of event, one a line.
 #[test]
 fn golden_events() {
@@ -223,6 +299,8 @@ fn golden_events() {
         Event::End {
             unix_us: 1_789_000_013_040_004,
         },
+        held(7, false),
+        held(8, true),
         Event::Listening { port: 41234 },
         Event::Warning {
             message: "a warning".to_string(),
@@ -283,4 +361,37 @@ fn golden_plans() {
     );
     assert_eq!((steps.window_s, steps.load.kernel_timestamps), (4.0, true));
     assert_eq!(config("plan-minimal.json").load.warmup_s, None);
+    let begins = ["plan-minimal.json", "plan-held.json"].map(|name| config(name).load.begin);
+    assert_eq!(begins, [Begin::Running, Begin::Held]);
+}
+
+/// Every golden command is understood; a wrong one is answered with a sentence.
+#[test]
+fn golden_commands() {
+    let read: Vec<Input> = read("commands.json").lines().map(Input::parse).collect();
+    assert!(matches!(
+        read[..],
+        [
+            Input::Measure,
+            Input::Hold { latency: false },
+            Input::Hold { latency: true },
+            Input::Hold { latency: false },
+            Input::Go,
+            Input::Stop,
+        ]
+    ));
+    let rows = [
+        (
+            r#"{"command":"hold","latency":1}"#,
+            "is 1; write true or false",
+        ),
+        (r#"{"command":"dance"}"#, "is no command"),
+        ("hold", "is no command"),
+    ];
+    for (line, part) in rows {
+        let Input::BadCommand(sentence) = Input::parse(line) else {
+            panic!("{line} was understood");
+        };
+        assert!(sentence.contains(part), "{sentence}");
+    }
 }

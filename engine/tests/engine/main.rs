@@ -11,3 +11,4 @@ mod qualify;
 mod steps;
 mod support;
 mod terminal;
+mod turns;

@@ -250,18 +250,25 @@ pub fn start(plan: &Value) -> Running {
 impl Running {
     /// Reads events up to the next of this name.
     pub fn wait_for(&mut self, name: &str) -> Value {
+        self.next_of(&[name])
+    }
+
+    /// Reads events up to the next of one of these names.
+    pub fn next_of(&mut self, names: &[&str]) -> Value {
         loop {
-            assert!(self.read_event(), "no event `{name}` in {:?}", self.events);
+            assert!(self.read_event(), "none of {names:?} in {:?}", self.events);
             match self.events.last() {
-                Some(event) if event["event"] == name => return event.clone(),
+                Some(event) if names.iter().any(|name| event["event"] == *name) => {
+                    return event.clone();
+                }
                 _ => {}
             }
         }
     }
 
-    /// Sends a command.
+    /// Sends a command; an engine that has ended already has told so by its events.
     pub fn tell(&mut self, command: &str) {
-        writeln!(self.input, "{}", serde_json::json!({ "command": command })).unwrap();
+        let _ = writeln!(self.input, "{}", serde_json::json!({ "command": command }));
     }
 
     fn read_event(&mut self) -> bool {

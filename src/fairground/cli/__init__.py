@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import tempfile
-import traceback
-
-from fairground.model import LabError
+from typing import Any
 
 INTERRUPTED, OUR_FAULT = 130, 70
 
@@ -21,7 +18,7 @@ def main() -> None:
         from fairground.cli.verbs import app
 
         sys.exit(app(sys.argv[1:] or ["--help"], prog_name="fairground", standalone_mode=False) or 0)
-    except LabError as error:
+    except _lab_error() as error:
         _complain(error.message, error.hint)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
@@ -31,6 +28,13 @@ def main() -> None:
         sys.exit(0)
     except Exception as error:
         _foreign(error)
+
+
+def _lab_error() -> Any:
+    """The class of errors for persons. It is looked up when something was raised, so that a help does not load the model."""
+    from fairground.model import LabError
+
+    return LabError
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -52,6 +56,9 @@ def _foreign(error: Exception) -> None:
             _complain(_lower(error.format_message()), usage)
             sys.exit(2)
         sys.exit(code)
+    import tempfile
+    import traceback
+
     with tempfile.NamedTemporaryFile("w", prefix="fairground-", suffix=".log", delete=False) as log:
         traceback.print_exc(file=log)
     _complain(

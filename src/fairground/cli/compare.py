@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import re
-import subprocess
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fairground import build, conditions, contract, differences, duel, machine, manifest, store
-from fairground.cli import caveats, lab, measure, numbers, say
-from fairground.cli.run import BAD_ANSWER, DatabaseUrl, Json, Results, Servers
+from fairground.cli import recorded, say
+from fairground.cli.options import BAD_ANSWER, DatabaseUrl, Json, Results, Servers
 from fairground.cli.screen import duration
-from fairground.model import Cell, Durability, LabError, Load, Run, Server, Settings, Stack
+from fairground.inputs import conditions, numbers
+from fairground.lab import compare as comparing
+from fairground.lab import pages, setup
+from fairground.lab.measuring import Inputs, UnitDone
+from fairground.lab.pages import Compared
+from fairground.lab.places import Places
+from fairground.measure.schedule import TURN_S
+from fairground.model import LabError, Load, Settings
+from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
-from fairground.report.comparison import Line
+from fairground.run import store
 
 FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
 
 
 def compare(
-    a: Annotated[str, typer.Argument(help="A stack (SERVER:VARIANT) or a run; what B is held against.")],
+    a: Annotated[str | None, typer.Argument(help="A stack (SERVER:VARIANT) or a run; what B is held against.")] = None,
     b: Annotated[str | None, typer.Argument(help="Another stack or run; none with --revisions.")] = None,
     revisions: Annotated[
         str | None,
@@ -40,7 +43,7 @@ def compare(
     budget: Annotated[str, typer.Option(help="Most time to spend, such as 90s or 5m.")] = "3m",
     width: Annotated[float, typer.Option(help="Stop when the interval is within ± this many percent.")] = 0.5,
     window: Annotated[float, typer.Option(help="Seconds of load on each server in one pair.")] = 1.0,
-    turn: Annotated[float, typer.Option(help="Seconds of one turn, at the least; slow answers make it longer.")] = duel.TURN_S,
+    turn: Annotated[float, typer.Option(help="Seconds of one turn, at the least; slow answers make it longer.")] = TURN_S,
     pairs: Annotated[int, typer.Option(help="Pairs of windows for each start of the servers.")] = 5,
     plant: Annotated[float, typer.Option(help="Positive control: slow B down by this many percent of its CPU.")] = 0.0,
     margin: Annotated[float, typer.Option(help="Within ± this many percent two stacks are equivalent.")] = 1.0,
@@ -55,6 +58,9 @@ def compare(
         typer.Option(metavar="ROLE=CORES", help="Cores of a role: server=0, generator=1; repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the requests.")] = 1,
+    resume: Annotated[
+        str | None, typer.Option("--resume", metavar="RECORD", help="Go on with an interrupted comparison: its id, or `latest`.")
+    ] = None,
     database: DatabaseUrl = None,
     servers: Servers = None,
     results: Results = None,
@@ -65,272 +71,79 @@ def compare(
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
     """
-    places, rule = lab.Places.of(os.environ, servers, results), _rule(fail_on)
-    known = places.load_servers()
-    if b is not None and not _is_stack(known, a) and not _is_stack(known, b):
-        found = _of_runs(store.load(store.find(places.results, a)), store.load(store.find(places.results, b)))
+    places, rule = Places.of(os.environ, servers, results), _rule(fail_on)
+    known, folder = places.load_servers(), None
+    if resume is not None:
+        recorded.refuse_beside_resume(A=a, B=b, **{"--revisions": revisions})
+        record = recorded.resumed(places, resume, Kind.COMPARISON)
+        shown, folder = _measured(Inputs(places, record.head.command, database, record), record.head.asked)
+    elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
+        shown = _of_runs(places, a, b)
     else:
         settings = _settings(workers, pool_size, pin or [], database)
         window_s = numbers.positive("--window", window)
         load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
-        seconds = numbers.seconds("--budget", budget)
-        effort = Effort(seconds, width / 100, numbers.positive("--pairs", pairs), margin / 100, numbers.positive("--turn", turn))
-        with _arms(places, known, a, b, revisions) as arms:
-            planted = (arms[0], replace(arms[1], planted=numbers.positive("--plant", plant) / 100)) if plant else arms
-            found = _of_arms(places, planted, workload, load, settings, effort, database, seed)
-    _say(found, markdown, as_json)
-    if rule is not None and (worst := found.worst(rule[0])) is not None and worst > rule[1]:
-        say.talk.print(f"failed: B is worse by {comparison.signed(worst)}, and {fail_on} was asked for", highlight=False)
-        raise typer.Exit(BAD_ANSWER)
+        named = comparing.name(known, a, b, revisions)
+        asked = ComparisonAsked(
+            named.label_a, named.label_b, named.stack_a, named.stack_b, named.revisions, workload, load, settings, seed,
+            numbers.seconds("--budget", budget), width / 100, numbers.positive("--pairs", pairs), margin / 100,
+            numbers.positive("--turn", turn), numbers.positive("--plant", plant) / 100 if plant else 0.0,
+        )  # fmt: skip
+        shown, folder = _measured(Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked)
+    _say(shown, folder, markdown, as_json)
+    _exit(shown, rule, fail_on)
 
 
-@dataclass(frozen=True)
-class Effort:
-    """What is spent, and how: the interval's half-width that is enough, pairs for each start, the practical margin, a turn."""
-
-    budget_s: float
-    width: float
-    pairs: int
-    margin: float
-    turn_s: float
+def _measured(inputs: Inputs, asked: ComparisonAsked) -> tuple[Compared, Path | None]:
+    """Carry it out under lines of progress; what it says, and its folder."""
+    record = recorded.follow(comparing.compare(inputs, asked), "compare", _tell)
+    pages.write(record)
+    return pages.compared(record), record.folder
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What is to be told."""
-
-    title: str
-    a: str
-    b: str
-    lines: tuple[Line, ...]
-    notes: tuple[str, ...]
-    folder: Path | None
-    awake: bool = False
-    """Whether the processors were kept from idling meanwhile."""
-
-    def worst(self, kind: str) -> float | None:
-        """The largest slowdown that is called, of the quantities that the rule speaks of."""
-        found = [line.slowdown for line in self.lines if line.quantity in QUANTITIES[kind] and line.slowdown is not None]
-        return max(found, default=None)
+def _tell(event: UnitDone) -> None:
+    """One line for each round."""
+    found = pages.decided(event.record)
+    words = "" if found.half_width is None else f", ± {found.half_width:.1%}"
+    left = duration(event.left_s or 0.0)
+    say.note(f"round {len(event.record.entries)}: {found.pairs} pairs{words}, at most {left} left")
 
 
-# ---------------------------------------------------------------- two servers
+def _of_runs(places: Places, a: str, b: str) -> Compared:
+    one, other = (store.load(store.find(places.results, text)) for text in (a, b))
+    lines, notes = comparing.of_runs(one, other)
+    return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes)
 
 
 def _settings(workers: int, pool_size: int, pins: Sequence[str], database_url: str | None) -> Settings:
     sizes = numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size)
     settings = conditions.check(Settings(*sizes, pin=numbers.pins("--pin", pins)))
-    measure.check_pins(settings, database_url)
+    setup.check_pins(settings, database_url)
     return settings
 
 
-def _of_arms(
-    places: lab.Places,
-    arms: tuple[duel.Arm, duel.Arm],
-    workload: str,
-    load: Load,
-    settings: Settings,
-    effort: Effort,
-    database_url: str | None,
-    seed: int,
-) -> Comparison:
-    chosen = {one.id: one for one in places.workloads()}
-    if workload not in chosen:
-        raise LabError(f"there is no workload `{workload}`", f"workloads: {', '.join(sorted(chosen))}")
-    folder = _new_folder(places, "compare")
-    with ExitStack() as held:
-        keeper = held.enter_context(lab.keeping())
-        for server in {arm.stack.server.folder: arm.stack.server for arm in arms}.values():
-            made = measure.build(keeper, [server], measure.Options(places, talk=say.talk))[server.id]
-            if isinstance(made, build.Unavailable):
-                raise LabError(f"`{server.id}` cannot be had: {made.reason}", made.hint, exit_code=3)
-        found = held.enter_context(lab.database(keeper, places, database_url, Durability.RELAXED))
-        lab.keep_awake(held, keeper, places, say.note)
-        cases = contract.load(places.contract / "cases")
-        rendered = manifest.render(chosen[workload], settings.scale)
-        bench = duel.Bench(keeper, found, places.engine, cases, rendered, load, settings, folder, seed, effort.turn_s)
-        began = time.monotonic()
-        pairs = _watched(bench, arms, effort, began)
-        awake = keeper.awake
-    decision = duel.decide(pairs, practical=effort.margin)
-    lines = _lines(f"{workload} c{load.connections}", pairs, decision)
-    notes = caveats.of_fight(decision, time.monotonic() - began, arms, awake, settings)
-    return Comparison(f"{arms[1].label} against {arms[0].label}", arms[0].label, arms[1].label, lines, notes, folder, awake)
-
-
-def _watched(bench: duel.Bench, arms: tuple[duel.Arm, duel.Arm], effort: Effort, began: float) -> list[duel.Pair]:
-    """Fight under a line of progress; every pair is on disk before the next begins."""
-    done: list[duel.Pair] = []
-
-    def going_on(pairs: Sequence[duel.Pair]) -> bool:
-        decision, spent = duel.decide(pairs, practical=effort.margin), time.monotonic() - began
-        per_round = spent / max(1, pairs[-1].round)
-        half = decision.half_width
-        words = "" if half is None else f", ± {half:.1%}"
-        say.talk.print(
-            f"round {pairs[-1].round}: {decision.pairs} pairs{words}, at most {duration(max(0.0, effort.budget_s - spent))} left",
-            highlight=False,
-        )
-        narrow = half is not None and half <= effort.width and decision.rounds > duel.JUDGED_ROUNDS
-        return not narrow and spent + per_round <= effort.budget_s
-
-    with open(bench.folder / "pairs.jsonl", "a", encoding="utf-8") as file:
-        for pair in duel.fight(bench, *arms, effort.pairs, going_on):
-            file.write(json.dumps(asdict(pair)) + "\n")
-            file.flush()
-            done.append(pair)
-    return done
-
-
-def _lines(cell: str, pairs: Sequence[duel.Pair], decision: duel.Decision) -> tuple[Line, ...]:
-    sound = [pair for pair in pairs if pair.void is None]
-    rates = [_mean([getattr(pair, side).rate_per_s for pair in sound]) for side in ("a", "b")]
-    costs = [_mean([getattr(pair, side).cpu_us_per_answer for pair in sound]) for side in ("a", "b")]
-    return (
-        Line(cell, "goodput", "per second", rates[0], rates[1], decision.rate, True, decision.rates),
-        Line(
-            cell,
-            "server CPU",
-            "µs per answer",
-            costs[0],
-            costs[1],
-            decision.cost,
-            False,
-            tuple(1 / ratio for ratio in decision.costs),
-        ),
-    )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value]
-    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
-
-
-@contextmanager
-def _arms(
-    places: lab.Places, known: Sequence[Server], a: str, b: str | None, revisions: str | None
-) -> Iterator[tuple[duel.Arm, duel.Arm]]:
-    if (b is None) == (revisions is None):
-        raise LabError("name two stacks, or one stack and `--revisions`", "./fairground compare SERVER:ONE SERVER:TWO")
-    if b is not None:
-        one, other = (_stack(known, name) for name in (a, b))
-        labels = (one.id, other.id) if one.id != other.id else (one.id, f"{other.id} again")
-        yield duel.Arm(labels[0], one), duel.Arm(labels[1], other)
-        return
-    old, _, new = str(revisions).partition(",")
-    if not old or not new:
-        raise LabError(f"`--revisions {revisions}` should be two revisions", "for instance --revisions main,.")
-    if old == new:
-        raise LabError(f"`--revisions {revisions}` names one revision twice", "for instance --revisions HEAD~1,HEAD")
-    stack = _stack(known, a)
-    with _checked_out(places, old, stack) as first, _checked_out(places, new, stack) as second:
-        yield duel.Arm(f"{stack.id}@{old}", first), duel.Arm(f"{stack.id}@{new}", second)
-
-
-@contextmanager
-def _checked_out(places: lab.Places, revision: str, stack: Stack) -> Iterator[Stack]:
-    """The stack as it is in a revision: in a worktree of its own, kept in the cache by commit so that it is built once."""
-    if revision == ".":
-        yield stack
-        return
-    commit = _git(places.servers, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-    if commit is None:
-        raise LabError(f"`{revision}` is no revision of this checkout", "`git log --oneline` shows some")
-    top = Path(_git(places.servers, "rev-parse", "--show-toplevel") or places.root)
-    tree = places.cache / "revisions" / commit[:12]
-    if not tree.exists():
-        _git(places.servers, "worktree", "prune")
-        if _git(places.servers, "worktree", "add", "--detach", str(tree), commit) is None:
-            raise LabError(f"git could not check out `{revision}` in {tree}", "remove the folder, and try again", exit_code=3)
-    there = manifest.load_servers(tree / places.servers.resolve().relative_to(top.resolve()))
-    found = [one for server in there for one in server.stacks if one.id == stack.id]
-    if not found:
-        raise LabError(f"the revision `{revision}` has no stack `{stack.id}`", f"it has: {', '.join(one.id for one in there)}")
-    yield found[0]
-
-
-def _git(folder: Path, *words: str) -> str | None:
-    """What git prints, or None where it fails."""
-    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _stack(known: Sequence[Server], name: str) -> Stack:
-    found = manifest.find_stack(known, name)
-    if len(found) > 1:
-        raise LabError(f"`{name}` has {len(found)} stacks", f"name one: {', '.join(stack.id for stack in found)}")
-    return found[0]
-
-
-def _is_stack(known: Sequence[Server], name: str) -> bool:
-    return any(name in (server.id, *(stack.id for stack in server.stacks)) for server in known)
-
-
-# ---------------------------------------------------------------- two runs
-
-
-def _of_runs(a: Run, b: Run) -> Comparison:
-    """Cells that both runs have; a cell's trials of different runs are not paired, so the blocks' spread of both is counted."""
-    cells = [
-        cell for cell in dict.fromkeys(slot.cell for slot in a.plan.slots) if any(cell == slot.cell for slot in b.plan.slots)
-    ]
-    if not cells:
-        raise LabError(f"the runs `{a.id}` and `{b.id}` have no cell in common", "compare runs of one suite")
-    kept = [(cell, _levels(a, cell), _levels(b, cell)) for cell in cells]
-    found = differences.table({cell.id: _crossed(one, other) for cell, one, other in kept if one and other})
-    lines = [
-        Line(cell.id, "goodput", "per second", _mean(one), _mean(other), found[cell.id], True, _crossed(one, other))
-        for cell, one, other in kept
-        if cell.id in found
-    ]
-    notes = ["the runs were made at different times: what the machine did meanwhile is in the ratios"]
-    if a.machine.hostname_hash != b.machine.hostname_hash:
-        notes.append("the runs are of different machines")
-    if a.machine.awake != b.machine.awake:
-        notes.append("the processors were kept from idling in one of the runs only, which alone changes rates and tails")
-    return Comparison(f"{b.id} against {a.id}", a.id, b.id, tuple(lines), tuple(notes), None)
-
-
-def _crossed(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
-    return tuple(differences.crossed(a, b))
-
-
-def _levels(run: Run, cell: Cell) -> list[float]:
-    return [trial.goodput_per_s for trial in run.trials if trial.cell == cell and trial.goodput_per_s]
-
-
-# ---------------------------------------------------------------- small things
-
-
-def _say(found: Comparison, markdown: Path | None, as_json: bool) -> None:
-    sentences = [comparison.sentence(line, found.a, found.b) for line in found.lines]
-    text = comparison.markdown(found.title, found.a, found.b, found.lines, [*sentences, *found.notes])
-    document = {"a": found.a, "b": found.b, "lines": comparison.rows(found.lines), "notes": list(found.notes)}
-    if found.folder is not None:
-        (found.folder / "compare.md").write_text(text, encoding="utf-8")
-        page = comparison.html(found.title, found.a, found.b, found.lines, found.notes, f"Fairground {lab.lab_version()}")
-        (found.folder / "compare.html").write_text(page, encoding="utf-8")
-        extra = {"machine": asdict(machine.fingerprint(found.awake)), "lab": lab.lab_version()}
-        (found.folder / "compare.json").write_text(json.dumps(document | extra, indent=2), encoding="utf-8")
+def _say(found: Compared, folder: Path | None, markdown: Path | None, as_json: bool) -> None:
     if markdown is not None:
-        markdown.write_text(text, encoding="utf-8")
+        markdown.write_text(found.markdown, encoding="utf-8")
     if as_json:
-        say.document(document | {"folder": str(found.folder) if found.folder else None})
+        say.document(found.document | {"folder": str(folder) if folder else None})
         return
-    for line in [*sentences, *found.notes]:
+    for line in found.sentences:
         say.out.print(line, highlight=False, soft_wrap=True, markup=False)
-    if found.folder is not None:
-        say.out.print(f"page  {found.folder / 'compare.html'}", highlight=False, soft_wrap=True)
+    if folder is not None:
+        say.out.print(f"page  {folder / 'compare.html'}", highlight=False, soft_wrap=True)
 
 
-def _new_folder(places: lab.Places, word: str) -> Path:
-    stamp = time.strftime("%Y-%m-%d-%H%M%S", time.gmtime())
-    folder = places.results / f"{stamp}-{word}"
-    try:
-        folder.mkdir(parents=True)
-    except OSError as error:
-        raise LabError(f"`{folder}` cannot be made ({error.strerror})", "choose another folder with --results") from error
-    return folder
+def _exit(found: Compared, rule: tuple[str, float] | None, fail_on: str | None) -> None:
+    """Exit code 1 where an arm is rejected, and where B is called worse by more than the rule allows."""
+    if found.rejected is not None:
+        raise typer.Exit(BAD_ANSWER)
+    if rule is None:
+        return
+    worst = max((line.slowdown or 0.0 for line in found.lines if line.quantity in QUANTITIES[rule[0]]), default=0.0)
+    if worst > rule[1]:
+        say.note(f"failed: B is worse by {comparison.signed(worst)}, and {fail_on} was asked for")
+        raise typer.Exit(BAD_ANSWER)
 
 
 def _rule(text: str | None) -> tuple[str, float] | None:

@@ -5,121 +5,67 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Annotated
+from dataclasses import asdict
 
 import typer
 
-from fairground import generators, manifest, stats, store
-from fairground.cli import lab, measure, numbers, say
-from fairground.cli.run import BAD_ANSWER, NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers, shapes_of
-from fairground.model import LabError, Load, Settings, Suite, SuiteGroup, Trial
+from fairground.cli import say
+from fairground.cli.arguments import takes
+from fairground.cli.follow import Work, follow
+from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
+from fairground.inputs import asked, numbers, options
+from fairground.inputs.options import Given, Option
+from fairground.lab import cross_check as use_case
+from fairground.lab.cross_check import Inputs
+from fairground.lab.events import CrossChecked, Reported
+from fairground.lab.places import Places
 
-MEASURES: Mapping[str, Callable[[Trial], float | None]] = {
-    "goodput": lambda trial: trial.goodput_per_s,
-    "median latency": lambda trial: trial.result.latency_ok.p50_us if trial.result and trial.result.latency_ok else None,
-    "server CPU per answer": lambda trial: trial.cpu_us_per_answer("server"),
-}
-"""What generators must agree in when they load the same server in the same way."""
-FAMILY = 0.95
-"""Confidence of all comparisons together: so seldom does one call a difference where there is none."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One number of one generator beside the first one's; `ratio` is None where fewer than two rounds have both."""
-
-    measure: str
-    reference: str
-    other: str
-    ratio: stats.Interval | None
-    agrees: bool | None
-
-    @property
-    def sentence(self) -> str:
-        """What came of it, in words."""
-        if self.ratio is None:
-            return f"{self.measure}: fewer than two rounds have a number of both {self.reference} and {self.other}"
-        amount, low, high = (f"{(value - 1) * 100:+.1f}".replace("-", "−") for value in (
-            self.ratio.middle, self.ratio.low, self.ratio.high))  # fmt: skip
-        word = "agree" if self.agrees else "differ beyond their noise"
-        return (
-            f"{self.measure}: {self.reference} and {self.other} {word}, {amount} % ({low} to {high} %, {self.ratio.count} rounds)"
-        )
+OPTIONS = (
+    Option("stack", "The stack that is loaded.", str, ..., short="-s"),
+    Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generators"),
+    Option("workload", "The workload.", str, "ping", short="-w"),
+    Option("rounds", "How often each of them measures, in turns.", int, 5),
+    Option("connections", "Connections at once.", int, 50),
+    Option("window", "Seconds of each measurement.", float, 2.0),
+    Option("warmup", "Seconds of warm-up before each.", float, 1.0),
+    Option("rate", "Open loop: requests per second, evenly spaced.", float | None, None),
+    *options.SHARED,
+)
 
 
-def compare(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Comparison, ...]:
-    """Every measure of every generator but the first against the first, by rounds that have both. Pure."""
-    pairs = [(name, other) for other in names[1:] for name in MEASURES]
-    confidence = 1 - (1 - FAMILY) / max(1, len(pairs))
-    found = []
-    for name, other in pairs:
-        ours, theirs = (_by_round(trials, generator, MEASURES[name]) for generator in (names[0], other))
-        rounds = sorted(set(ours) & set(theirs))
-        said = stats.agreement([ours[at] for at in rounds], [theirs[at] for at in rounds], confidence=confidence)
-        found.append(Comparison(name, names[0], other, said.ratio if said else None, said.agrees if said else None))
-    return tuple(found)
-
-
-def _by_round(trials: Sequence[Trial], name: str, value_of: Callable[[Trial], float | None]) -> dict[int, float]:
-    """Round → value, of trials that have a number above zero; of a repeated trial the last."""
-    known = {trial.block: value_of(trial) for trial in trials
-             if trial.cell.load.generator == name and trial.goodput_per_s is not None}  # fmt: skip
-    return {at: value for at, value in known.items() if value}
-
-
-def cross_check(
-    stack: Annotated[str, typer.Option("--stack", "-s", help="The stack that is loaded.")],
-    named: Annotated[str, typer.Option("--generators", help="Two or more; the first is what the others are held against.")] = (
-        "engine,wrk"
-    ),
-    workload: Annotated[str, typer.Option("--workload", "-w", help="The workload.")] = "ping",
-    rounds: Annotated[int, typer.Option(help="How often each of them measures, in turns.")] = 5,
-    connections: Annotated[int, typer.Option(help="Connections at once.")] = 50,
-    window: Annotated[float, typer.Option(help="Seconds of each measurement.")] = 2.0,
-    warmup: Annotated[float, typer.Option(help="Seconds of warm-up before each.")] = 1.0,
-    rate: Annotated[float | None, typer.Option(help="Open loop: requests per second, evenly spaced.")] = None,
-    database: DatabaseUrl = None,
-    servers: Servers = None,
-    results: Results = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+@takes(*OPTIONS)
+def cross_check(_: typer.Context, given: Given) -> None:
     """Do several load generators find the same? Exit code 1: they differ beyond their noise.
 
     Examples: ./fairground cross-check -s SERVER:VARIANT --generators engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generators engine,k6
     """
-    places = lab.Places.of(os.environ, servers, results)
-    chosen = manifest.find_stack(places.load_servers(), stack)
-    if len(chosen) > 1:
-        raise LabError(f"`{stack}` has {len(chosen)} stacks, and one is cross-checked", f"--stack {chosen[0].id}")
-    shapes = shapes_of(named, 1, rate, "constant", None)
-    names = [shape.generator for shape in shapes]
-    if len(set(names)) < 2:
-        raise LabError("a cross-check needs two different generators", f"--generators engine,{next(iter(generators.TOOLS))}")
-    count, window = numbers.positive("--connections", connections), numbers.positive("--window", window)
-    loads = [replace(shape, connections=count, window_s=window, warmup_min_s=warmup, warmup_max_s=warmup) for shape in shapes]
-    suite = _suite(chosen[0].id, workload, loads, numbers.positive("--rounds", rounds))
-    options = measure.Options(places, database, quiet, say.talk)
-    folder = measure.fresh(suite, "./fairground " + shlex.join(sys.argv[1:]), options)
-    path, found = measure.report(folder)
-    here = [name for name in names if any(trial.cell.load.generator == name for trial in found.trials)]
-    comparisons = compare(store.load(folder).trials, here)
-    if as_json:
-        say.document({"run": found.id, "report": str(path), "comparisons": [asdict(one) for one in comparisons]})
-    else:
-        for one in comparisons:
-            mark = {True: "✓", False: "✗", None: "–"}[one.agrees]
-            say.out.print(f"{mark} {one.sentence}", highlight=False, soft_wrap=True)
-        say.out.print(f"report  {path}", highlight=False, soft_wrap=True)
-    if any(one.agrees is False for one in comparisons):
+    report, found = follow(_work(given), given["quiet"])
+    assert isinstance(report, Reported) and isinstance(found, CrossChecked), "a cross-check ends with its report and its answer"
+    _say(report, found, given["as_json"])
+    if any(one.agrees is False for one in found.agreements):
         raise typer.Exit(BAD_ANSWER)
-    if not any(one.agrees for one in comparisons):
+    if not any(one.agrees for one in found.agreements):
         raise typer.Exit(NOTHING_MEASURED)
 
 
-def _suite(stack: str, workload: str, loads: Sequence[Load], rounds: int) -> Suite:
-    group = SuiteGroup((stack,), (workload,), tuple(loads), Settings())
-    return Suite("cross-check", f"cross-check {stack}", "", rounds, 1, (group,))
+def _work(given: Given) -> Work:
+    """The use case with what is given."""
+    places = Places.of(os.environ, given["servers"], given["results"])
+    warmup, count = f"{given['warmup']},{given['warmup']}", numbers.positive("--connections", given["connections"])
+    load = {"generator": given["named"], "connections": str(count), "window": given["window"], "warmup": warmup}
+    loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
+    rounds, command = numbers.positive("--rounds", given["rounds"]), "./fairground " + shlex.join(sys.argv[1:])
+    inputs = Inputs(places, given["stack"], given["workload"], loads, rounds, command, given["database"])
+    return lambda sink: use_case.cross_check(inputs, sink)
+
+
+def _say(report: Reported, found: CrossChecked, as_json: bool) -> None:
+    if as_json:
+        rows = [asdict(one) for one in found.agreements]
+        say.document({"run": report.run.id, "report": str(report.path), "comparisons": rows})
+        return
+    for one in found.agreements:
+        mark = {True: "✓", False: "✗", None: "–"}[one.agrees]
+        say.out.print(f"{mark} {one.sentence}", highlight=False, soft_wrap=True)
+    say.out.print(f"report  {report.path}", highlight=False, soft_wrap=True)

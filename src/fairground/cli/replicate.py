@@ -5,71 +5,52 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from fairground import claims, manifest, store
-from fairground.cli import lab, measure, numbers, say, splice
-from fairground.cli.run import NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers, options_of
-from fairground.model import LabError, Suite
+from fairground.cli import say
+from fairground.cli.arguments import takes
+from fairground.cli.follow import follow
+from fairground.cli.options import NOTHING_MEASURED
+from fairground.inputs import numbers, options
+from fairground.inputs.options import Given, Option
+from fairground.lab import replicate as use_case
+from fairground.lab import run as runs
+from fairground.lab.events import Replicated, Reported
+from fairground.lab.places import Places
+from fairground.lab.replicate import Inputs
 from fairground.report import replication
 from fairground.report.replication import Replication
 
+OPTIONS = (
+    Option("suite", "A suite with claims, such as transfer.", str, ..., argument=True),
+    Option("profile", "quick (minutes) or full (hours).", str, "quick"),
+    Option("blocks", "Repeat every cell so often (default: as the profile says).", int | None, None),
+    Option("of_run", "Judge the claims on this run; measure nothing.", str | None, None, spelled="--run", metavar="RUN"),
+    Option("resume", "Go on with an interrupted run.", str | None, None, metavar="RUN"),
+    Option("markdown", "Put the verdicts into this Markdown file, in place of the suite's earlier ones.", Path | None, None),
+    *options.SHARED,
+)
 
-def replicate(
-    suite: Annotated[str, typer.Argument(help="A suite with claims, such as transfer.")],
-    profile: Annotated[str, typer.Option(help="quick (minutes) or full (hours).")] = "quick",
-    blocks: Annotated[int | None, typer.Option(help="Repeat every cell so often (default: as the profile says).")] = None,
-    of_run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Judge the claims on this run; measure nothing.")
-    ] = None,
-    resume: Annotated[str | None, typer.Option("--resume", metavar="RUN", help="Go on with an interrupted run.")] = None,
-    markdown: Annotated[
-        Path | None, typer.Option(help="Put the verdicts into this Markdown file, in place of the suite's earlier ones.")
-    ] = None,
-    database: DatabaseUrl = None,
-    servers: Servers = None,
-    results: Results = None,
-    quiet: Quiet = False,
-    as_json: Json = False,
-) -> None:
+
+@takes(*OPTIONS)
+def replicate(_: typer.Context, given: Given) -> None:
     """Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.
 
     Examples: ./fairground replicate transfer · ./fairground replicate apostol --profile full ·
     ./fairground replicate users --blocks 8 ·
     ./fairground replicate users --run latest --markdown docs/replications.md
     """
-    places = lab.Places.of(os.environ, servers, results)
-    often = None if blocks is None else numbers.positive("--blocks", blocks)
-    chosen = measure.with_overrides(_suite(places, suite, profile), often, None)
-    options = options_of(places, database, quiet, as_json=False)
-    if of_run is not None:
-        folder = store.find(places.results, of_run)
-    elif resume is not None:
-        folder = measure.resume(store.find(places.results, resume), options)
-    else:
-        words = f"./fairground replicate {suite} --profile {profile}" + ("" if blocks is None else f" --blocks {blocks}")
-        folder = measure.fresh(chosen, words, options)
-    _, run = measure.report(folder)
-    found = Replication(chosen, run, claims.judge(chosen.claims, run.trials), claims.read_tables(chosen.tables, run.trials))
-    path = folder / f"replicate-{chosen.id}.html"
-    path.write_text(replication.html(found, profile), encoding="utf-8")
-    if markdown is not None:
-        splice.put(markdown, chosen.id, replication.markdown(found, profile), "Replications")
-    _say(found, path, as_json)
-    if not measure.measured(run):
+    blocks = None if given["blocks"] is None else numbers.positive("--blocks", given["blocks"])
+    inputs = Inputs(
+        Places.of(os.environ, given["servers"], given["results"]), given["suite"], given["profile"], blocks, given["of_run"],
+        given["resume"], given["markdown"], given["database"],
+    )  # fmt: skip
+    report, judged = follow(lambda sink: use_case.replicate(inputs, sink), given["quiet"])
+    assert isinstance(report, Reported) and isinstance(judged, Replicated), "a replication ends with its report and its verdicts"
+    _say(judged.found, judged.path, given["as_json"])
+    if not runs.measured(report.run):
         raise typer.Exit(NOTHING_MEASURED)
-
-
-def _suite(places: lab.Places, name: str, profile: str) -> Suite:
-    path = places.suites / f"{name}.toml"
-    if not path.exists():
-        there = [one.stem for one in sorted(places.suites.glob("*.toml")) if "[[claims]]" in one.read_text()]
-        raise LabError(f"there is no suite `{name}` to replicate", f"suites with claims: {', '.join(there)}")
-    if not manifest.load_suite(path).claims:  # such a suite has no profiles either
-        raise LabError(f"the suite `{name}` makes no claims", f"./fairground run suites/{name}.toml")
-    return manifest.load_suite(path, profile)
 
 
 def _say(found: Replication, path: Path, as_json: bool) -> None:

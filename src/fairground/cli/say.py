@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from fairground import plan
 from fairground.cli.screen import duration, printable, table
+from fairground.cli.streams import document, note, out, plain, talk
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity
 from fairground.report.boards import Board, boards
 from fairground.report.controls import Controls
 from fairground.report.headline import headline
+from fairground.run import plan
 
-talk = Console(stderr=True, force_interactive=None if "CI" not in os.environ else False)
-out = Console(width=None if sys.stdout.isatty() else 150)
-
-
-def note(sentence: str) -> None:
-    """A sentence for the person who waits."""
-    talk.print(sentence, highlight=False, soft_wrap=True, markup=False)
+__all__ = ["document", "note", "out", "outline", "plain", "talk", "the_check", "the_plan", "the_summary"]
 
 
 def the_summary(found: Run, path: Path, as_json: bool) -> None:
@@ -120,13 +110,3 @@ def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path)
         highlight=False,
         soft_wrap=True,
     )
-
-
-def plain(value: Any) -> dict[str, Any]:
-    """A frozen value as what JSON knows."""
-    return dict(asdict(value))
-
-
-def document(fields: dict[str, Any]) -> None:
-    """One JSON document on stdout, with the schema that all of ours have."""
-    print(json.dumps({"schema": SCHEMA_VERSION, **fields}, indent=2, default=str))

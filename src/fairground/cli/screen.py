@@ -15,10 +15,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fairground import plan as plans
-from fairground import store
 from fairground.model import Plan, Progress, Severity, Slot, Trial, Verdict
-from fairground.stats import significant
+from fairground.run import plan as plans
+from fairground.run import store
+from fairground.stats.intervals import significant
 
 REDRAW_S = 1.0
 STILL_RUNNING_S = 60.0

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.generators import ab, engine, hey, k6, oha, vegeta, wrk
-from fairground.generators.session import Session
+from fairground.generators.session import Session, Task
 from fairground.generators.tool import Installed, Tool, ToolSession
+from fairground.host import Keeper
 from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
-from fairground.process import Keeper
 
-__all__ = ["ENGINE", "TOOLS", "Installed", "Session", "Tool", "check", "find", "known", "start", "with_share"]
+__all__ = ["ENGINE", "TOOLS", "Installed", "Session", "Task", "Tool", "check", "find", "known", "start", "with_share"]
 
 ENGINE = "engine"
 """The lab's own generator: the only one that keeps a ledger, compares bodies and accounts for every request."""
@@ -61,14 +61,12 @@ def find(name: str, path: str) -> Installed | None:
     return Installed(tool, Path(program), told[1] if told else None)
 
 
-def start(
-    keeper: Keeper, binary: Path, tools: Mapping[str, Installed], workload: Workload, load: Load, host: str, port: int, seed: int,
-    bodies: Mapping[str, str], folder: Path,
-) -> Session:  # fmt: skip
-    """Start the load's generator. `binary` is the engine's, `tools` those that are installed, `bodies` as in `engine.plan`."""
-    if load.generator == ENGINE:
-        return engine.Session(keeper, binary, engine.plan(workload, load, host, port, seed, bodies), folder)
-    return ToolSession(keeper, tools[load.generator], workload, load, host, port, seed, folder)
+def start(keeper: Keeper, binary: Path, tools: Mapping[str, Installed], task: Task) -> Session:
+    """Start the load's generator. `binary` is the engine's, `tools` those from elsewhere that are installed."""
+    if task.load.generator == ENGINE:
+        address = (task.host, task.port, task.seed, task.bodies, task.rates)
+        return engine.Session(keeper, binary, engine.plan(task.workload, task.load, *address), task.folder)
+    return ToolSession(keeper, tools[task.load.generator], task)
 
 
 def with_share(result: Result, load: Load, use: RoleUse) -> Result:

@@ -8,10 +8,10 @@ import os
 import select
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from fairground.host import Child, Keeper, Stopped
 from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
-from fairground.process import Child, Keeper, Stopped
 
 PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
@@ -19,7 +19,13 @@ NOTHING_MEASURED = 3
 
 
 class Session:
-    """One running engine. Read `events` until the result is there; tell it `measure` when the warm-up has settled."""
+    """One running engine. Read `event` until it is None, then take the `result`; tell it `measure` when the warm-up has settled.
+
+    To take turns: `go`, wait as long as the turn shall last, `hold`, and read events up to `held`, which `turn` reads.
+    A plan that begins held says `held` once before its first `go`. While held no clock of the load runs: the result of
+    many turns reads as that of one run. A `measure` while held begins the window with the next `go`.
+    Once the window has ended, `hold` and `go` do nothing and no `held` comes: read events up to `held` or None.
+    """
 
     def __init__(
         self, keeper: Keeper, binary: Path, plan: Mapping[str, object], folder: Path, cpus: tuple[int, ...] | None = None
@@ -73,12 +79,12 @@ class Session:
         """End the warm-up: the window begins."""
         self._send({"command": "measure"})
 
-    def hold(self) -> None:
-        """Hold further requests back; once all answers are there the event `held` comes. Closed loops only."""
-        self._send({"command": "hold"})
+    def hold(self, latency: bool = False) -> None:
+        """Hold requests back; once all answers are there the event `held` comes. `latency`: with the turn's histograms."""
+        self._send({"command": "hold", "latency": True} if latency else {"command": "hold"})
 
     def go(self) -> None:
-        """Go on after `hold`."""
+        """Begin the next turn, after `hold` or where the plan begins held. Before the event `held` it waits for it."""
         self._send({"command": "go"})
 
     def halt(self) -> None:
@@ -111,6 +117,48 @@ class Session:
             pass  # it ended already: its events say why
 
 
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """What the engine counted from a `go` to the last answer after the next `hold`.
+
+    Every good answer is in exactly one of the three latencies, which are None unless `hold` asked for them. The burst are
+    the requests that were sent because the turn began. The drain are all others whose answers came after the hold.
+    Neither tells how the server answers under a steady load.
+    """
+
+    number: int
+    """From 1; 0 where the load has not begun."""
+    active_s: float
+    """From the `go` to the last answer, in seconds."""
+    cpu_us: int
+    """CPU time of the engine's process from the `go` to the last answer."""
+    outcomes: Outcomes
+    """Of the requests that ended in this turn, and of those that could not be sent."""
+    latency_ok: Latency | None
+    burst_count: int
+    burst_latency_ok: Latency | None
+    drain_count: int
+    drain_latency_ok: Latency | None
+
+
+def turn(event: Mapping[str, Any]) -> Turn:
+    """The turn that an event `held` tells. Raises LabError when the engine is too old to tell any."""
+    if "turn" not in event:
+        raise LabError("the load engine says nothing of its turns: it is older than this lab", hint="make setup", exit_code=3)
+    found = event["turn"]
+    return Turn(
+        number=found["number"],
+        active_s=found["active_us"] / 1e6,
+        cpu_us=found["cpu_us"],
+        outcomes=_outcomes(found["outcomes"]),
+        latency_ok=_latency(found["latency_ok"]),
+        burst_count=found["burst"]["count"],
+        burst_latency_ok=_latency(found["burst"]["latency_ok"]),
+        drain_count=found["drain"]["count"],
+        drain_latency_ok=_latency(found["drain"]["latency_ok"]),
+    )
+
+
 def plan(
     workload: Workload,
     load: Load,
@@ -119,10 +167,12 @@ def plan(
     seed: int,
     bodies: Mapping[str, str],
     steps: Sequence[tuple[float, float]] = (),
+    begin: Literal["running", "held"] = "running",
 ) -> dict[str, object]:
     """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id.
 
     `steps` are rates and how many seconds each is offered; they replace the load's own rate and window.
+    `begin`: whether the load begins at once or with the first `go`.
     """
     expect = workload.expect
     request: dict[str, object] = {
@@ -155,6 +205,8 @@ def plan(
         shape |= {"steps": [{"rate_per_s": rate, "duration_s": seconds} for rate, seconds in steps], "arrivals": load.arrivals}
     elif load.rate_per_s is not None:
         shape |= {"rate_per_s": load.rate_per_s, "arrivals": load.arrivals}
+    if begin != "running":
+        shape["begin"] = begin
     return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": [request]}
 
 

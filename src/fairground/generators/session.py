@@ -1,11 +1,32 @@
-"""What the trial asks of a load generator while it runs, whichever it is."""
+"""What the lab asks of a load generator while it runs, whichever it is."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
-from fairground.model import Result
-from fairground.process import Child, Stopped
+from fairground.host import Child, Stopped
+from fairground.model import Load, Result, Workload
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a generator is to do: a workload under a load, against an address. Raw data goes into `folder`.
+
+    `bodies`: answers that contract cases found right on this server, by case. `rates`: steps of a load curve, each a rate per
+    second and its seconds, in place of the load's own rate and window; only the lab's engine takes them.
+    """
+
+    workload: Workload
+    load: Load
+    host: str
+    port: int
+    seed: int
+    folder: Path
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    rates: tuple[tuple[float, float], ...] = ()
 
 
 class Session(Protocol):

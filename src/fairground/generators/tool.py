@@ -14,9 +14,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from fairground.generators.session import Task
 from fairground.generators.slots import Templates
+from fairground.host import Child, Keeper, Stopped
 from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload
-from fairground.process import Child, Keeper, Stopped
 
 SLACK_S = 30.0
 """How much longer than its time and one timeout a tool may take to start, to drain and to print."""
@@ -162,14 +163,13 @@ class Installed:
 class ToolSession:
     """The warm-up and the window of one trial as two runs of a tool."""
 
-    def __init__(
-        self, keeper: Keeper, installed: Installed, workload: Workload, load: Load, host: str, port: int, seed: int, folder: Path
-    ) -> None:
+    def __init__(self, keeper: Keeper, installed: Installed, task: Task) -> None:
+        load, folder = task.load, task.folder
         self._keeper, self._installed, self._tool = keeper, installed, installed.tool
         self._load, self._halted, self._second = load, False, 0
-        shared = (load, workload, Templates.of(workload), host, port)
-        window = Job(*shared, 2 * seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator")
-        warmup = Job(*shared, 2 * seed, load.warmup_min_s, None, 1, folder / "generator-warmup")
+        shared = (load, task.workload, Templates.of(task.workload), task.host, task.port)
+        window = Job(*shared, 2 * task.seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator")
+        warmup = Job(*shared, 2 * task.seed, load.warmup_min_s, None, 1, folder / "generator-warmup")
         self._jobs = [warmup, window] if load.warmup_min_s else [window]
         self._pending: list[dict[str, Any]] = [{"event": "start"}]
         self._seen: list[Seen] = []

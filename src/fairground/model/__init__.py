@@ -54,7 +54,19 @@ from fairground.model.result import (
     Verdict,
 )
 from fairground.model.step import Step
-from fairground.model.subject import Audit, Expectation, Invariant, LedgerCheck, LedgerEntry, Server, Stack, Variant, Workload
+from fairground.model.subject import (
+    Audit,
+    Expectation,
+    Invariant,
+    LedgerCheck,
+    LedgerEntry,
+    Server,
+    Stack,
+    TableNeed,
+    Variant,
+    Workload,
+)
+from fairground.model.work import StatementWork, TableWork, Work
 
 SCHEMA_VERSION = 1
 """Version of everything the lab writes as JSON; `store` reads this and all older ones."""
@@ -103,12 +115,16 @@ __all__ = [
     "Slot",
     "Stack",
     "StackInfo",
+    "StatementWork",
     "Step",
     "Suite",
     "SuiteGroup",
+    "TableNeed",
+    "TableWork",
     "Topology",
     "Trial",
     "Variant",
     "Verdict",
+    "Work",
     "Workload",
 ]

@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from fairground.model.plan import Cell, Control, Plan, Slot
+from fairground.model.work import Work
 
 Evidence = Mapping[str, int | float | str | None]
 
@@ -262,6 +263,10 @@ class DatabaseUse:
     foreign_samples: int | None = None
     """Those in which a session of another database was at work."""
     temp_files: int | None = None
+    statements: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Samples in the window: what a backend was last asked, constants taken out → what it did meanwhile → backends seen."""
+    work: Work | None = None
+    """What the database counted over the load, from before its first request to after the server's end."""
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,15 @@ class LedgerCheck:
 
 
 @dataclass(frozen=True)
+class TableNeed:
+    """What one good answer needs of a table."""
+
+    scans: float
+    rows: float = 0.0
+    """Rows read; 0: the planner's choice of scan decides how many."""
+
+
+@dataclass(frozen=True)
 class Audit:
     """What must hold in the database after a workload's trial. Counters are per good answer."""
 
@@ -107,6 +116,13 @@ class Audit:
     rows_per_answer: float
     invariants: tuple[Invariant, ...] = ()
     ledgers: tuple[LedgerCheck, ...] = ()
+    statements: tuple[str, ...] = ()
+    """What one answer asks the database, each in all forms that servers send it in; how constants are given is no difference."""
+    statements_per_answer: float = 1.0
+    """How many of them one answer needs; more than 1 needs a transaction around them."""
+    tables: Mapping[str, TableNeed] = field(default_factory=dict)
+    functions: Mapping[str, float] = field(default_factory=dict)
+    """Function → calls that one answer needs."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,20 @@
 """PostgreSQL beneath the servers: embedded or given, reset before every trial, and read without disturbing it."""
 
-from fairground.postgres.database import Counters, Database, Hygiene, given, hygiene, waits
+from fairground.postgres.activity import Activity, Hygiene, activity, hygiene, waits
+from fairground.postgres.database import Counters, Database
 from fairground.postgres.embedded import binary, check, start
+from fairground.postgres.given import given
 
-__all__ = ["Counters", "Database", "Hygiene", "binary", "check", "given", "hygiene", "start", "waits"]
+__all__ = [
+    "Activity",
+    "Counters",
+    "Database",
+    "Hygiene",
+    "activity",
+    "binary",
+    "check",
+    "given",
+    "hygiene",
+    "start",
+    "waits",
+]

@@ -24,9 +24,10 @@ from typing import IO
 
 import psycopg
 
+from fairground.host import Child, Keeper, free_port
 from fairground.model import Durability, LabError
 from fairground.postgres.database import Address, Database
-from fairground.process import Child, Keeper, free_port
+from fairground.postgres.errorlog import LINE_PREFIX
 
 MAJOR_VERSION = 18
 MAX_CLUSTERS = 8
@@ -37,6 +38,7 @@ OURS = {
         ("port", "listen_addresses", "unix_socket_directories", "data_directory", "config_file", "hba_file", "ident_file"),
         "it is how servers and lab find the database",
     ),
+    "log_line_prefix": "it is how the lab tells whose error a line of the log is",
 }
 """Settings that cannot be replaced, and why."""
 SUPERUSER, APP_USER = "fairground", "app"
@@ -81,7 +83,7 @@ class Cluster:
         raise LabError(f"{MAX_CLUSTERS} other runs use the embedded PostgreSQL", hint="wait for one of them to end", exit_code=3)
 
     def start(self, keeper: Keeper, durability: Durability, contract: Path) -> Database:
-        """Recover what an earlier run left, make the cluster on first use, start it."""
+        """Recover what an earlier run left, make the cluster on first use, start it; no arm's database is there yet."""
         self._end_leftover()
         if not (self.data / "PG_VERSION").exists():
             self._initialise()
@@ -94,6 +96,7 @@ class Cluster:
             owner=self,
         )
         self._make_app_role(database, passwords[APP_USER])
+        database.drop_arms()
         return database
 
     @property
@@ -124,7 +127,7 @@ class Cluster:
 
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
         self._port = self._port or free_port(17_000, 17_999)
-        options = {**settings(durability), **self.overrides, "port": self._port}
+        options = {**settings(durability), **self.overrides, "port": self._port, "log_line_prefix": LINE_PREFIX}
         argv = [str(binary("postgres")), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fairground import stats
-from fairground.comparisons import Comparison, Judge, Quantity
 from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
 from fairground.report.palette import STACKS_IN_COLOUR
+from fairground.stats import intervals
+from fairground.stats.comparisons import Comparison, Judge, Quantity
 
 CONFIDENCE = 0.95
 ROLES = ("server", "proxy", "pooler", "database")
@@ -41,7 +41,7 @@ class Row:
     cell: Cell
     trials: tuple[Trial, ...]
     middle: float | None
-    interval: stats.Interval | None
+    interval: intervals.Interval | None
     by_block: Mapping[int, float]
 
     @property
@@ -182,9 +182,9 @@ def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:
         return Row(cell.stack, cell, trials, None, None, {})
     if min(flat) <= 0:  # no logarithm: a stack that answered nothing well keeps its plain mean and gets no interval
         return Row(cell.stack, cell, trials, statistics.fmean(flat), None, {})
-    by_block = {block: stats.geometric_mean(group) for block, group in sorted(values.items())}
-    middle = stats.geometric_mean(list(by_block.values()))
-    return Row(cell.stack, cell, trials, middle, stats.geometric_interval(list(by_block.values()), CONFIDENCE), by_block)
+    by_block = {block: intervals.geometric_mean(group) for block, group in sorted(values.items())}
+    middle = intervals.geometric_mean(list(by_block.values()))
+    return Row(cell.stack, cell, trials, middle, intervals.geometric_interval(list(by_block.values()), CONFIDENCE), by_block)
 
 
 def pooled(trials: Iterable[Trial]) -> Histogram | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairground import loadcurve
-from fairground.capacity import CONFIRMATIONS, Capacity, End
-from fairground.loadcurve import Point, Word
+from fairground.capacity import loadcurve
+from fairground.capacity.loadcurve import Point, Word
+from fairground.capacity.parts import Part
+from fairground.capacity.search import CONFIRMATIONS, Capacity, End
 from fairground.report import loadchart, page, words
 from fairground.report.frame import WIDTHS_PX
 
@@ -88,6 +89,25 @@ def text_curve(points: Sequence[Point]) -> list[str]:
             f"{words.number(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
         )
     return lines
+
+
+def part_lines(part: Part) -> list[str]:
+    """What is told of a part as it is finished, a line for each of its steps."""
+    if part.closed_per_s is not None:
+        return [f"closed loop: {part.closed_per_s:,.0f}/s"]
+    if (rejected := part.rejected) is not None:
+        return [rejected.sentence]
+    if part.verdict is not None and not part.points and part.rate_per_s is not None:
+        return [f"{part.phase:<8} {part.rate_per_s:>9,.5g}/s  {part.verdict}: {part.void}"]
+    return [_step_line(point) for point in part.points]
+
+
+def _step_line(point: Point) -> str:
+    step, word = point.step, point.judgement.word
+    tail_us = loadcurve.percentile_us(step, 0.99) if point.stable else None
+    tail = "" if tail_us is None else f"  p99 {tail_us / 1000:.3g} ms"
+    said = "" if word is Word.KEPT else f"  ({point.judgement.why})"
+    return f"{point.phase:<8} {step.rate_per_s:>9,.5g}/s  {step.duration_s:4.1f} s  {word:<8}{tail}{said}"
 
 
 def rows(found: Capacity) -> Mapping[str, Any]:

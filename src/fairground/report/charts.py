@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fairground import stats
 from fairground.model import Run, Verdict
 from fairground.report.boards import ROLES, Board, Row, boards, stack_colours
 from fairground.report.curves import latency
 from fairground.report.frame import MOST_STACKS, WIDTHS_PX, Spec, framed, short
 from fairground.report.palette import LIGHT
+from fairground.stats import intervals
 
 MOST_CELLS = 36
 """Windows drawn on one steadiness chart."""
@@ -82,7 +82,7 @@ def _bars(rows: Sequence[Row], room_us: float, x: Spec) -> list[Spec]:
     for row in rows:
         total = cpu_total_us(row)
         generator = short(row.cpu_us("generator") or 0.0)
-        totals.append({"stack": row.stack, "total": short(total), "text": stats.significant(total), "generator": generator})
+        totals.append({"stack": row.stack, "total": short(total), "text": intervals.significant(total), "generator": generator})
     bar = {"type": "bar", "height": 14, "stroke": LIGHT["paper"], "strokeWidth": 1, "aria": True}
     thin = {"type": "bar", "height": 3, "yOffset": 11, "color": LIGHT["generator"], "aria": False}
     inside = {"type": "text", "fontSize": 10, "color": LIGHT["on-role"], "aria": False}
@@ -105,7 +105,7 @@ def _segments(row: Row) -> list[dict[str, Any]]:
         cost = row.cpu_us(role)
         if not cost:
             continue
-        text = stats.significant(cost)
+        text = intervals.significant(cost)
         ends = {"from": short(start), "to": short(start + cost), "mid": short(start + cost / 2)}
         label = f"{row.stack}: {role} {text} µs"
         pieces.append({"stack": row.stack, "label": label, "text": text, "colour": LIGHT[role]} | ends)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from fairground.differences import Difference, Word
-from fairground.report import page, words
-
-FOREST_WIDTH_PX, FOREST_HEIGHT_PX, FOREST_EDGE_PX = 320, 22, 6
+from fairground.model.pair import Round
+from fairground.report import forest, page, words
+from fairground.stats.differences import Difference, Word
+from fairground.stats.rounds import Decision
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,34 @@ class Line:
         return (bounds[0] - 1, bounds[1] - 1, bounds[2] - 1)
 
     @property
+    def better(self) -> tuple[float, ...]:
+        """The ratios turned so that more is better, as in `difference`."""
+        return self.ratios if self.more_is_better else tuple(1 / ratio for ratio in self.ratios)
+
+    @property
     def slowdown(self) -> float | None:
         """How much worse B is, where it is called slower: 0.05 is 5 %."""
         if self.difference.word is not Word.SLOWER or self.change is None:
             return None
         return abs(self.change[0])
+
+
+def lines(cell: str, rounds: Sequence[Round], decision: Decision) -> tuple[Line, ...]:
+    """Goodput and cost of two arms; levels are geometric means over sound pairs."""
+    sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
+    rates = mean([pair.a.rate_per_s for pair in sound]), mean([pair.b.rate_per_s for pair in sound])
+    costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
+    ratios = tuple(1 / ratio for ratio in decision.costs)
+    return (
+        Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates),
+        Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios),
+    )
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The geometric mean of the values that are known and above 0; None without any."""
+    known = [value for value in values if value]
+    return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
 
 
 def sentence(line: Line, a: str, b: str) -> str:
@@ -75,7 +97,7 @@ def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[
 
 def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str], foot: str) -> str:
     """The comparison as a page: sentences, table, and a forest plot with every start as a dot."""
-    bound = scale(lines)
+    bound = forest.reach((line.better, line.difference) for line in lines)
     return page.render(
         "comparison.html",
         title=title,
@@ -88,33 +110,9 @@ def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]
         sentence=sentence,
         verdict=verdict,
         signed=signed,
-        forest=forest,
+        forest=forest.forest,
+        axis=forest.axis,
     )
-
-
-def scale(lines: Sequence[Line]) -> float:
-    """How far the forest plot reaches to both sides of no change: 0.1 is ±10 %; never less than ±2 %."""
-    seen = [abs(ratio - 1) for line in lines for ratio in line.ratios]
-    seen += [abs(bound) for line in lines if line.change for bound in line.change]
-    return max(0.02, 1.1 * max(seen, default=0.0))
-
-
-def forest(line: Line, bound: float) -> Markup:
-    """One line's dots, interval and mean about the upright of no change; numbers only, so nothing to escape."""
-
-    def x(change: float) -> str:
-        inner = FOREST_WIDTH_PX - 2 * FOREST_EDGE_PX
-        return f"{FOREST_EDGE_PX + (max(-bound, min(bound, change)) / bound + 1) / 2 * inner:.1f}"
-
-    middle = FOREST_HEIGHT_PX / 2
-    marks = [f'<path class="limit" d="M{x(0)} 2v{FOREST_HEIGHT_PX - 4}"/>']
-    marks.append('<path class="t" d="' + "".join(f"M{x(ratio - 1)} {middle:g}h0" for ratio in line.ratios) + '"/>')
-    if line.change:
-        marks.insert(1, f'<path class="ci" d="M{x(line.change[1])} {middle:g}H{x(line.change[2])}"/>')
-        marks.append(f'<path class="m" d="M{x(line.change[0])} {middle:g}h0"/>')
-    label = f"{len(line.ratios)} starts" + (f", mean {signed(line.change[0])}" if line.change else "")
-    size = f'viewBox="0 0 {FOREST_WIDTH_PX} {FOREST_HEIGHT_PX}"'
-    return Markup(f'<svg class="dots forest" {size} role="img" aria-label="{label}">{"".join(marks)}</svg>')
 
 
 def _cells(line: Line) -> tuple[str, ...]:
@@ -132,9 +130,7 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 def verdict(line: Line) -> str:
     """The word for a table: cost is called cheaper or dearer."""
-    if line.more_is_better:
-        return str(line.difference.word)
-    return {Word.FASTER: "cheaper", Word.SLOWER: "dearer"}.get(line.difference.word, str(line.difference.word))
+    return words.word(line.difference.word, line.more_is_better)
 
 
 def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:

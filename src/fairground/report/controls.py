@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.campaign import Campaign, Effect
-from fairground.comparisons import Judge, Quantity, Reading
 from fairground.model import Control, Run
 from fairground.report import words
+from fairground.stats.comparisons import Judge, Quantity, Reading
+from fairground.stats.order_effects import Campaign, Effect
 
 
 @dataclass(frozen=True)

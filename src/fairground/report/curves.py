@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairground import stats
 from fairground.model import Trial
 from fairground.report.boards import Board, Row, pooled, unanswered
 from fairground.report.frame import MOST_STACKS, Spec, framed, short
 from fairground.report.palette import LIGHT
+from fairground.stats import intervals
 
 FIRST_X = 1.3
 """Curves begin at the 25th percentile: the fastest answers are not what the picture is about."""
@@ -86,14 +86,14 @@ def _curve(stack: str, trials: Sequence[Trial], colour: str, name: str) -> list[
         return []
     lost = unanswered(trials)
     steps = 4 if name else 8
-    points = stats.percentile_curve(histogram.values_us, histogram.counts, beyond=lost, steps_per_decade=steps)
+    points = intervals.percentile_curve(histogram.values_us, histogram.counts, beyond=lost, steps_per_decade=steps)
     label = f"{stack}{f', {name}' if name else ''}"
     line: list[dict[str, Any]] = [
         {"x": short(x), "ms": short(value / 1000), "name": label, "colour": colour, "trial": name, "left": False}
         for x, value in points
         if x >= FIRST_X
     ]
-    if line and lost >= stats.FEW_TAIL_SAMPLES:
+    if line and lost >= intervals.FEW_TAIL_SAMPLES:
         leaves = (histogram.total + lost) / lost
         line += [
             {"x": short(leaves), "ms": ms, "name": label, "colour": colour, "trial": name, "left": ms is None}

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from fairground.comparisons import Comparison, Quantity
-from fairground.differences import PRACTICAL, Difference, Word
 from fairground.report import words
+from fairground.stats.comparisons import Comparison, Quantity
+from fairground.stats.differences import PRACTICAL, Difference, Word
 
 WIDTH_PX, HEIGHT_PX, EDGE_PX = 240, 22, 8
 LEAST, MOST = 0.06, 3.0
@@ -39,11 +39,12 @@ def scale(comparison: Comparison) -> float:
     return reach([(row.ratios, row.difference) for row in comparison.rows])
 
 
-def forest(ratios: Iterable[float], difference: Difference, floor: float | None, bound: float) -> Markup:
-    """One row on a scale that reaches to ± `bound` (a logarithm)."""
+def forest(
+    ratios: Iterable[float], difference: Difference, floor: float | None, bound: float, practical: float | None = PRACTICAL
+) -> Markup:
+    """One row on a scale that reaches to ± `bound` (a logarithm). `practical` is the margin of equivalence, None to show none."""
     middle, ratios = HEIGHT_PX / 2, tuple(ratios)
-    near = math.log1p(PRACTICAL)
-    marks = [_band("near", near, bound)]
+    marks = [] if practical is None else [_band("near", math.log1p(practical), bound)]
     if floor is not None:
         marks.append(_band("floor", math.log1p(floor), bound))
     marks.append(f'<path class="one" d="M{_x(0.0, bound)} 1v{HEIGHT_PX - 2}"/>')
@@ -56,7 +57,7 @@ def forest(ratios: Iterable[float], difference: Difference, floor: float | None,
         marks.append('<path class="t" d="' + "".join(f"M{_x(value, bound)} {middle:g}h0" for value in inside) + '"/>')
     if interval is not None:
         marks.append(_middle(math.log(interval.middle), bound, middle))
-    label = f"blocks {', '.join(words.number(ratio) for ratio in ratios)}" + (
+    label = f"ratios {', '.join(words.number(ratio) for ratio in ratios)}" + (
         f"; mean {words.number(interval.middle)} ×" if interval is not None else ""
     )
     kind = CLASSES[difference.word]
@@ -64,8 +65,8 @@ def forest(ratios: Iterable[float], difference: Difference, floor: float | None,
     return Markup(f'<svg class="dots forest {kind}" {size} role="img" aria-label="{label}">{"".join(marks)}</svg>')
 
 
-def axis(bound: float, quantity: Quantity) -> Markup:
-    """The scale's ticks as ratios, for the head of the column."""
+def axis(bound: float, quantity: Quantity | None) -> Markup:
+    """The scale's ticks as ratios, for the head of the column; `quantity` is None where rows of several share it."""
     room, shown = 26.0, list[tuple[float, float]]()
     for tick in sorted(TICKS, key=lambda tick: (abs(math.log(tick)), tick)):
         place = float(_x(math.log(tick), bound))
@@ -75,7 +76,7 @@ def axis(bound: float, quantity: Quantity) -> Markup:
         f'<text x="{place:g}" y="9" text-anchor="middle">{NAMES.get(tick, f"{tick:g}")}</text><path d="M{place:g} 12v4"/>'
         for tick, place in sorted(shown)
     )
-    better = "more" if quantity is Quantity.GOODPUT else "cheaper"
+    better = {Quantity.GOODPUT: "more", Quantity.CPU: "cheaper", None: "better"}[quantity]
     label = f'role="img" aria-label="to the right is {better}"'
     return Markup(f'<svg class="dots forest axis" viewBox="0 0 {WIDTH_PX} 16" {label}>{ticks}</svg>')
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from fairground.comparisons import Comparison
-from fairground.differences import Word
 from fairground.model import Run, Verdict
 from fairground.report import words
 from fairground.report.boards import Board
 from fairground.report.controls import Controls, verdict
+from fairground.stats.comparisons import Comparison
+from fairground.stats.differences import Word
 
 WORDS = {
     Word.SLOWER: "slower",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground import stats
 from fairground.model import Cell, Topology
 from fairground.report import words
 from fairground.report.boards import CONFIDENCE, ROLES, Board, Row, pooled
+from fairground.stats import intervals
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class HopCost:
     through: Row
 
     @property
-    def ratio(self) -> stats.Interval | None:
+    def ratio(self) -> intervals.Interval | None:
         """Good answers per second with the hop over those without, paired by block; None for fewer than two blocks."""
         blocks = sorted(set(self.without.by_block) & set(self.through.by_block))
-        return stats.ratio_interval(
+        return intervals.ratio_interval(
             [self.through.by_block[block] for block in blocks], [self.without.by_block[block] for block in blocks], CONFIDENCE
         )
 
@@ -33,7 +33,7 @@ class HopCost:
         blocks = sorted(set(self.without.by_block) & set(self.through.by_block))
         if not blocks:
             return None
-        return stats.geometric_mean([self.through.by_block[block] / self.without.by_block[block] for block in blocks])
+        return intervals.geometric_mean([self.through.by_block[block] / self.without.by_block[block] for block in blocks])
 
     @property
     def p99_us(self) -> tuple[float | None, float | None]:
@@ -103,7 +103,7 @@ def _p99_us(row: Row) -> float | None:
     histogram = pooled(row.numbered)
     if histogram is None or histogram.total < 100 * words.LEAST_TAIL_SAMPLES:
         return None
-    return stats.percentile(histogram.values_us, histogram.counts, 0.99)
+    return intervals.percentile(histogram.values_us, histogram.counts, 0.99)
 
 
 def _cpu_us(row: Row) -> float | None:

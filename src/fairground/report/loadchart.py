@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairground import loadcurve
-from fairground.loadcurve import Point, Word
+from fairground.capacity import loadcurve
+from fairground.capacity.loadcurve import Point, Word
 from fairground.model import Second
 from fairground.report.frame import WIDTHS_PX, Spec, framed, short
 from fairground.report.palette import LIGHT

@@ -17,8 +17,6 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fairground.campaign import campaign
-from fairground.comparisons import Comparison
 from fairground.model import Durability, Run, Topology, Trial, Verdict
 from fairground.report import controls, forest, hops, palette, sections, transfer, words
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
@@ -26,6 +24,8 @@ from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
 from fairground.report.headline import headline
+from fairground.stats.comparisons import Comparison
+from fairground.stats.order_effects import campaign
 
 COLUMNS = (
     "trial",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.claims import ClaimVerdict, Judgement, TableReading, TableRow
+from fairground.claims.judgement import ClaimVerdict, Judgement, TableReading, TableRow
 from fairground.model import Run, Suite
 from fairground.report import page, words
 

@@ -9,13 +9,13 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground import stats
 from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict
 from fairground.report import words
 from fairground.report.boards import ROLES, Board, Row, pooled
 from fairground.report.charts import cpu_rows, cpu_total_us, most_windows, steadiness_rows
 from fairground.report.curves import latency_rows
 from fairground.report.frame import MOST_STACKS
+from fairground.stats import intervals
 
 MOST_ROWS = 300
 """Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
@@ -313,4 +313,4 @@ def _undrawn(lacking: int, what: str, crowded: int) -> str:
 def row_percentile_us(row: Row, share: float) -> float | None:
     """A percentile of the row's good answers, from its histograms added; None without them."""
     histogram = pooled(row.numbered)
-    return stats.percentile(histogram.values_us, histogram.counts, share) if histogram else None
+    return intervals.percentile(histogram.values_us, histogram.counts, share) if histogram else None

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from fairground import stats
 from fairground.model import Second, Trial
 from fairground.report import words
 from fairground.report.boards import pooled
+from fairground.stats import intervals
 
 WIDTH_PX, HEIGHT_PX, LEFT_PX, BOTTOM_PX, TOP_PX = 560, 190, 52, 24, 10
 PERCENTILES = {2.0: "50", 10.0: "90", 100.0: "99", 1000.0: "99.9", 10_000.0: "99.99"}
@@ -56,7 +56,7 @@ def percentiles(trial: Trial) -> Markup | None:
     if histogram is None or trial.result is None:
         return None
     lost = trial.result.window.not_ok
-    curve = stats.percentile_curve(histogram.values_us, histogram.counts, beyond=lost)
+    curve = intervals.percentile_curve(histogram.values_us, histogram.counts, beyond=lost)
     points = [(x, value / 1000) for x, value in curve if x >= FIRST_X and value > 0]
     if len(points) < 2:
         return None

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fairground import differences, stats
 from fairground.model import Cell, Run, Trial
 from fairground.report import words
 from fairground.report.boards import CONFIDENCE, Board, Row
+from fairground.stats import differences, intervals
 
 CROSSING, ORDERED = "transfer", "transfer-ordered"
 TIMEOUT = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min)?")
@@ -76,19 +76,19 @@ class Crossing:
         return held / busy if busy else None
 
     @property
-    def gain(self) -> stats.Interval | None:
+    def gain(self) -> intervals.Interval | None:
         """Goodput in order over goodput crossing, paired by block; None for fewer than two blocks."""
         if self.ordered is None:
             return None
         blocks = sorted(set(self.row.by_block) & set(self.ordered.by_block))
         above, below = ([row.by_block[block] for block in blocks] for row in (self.ordered, self.row))
-        return stats.ratio_interval(above, below, CONFIDENCE)
+        return intervals.ratio_interval(above, below, CONFIDENCE)
 
     @property
     def factor(self) -> float | None:
         """The same without an interval, from one block as well."""
         ratios = [] if self.ordered is None else differences.paired(self.ordered.by_block, self.row.by_block)
-        return stats.geometric_mean(ratios) if ratios else None
+        return intervals.geometric_mean(ratios) if ratios else None
 
     @property
     def lost(self) -> float | None:

@@ -10,7 +10,7 @@ from fairground.model import Finding, Severity
 from fairground.report import loadchart, page, words
 from fairground.report.capacity import MARKS, point_row
 from fairground.report.frame import WIDTHS_PX
-from fairground.service import Visit
+from fairground.service.values import Visit
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
 TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejected", Severity.VOID: "void"}
@@ -18,12 +18,12 @@ TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejec
 
 def sentences(found: Visit) -> tuple[str, ...]:
     """What is said of the service, most important first."""
-    broken, warned = (
-        sum(one.severity is severity for one in found.conduct.findings) for severity in (Severity.REJECT, Severity.WARN)
-    )
-    checks = len(found.conduct.findings)
-    said = [f"{checks - broken - warned} of {checks} checks hold" + (f", {warned} warn" if warned else "")
-            + (f", {broken} fail: clients will break on that" if broken else "")]  # fmt: skip
+    checked = found.conduct.findings if found.conduct is not None else ()
+    broken, warned = (sum(one.severity is severity for one in checked) for severity in (Severity.REJECT, Severity.WARN))
+    said = [one.sentence for one in found.findings]
+    if checked:
+        said.append(f"{len(checked) - broken - warned} of {len(checked)} checks hold" + (f", {warned} warn" if warned else "")
+                    + (f", {broken} fail: clients will break on that" if broken else ""))  # fmt: skip
     if found.closed:
         best = max(found.closed, key=lambda one: one.goodput_per_s)
         cost = "" if best.server_us_per_answer is None else f", for {words.number(best.server_us_per_answer)} µs of CPU each"
@@ -43,20 +43,21 @@ def sentences(found: Visit) -> tuple[str, ...]:
 
 def lines(found: Visit) -> tuple[str, ...]:
     """The checks, one on a line."""
-    return tuple(f"{MARK[one.severity]} {one.id:<11} {words.clean(one.sentence)}" for one in found.conduct.findings)
+    return tuple(f"{MARK[one.severity]} {one.id:<11} {words.clean(one.sentence)}" for one in _findings(found))
 
 
 def rows(found: Visit) -> Mapping[str, Any]:
     """A visit for `--json`; rates per second, latencies in µs, None where nothing is known."""
+    seen = found.conduct
     return {
         "url": found.url,
         "method": found.method,
         "objective": found.objective,
-        "status": found.conduct.status,
-        "content_type": found.conduct.content_type,
-        "body_bytes": found.conduct.body_bytes,
-        "same_bodies": found.conduct.body is not None,
-        "checks": [_finding(one) for one in found.conduct.findings],
+        "status": None if seen is None else seen.status,
+        "content_type": None if seen is None else seen.content_type,
+        "body_bytes": None if seen is None else seen.body_bytes,
+        "same_bodies": None if seen is None else seen.body is not None,
+        "checks": [_finding(one) for one in _findings(found)],
         "server": found.server,
         "closed": [asdict(one) for one in found.closed],
         "curve": [point_row(point) for point in found.curve],
@@ -77,6 +78,7 @@ def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], f
     return page.render(
         "visit.html",
         visit=found,
+        findings=_findings(found),
         charts=page.drawn(charts),
         facts=facts,
         foot=foot,
@@ -87,6 +89,11 @@ def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], f
         tags=TAGS,
         row=point_row,
     )
+
+
+def _findings(found: Visit) -> tuple[Finding, ...]:
+    """What the service did wrong by itself, then the checks."""
+    return (*found.findings, *(found.conduct.findings if found.conduct is not None else ()))
 
 
 def _finding(one: Finding) -> Mapping[str, Any]:

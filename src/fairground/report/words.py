@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from fairground import stats
-from fairground.comparisons import Comparison, Held, Quantity
-from fairground.differences import PRACTICAL, Word
 from fairground.model import Durability, Finding, PoolScope, Run, Settings, Severity, Trial, Verdict
 from fairground.report.boards import Board, Row
+from fairground.stats import intervals
+from fairground.stats.comparisons import Comparison, Held, Quantity
+from fairground.stats.differences import PRACTICAL, Word
 
 UNKNOWN = "–"
 NO_NUMBER = "—"
 NAMED_AT_MOST = 4
-FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = stats.FEW_TAIL_SAMPLES, stats.LEAST_TAIL_SAMPLES
+FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = intervals.FEW_TAIL_SAMPLES, intervals.LEAST_TAIL_SAMPLES
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -26,35 +26,35 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def number(value: float | None) -> str:
     """Three significant digits, or the dash of the unknown."""
-    return UNKNOWN if value is None else stats.significant(value)
+    return UNKNOWN if value is None else intervals.significant(value)
 
 
 def count(value: float | None) -> str:
     """An exact count with thousands separated, or the dash of the unknown."""
     if value is None:
         return UNKNOWN
-    return f"{value:,}".replace("-", "−") if float(value).is_integer() else stats.significant(value, 9)
+    return f"{value:,}".replace("-", "−") if float(value).is_integer() else intervals.significant(value, 9)
 
 
 def milliseconds(value_us: float | None) -> str:
     """µs as ms."""
-    return UNKNOWN if value_us is None else stats.significant(value_us / 1000)
+    return UNKNOWN if value_us is None else intervals.significant(value_us / 1000)
 
 
 def percent(share: float | None, digits: int = 2) -> str:
     """0.934 → `93 %`."""
-    return UNKNOWN if share is None else f"{stats.significant(share * 100, 3 if share >= 1 else digits)} %"
+    return UNKNOWN if share is None else f"{intervals.significant(share * 100, 3 if share >= 1 else digits)} %"
 
 
 def size(value_bytes: float | None) -> str:
     """Bytes in MB (10⁶)."""
-    return UNKNOWN if value_bytes is None else f"{stats.significant(value_bytes / 1e6)} MB"
+    return UNKNOWN if value_bytes is None else f"{intervals.significant(value_bytes / 1e6)} MB"
 
 
 def seconds(value_s: float) -> str:
     """5025 → `1 h 24 min`, 74 → `1 min 14 s`, 0.52 → `0.520 s`."""
     if value_s < 60:
-        return f"{stats.significant(value_s)} s"
+        return f"{intervals.significant(value_s)} s"
     minutes, rest = divmod(round(value_s), 60)
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
 
@@ -104,7 +104,7 @@ def _with_interval(row: Row) -> str:
     return f"{row.stack} gives {number(row.middle)} good answers a second{interval}"
 
 
-def _bounds(interval: stats.Interval) -> str:
+def _bounds(interval: intervals.Interval) -> str:
     if interval.high / interval.low > 10:
         return "wider than a factor of ten"
     return f"{number(interval.low)}–{number(interval.high)}"
@@ -157,7 +157,7 @@ def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
     return [f"{listed([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
 
 
-def _change(ratio: stats.Interval) -> tuple[str, str, str]:
+def _change(ratio: intervals.Interval) -> tuple[str, str, str]:
     """(`18 %`, `14–22 %`, `less than`) or (`2.30 ×`, `2.10–2.50 ×`, `as much as`).
 
     A third digit where two would make the interval look like a point.
@@ -166,8 +166,8 @@ def _change(ratio: stats.Interval) -> tuple[str, str, str]:
         return f"{number(ratio.middle)} ×", f"{number(ratio.low)}–{number(ratio.high)} ×", "as much as"
     ends = (ratio.low, ratio.high) if ratio.middle >= 1 else (ratio.high, ratio.low)
     amount, low, high = (abs(1 - value) * 100 for value in (ratio.middle, *ends))
-    digits = 2 if stats.significant(low, 2) != stats.significant(high, 2) else 3
-    said = [stats.significant(value, digits) for value in (amount, low, high)]
+    digits = 2 if intervals.significant(low, 2) != intervals.significant(high, 2) else 3
+    said = [intervals.significant(value, digits) for value in (amount, low, high)]
     return f"{said[0]} %", f"{said[1]}–{said[2]} %", "more than" if ratio.middle >= 1 else "less than"
 
 
@@ -186,7 +186,7 @@ def _unclear(rows: Sequence[Held], found: Comparison) -> list[str]:
 
 def signed(share: float) -> str:
     """0.031 → `+3.1`, in per cent."""
-    text = stats.significant(share * 100, 2)
+    text = intervals.significant(share * 100, 2)
     return text if share < 0 else f"+{text}"
 
 
@@ -273,9 +273,14 @@ def changed(row: Held, quantity: Quantity) -> tuple[str, str]:
 
 
 def called(row: Held, quantity: Quantity) -> str:
-    """The verdict's word: cost is called cheaper or dearer."""
-    costs = {Word.FASTER: "cheaper", Word.SLOWER: "dearer"} if quantity is Quantity.CPU else {}
-    return costs.get(row.difference.word, str(row.difference.word))
+    """The verdict's word for a row."""
+    return word(row.difference.word, quantity is Quantity.GOODPUT)
+
+
+def word(said: Word, more_is_better: bool) -> str:
+    """The verdict's word for a table: where more is worse, as of a cost, it is called cheaper or dearer."""
+    costs = {} if more_is_better else {Word.FASTER: "cheaper", Word.SLOWER: "dearer"}
+    return costs.get(said, str(said))
 
 
 def pool(settings: Settings) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from fairground.process import Child, Stopped
+from fairground.host import Child, Stopped
 
 STOP_GRACE_S = 3.0
 

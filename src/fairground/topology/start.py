@@ -21,8 +21,8 @@ from urllib.parse import unquote, urlsplit
 import psutil
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fairground.host import Child, Keeper, free_port, listens
 from fairground.model import LabError, Topology
-from fairground.process import Child, Keeper, free_port, listens
 from fairground.topology.hop import Admin, Hop, Pooler
 from fairground.topology.kind import KINDS, PREPARED_SINCE, Kind, version, version_numbers
 

@@ -1,0 +1,372 @@
+//! Turns: what `hold`, `go` and a load that begins held do to clocks, counts and the result.
+
+use std::io::Write;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Deed, Running, Server, answer, good, plan, run, serve, start};
+
+/// Between `hold` and `go` nothing is sent and every answer is there; what was held back goes on, and the account is one piece.
+#[test]
+fn turns() {
+    for threads in [1, 2] {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let mut plan = plan(server.address);
+        plan["load"]["warmup_s"] = Value::Null;
+        plan["load"]["window_s"] = json!(60);
+        plan["load"]["connections"] = json!(5);
+        plan["load"]["threads"] = json!(threads);
+        let mut running = start(&plan);
+        running.wait_for("start");
+        let mut told = Vec::new();
+        for _ in 0..3 {
+            std::thread::sleep(Duration::from_millis(60));
+            running.tell("hold");
+            let (event, at_server) = (running.wait_for("held"), server.requests());
+            std::thread::sleep(Duration::from_millis(60));
+            assert_eq!(event["ok"], at_server);
+            assert_eq!(server.requests(), at_server, "sent while held");
+            told.push((at_server, event["active_us"].as_u64().unwrap()));
+            running.tell("go");
+        }
+        assert!(told.is_sorted_by(|one, other| one.0 < other.0 && one.1 + 50_000 < other.1));
+        running.tell("hold");
+        running.wait_for("held");
+        running.tell("measure");
+        running.wait_for("window");
+        running.tell("go");
+        std::thread::sleep(Duration::from_millis(60));
+        running.tell("stop");
+        let finished = running.finish();
+        assert_eq!(finished.code, 0);
+        assert_eq!(finished.number("/life/sent"), server.requests());
+        assert!(finished.number("/window/completed_ok") > 0);
+        assert_eq!(finished.number("/window/in_flight_start"), 0);
+    }
+}
+
+/// A turn that does not follow is told so and changes nothing.
+#[test]
+fn turns_out_of_turn() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut closed = plan(server.address);
+    closed["load"]["warmup_s"] = Value::Null;
+    let mut running = start(&closed);
+    running.wait_for("start");
+    for (command, part) in [("go", "without `hold`"), ("hold", ""), ("hold", "twice")] {
+        running.tell(command);
+        let wanted = if part.is_empty() { "held" } else { "warning" };
+        let told = running.wait_for(wanted);
+        assert!(
+            told["message"].as_str().unwrap_or_default().contains(part),
+            "{told}"
+        );
+    }
+    running.tell("stop");
+    assert_eq!(running.finish().code, 0);
+}
+
+fn open(server: &Server, arrivals: &str) -> Value {
+    let mut plan = plan(server.address);
+    plan["load"]["model"] = json!("open");
+    plan["load"]["rate_per_s"] = json!(200);
+    plan["load"]["arrivals"] = json!(arrivals);
+    plan["load"]["connections"] = json!(32);
+    plan["load"]["begin"] = json!("held");
+    plan["load"]["window_s"] = json!(0.3);
+    plan
+}
+
+/// Turns of about `turn_ms` with long stands between them, up to the end of the window; the events `held` of it.
+fn take_turns(running: &mut Running, turn_ms: u64, stand_ms: u64) -> Vec<Value> {
+    let mut held = vec![running.wait_for("held")];
+    loop {
+        std::thread::sleep(Duration::from_millis(stand_ms));
+        running.tell("go");
+        std::thread::sleep(Duration::from_millis(turn_ms));
+        let _ = writeln!(running.input, r#"{{"command":"hold","latency":true}}"#);
+        match running.next_of(&["held", "end"]) {
+            event if event["event"] == "held" => held.push(event),
+            _ => return held,
+        }
+    }
+}
+
+/// In short turns with stands several times as long, an open loop sends what its schedule says: nothing is unsent, and nothing is
+/// late by a stand.
+fn open_loop_in_turns(arrivals: &str, expected: std::ops::RangeInclusive<u64>) {
+    for threads in [1, 2] {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let mut plan = open(&server, arrivals);
+        plan["load"]["threads"] = json!(threads);
+        let mut running = start(&plan);
+        let held = take_turns(&mut running, 30, 150);
+        let finished = running.finish();
+        assert_eq!(finished.code, 0);
+        assert!(held.len() > 3, "{held:?}");
+        assert_eq!(finished.number("/life/outcomes/unsent"), 0);
+        assert_eq!(finished.number("/life/sent"), server.requests());
+        assert!(expected.contains(&finished.number("/life/sent")));
+        for histogram in ["latency/all", "send_lag"] {
+            let most_us = finished.number(&format!("/window/{histogram}/max_us"));
+            assert!(most_us < 150_000, "{histogram}: {most_us} µs hold a stand");
+        }
+        assert!(finished.number("/window/duration_us") >= 300_000);
+    }
+}
+
+/// Poisson arrivals: the schedule's own number of requests, 60 give or take.
+#[test]
+fn poisson_arrivals_in_turns() {
+    open_loop_in_turns("poisson", 30..=100);
+}
+
+/// Constant arrivals: exactly as many requests as the window has room for.
+#[test]
+fn constant_arrivals_in_turns() {
+    open_loop_in_turns("constant", 60..=60);
+}
+
+/// The counts and the active time of all turns are those of the window, and every good answer is in one histogram of its turn.
+#[test]
+fn turns_add_up_to_the_window() {
+    for model in ["closed", "open"] {
+        let server = serve(|number, _| match number % 7 {
+            0 => Deed::Answer(answer("503 Busy", "")),
+            _ => Deed::Late(Duration::from_millis(2), good()),
+        });
+        let mut plan = open(&server, "poisson");
+        plan["load"]["window_s"] = json!(60);
+        plan["load"]["warmup_s"] = Value::Null;
+        if model == "closed" {
+            plan["load"]["model"] = json!("closed");
+            plan["load"]["rate_per_s"] = Value::Null;
+            plan["load"]["arrivals"] = Value::Null;
+        }
+        let mut running = start(&plan);
+        let zero = running.wait_for("held");
+        assert_eq!(
+            (&zero["turn"]["number"], &zero["turn"]["cpu_us"]),
+            (&json!(0), &json!(0))
+        );
+        assert_eq!((&zero["ok"], &zero["active_us"]), (&json!(0), &json!(0)));
+        running.tell("measure");
+        running.wait_for("window");
+        let mut turns = Vec::new();
+        for number in 1..=6 {
+            running.tell("go");
+            std::thread::sleep(Duration::from_millis(40));
+            writeln!(running.input, r#"{{"command":"hold","latency":true}}"#).unwrap();
+            let event = running.wait_for("held");
+            assert_eq!(event["turn"]["number"], number);
+            turns.push(event);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        running.tell("stop");
+        let finished = running.finish();
+        let sum = |pointer: &str| -> u64 {
+            let of = |event: &Value| event["turn"].pointer(pointer).unwrap().as_u64().unwrap();
+            turns.iter().map(of).sum()
+        };
+        for outcome in ["ok", "shed"] {
+            let pointer = format!("/outcomes/{outcome}");
+            assert_eq!(sum(&pointer), finished.number(&format!("/window{pointer}")));
+        }
+        let histograms = ["/latency_ok", "/burst/latency_ok", "/drain/latency_ok"];
+        let good: u64 = histograms
+            .iter()
+            .map(|one| sum(&format!("{one}/count")))
+            .sum();
+        assert_eq!(good, finished.number("/window/completed_ok"));
+        if model == "closed" {
+            assert_eq!(sum("/burst/count"), 6 * 32);
+        }
+        let last = turns.last().unwrap();
+        assert_eq!(last["ok"], finished.result["life"]["outcomes"]["ok"]);
+        let duration_us = finished.number("/window/duration_us");
+        assert_eq!(last["active_us"], duration_us);
+        assert!(duration_us.abs_diff(sum("/active_us")) <= 6);
+        assert!(sum("/cpu_us") > 0 && sum("/cpu_us") <= 2 * duration_us);
+        let seconds = finished.result["seconds"].as_array().unwrap();
+        let told: u64 = seconds.iter().map(|row| row["ok"].as_u64().unwrap()).sum();
+        assert_eq!(told, good);
+        assert_eq!(seconds.len() as u64, duration_us.div_ceil(1_000_000));
+    }
+}
+
+/// Seconds are of active time: one of them may span several turns, and the window ends when its active time is used up.
+#[test]
+fn seconds_of_turns() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["window_s"] = json!(1.2);
+    plan["load"]["begin"] = json!("held");
+    let mut running = start(&plan);
+    let held = take_turns(&mut running, 150, 150);
+    assert!(held.len() > 3);
+    let finished = running.finish();
+    let seconds = finished.result["seconds"].as_array().unwrap();
+    assert_eq!(seconds.len(), 2);
+    let told: u64 = seconds.iter().map(|row| row["ok"].as_u64().unwrap()).sum();
+    assert_eq!(told, finished.number("/window/completed_ok"));
+    assert!(finished.number("/window/duration_us") >= 1_200_000);
+    assert_eq!(held[1]["turn"]["outcomes"]["ok"], held[1]["ok"]);
+}
+
+/// A load curve in turns offers each step whole; its steps are as long as the window together.
+#[test]
+fn steps_in_turns() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = open(&server, "constant");
+    let load = plan["load"].as_object_mut().unwrap();
+    load.remove("window_s");
+    load.remove("rate_per_s");
+    let steps = [200, 400].map(|rate| json!({"rate_per_s": rate, "duration_s": 0.2}));
+    load.insert("steps".to_string(), json!(steps));
+    let mut running = start(&plan);
+    take_turns(&mut running, 30, 150);
+    let finished = running.finish();
+    let rows = finished.result["window"]["steps"].as_array().unwrap();
+    assert_eq!([&rows[0]["due"], &rows[1]["due"]], [40, 80]);
+    assert_eq!(
+        [&rows[0]["outcomes"]["ok"], &rows[1]["outcomes"]["ok"]],
+        [40, 80]
+    );
+    let length = |row: &Value| row["duration_us"].as_u64().unwrap();
+    assert_eq!(rows[1]["start_us"], length(&rows[0]));
+    assert_eq!(
+        length(&rows[0]) + length(&rows[1]),
+        finished.number("/window/duration_us")
+    );
+    assert!(length(&rows[0]) >= 200_000 && length(&rows[1]) >= 200_000);
+}
+
+/// What was due before the hold and had no free connection keeps its lateness, and is the next turn's burst.
+#[test]
+fn a_backlog_outlasts_a_hold() {
+    let server = serve(|_, _| Deed::Late(Duration::from_millis(50), good()));
+    let mut plan = open(&server, "constant");
+    plan["load"]["connections"] = json!(1);
+    plan["load"]["window_s"] = json!(60);
+    let mut running = start(&plan);
+    running.wait_for("held");
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        running.tell("go");
+        std::thread::sleep(Duration::from_millis(175));
+        running.tell("hold");
+        told.push(running.wait_for("held"));
+        std::thread::sleep(Duration::from_millis(2000));
+    }
+    assert_eq!(told[0]["turn"]["burst"]["count"], 0);
+    assert!(told[1]["turn"]["burst"]["count"].as_u64().unwrap() > 0);
+    assert_eq!(told[1]["turn"]["latency_ok"], Value::Null);
+    running.tell("stop");
+    let finished = running.finish();
+    assert!(finished.number("/window/send_lag/max_us") < 2_000_000);
+    assert!(finished.number("/window/outcomes/unsent") > 0);
+    assert_eq!(finished.number("/life/sent"), server.requests());
+}
+
+/// Requests that are under way at a hold still have their timeout, and the turn ends with it.
+#[test]
+fn timeout_while_held() {
+    for model in ["closed", "open"] {
+        let server = serve(|_, _| Deed::Silence);
+        let mut plan = open(&server, "constant");
+        plan["load"]["window_s"] = json!(60);
+        plan["load"]["timeout_ms"] = json!(300);
+        if model == "closed" {
+            plan["load"]["model"] = json!("closed");
+            plan["load"]["rate_per_s"] = Value::Null;
+            plan["load"]["arrivals"] = Value::Null;
+        }
+        let mut running = start(&plan);
+        running.wait_for("held");
+        running.tell("go");
+        std::thread::sleep(Duration::from_millis(60));
+        running.tell("hold");
+        let held = running.wait_for("held");
+        let timeouts = held["turn"]["outcomes"]["timeout"].as_u64().unwrap();
+        assert!(timeouts > 0, "{held}");
+        assert_eq!(
+            (&held["ok"], &held["not_ok"]),
+            (&json!(0), &json!(timeouts))
+        );
+        assert_eq!(timeouts, server.requests());
+        running.tell("stop");
+        assert_eq!(running.finish().number("/life/outcomes/timeout"), timeouts);
+    }
+}
+
+/// `stop` while held ends the window at once, with the active time that it had; before any `go` it has none.
+#[test]
+fn stop_while_held() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    for turns in [0, 1] {
+        let mut plan = open(&server, "poisson");
+        plan["load"]["window_s"] = json!(3600);
+        plan["load"]["warmup_s"] = Value::Null;
+        let mut running = start(&plan);
+        let mut held = running.wait_for("held");
+        running.tell("measure");
+        for _ in 0..turns {
+            running.tell("go");
+            std::thread::sleep(Duration::from_millis(100));
+            running.tell("hold");
+            held = running.wait_for("held");
+        }
+        running.tell("stop");
+        let finished = running.finish();
+        assert_eq!(finished.number("/window/duration_us"), held["active_us"]);
+        assert_eq!(finished.number("/window/sent"), held["ok"]);
+        assert_eq!(finished.number("/window/sent") > 0, turns > 0);
+    }
+}
+
+/// Commands that come before the last answer wait for it: the window begins with the `go`, and holds no older answer.
+#[test]
+fn measure_and_go_wait_for_the_drain() {
+    let server = serve(|_, _| Deed::Late(Duration::from_millis(60), good()));
+    let mut plan = plan(server.address);
+    plan["load"]["warmup_s"] = Value::Null;
+    let mut running = start(&plan);
+    running.wait_for("start");
+    std::thread::sleep(Duration::from_millis(90));
+    for command in ["hold", "measure", "go"] {
+        running.tell(command);
+    }
+    let finished = running.finish();
+    assert_eq!(
+        finished.names(),
+        ["start", "held", "window", "drain", "end"]
+    );
+    assert_eq!(finished.number("/window/in_flight_start"), 0);
+    assert_eq!(finished.number("/life/sent"), server.requests());
+    assert!(finished.number("/window/sent") > 0);
+    assert!(finished.number("/life/sent") > finished.number("/window/sent"));
+}
+
+/// A load that begins held opens nothing before its first `go`; then it is as any other.
+#[test]
+fn begin_held() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut plan = plan(server.address);
+    plan["load"]["begin"] = json!("held");
+    let mut running = start(&plan);
+    let held = running.wait_for("held");
+    assert_eq!(held["turn"]["number"], 0);
+    std::thread::sleep(Duration::from_millis(150));
+    assert_eq!(
+        server.connections.load(std::sync::atomic::Ordering::SeqCst),
+        0
+    );
+    running.tell("go");
+    let finished = running.finish();
+    assert_eq!(finished.code, 0);
+    assert!(finished.number("/window/completed_ok") > 0);
+    assert_eq!(finished.number("/life/sent"), server.requests());
+    let other = run(&json!({"load": {"begin": "later"}}));
+    assert_eq!(other.code, 2);
+}

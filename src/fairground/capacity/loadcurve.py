@@ -1,0 +1,302 @@
+"""What steps of a load say: whether an objective was kept, whether a queue grew, the knee, overload and recovery. Pure.
+
+A request without a good answer counts as one that took for ever. What the generator did itself never blames the server: a step
+that would have kept its objective but for the generator's own lag is void.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from fairground.capacity.objective import LEAST_TAIL, Clause, Objective
+from fairground.model import Latency, Outcomes, Second, Step
+
+FEW_TAIL = 100
+"""With fewer requests expected beyond it a percentile is shown, and said to rest on few."""
+DOUBT = 0.05
+"""Chance at which a count of bad requests is still blamed on luck."""
+CAP_REACHED = 0.95
+GENERATOR_FULL = 0.90
+SLOPE_SECONDS = 6
+"""Samples of the requests under way from which on their growth is tested as a slope."""
+LEAST_GROWTH = 10
+
+
+class Word(StrEnum):
+    """What is said of a step. UNSTABLE is a miss, too: its queue grew, so its percentiles are those of its length."""
+
+    KEPT = "kept"
+    MISSED = "missed"
+    UNSTABLE = "UNSTABLE"
+    VOID = "void"
+    UNKNOWN = "too few"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The word, one phrase on why, and (where the queue grew) by how many requests a second."""
+
+    word: Word
+    why: str
+    backlog_per_s: float | None = None
+
+    @property
+    def low(self) -> bool | None:
+        """Whether the objective was kept; None: nothing is known."""
+        return {Word.KEPT: True, Word.MISSED: False, Word.UNSTABLE: False}.get(self.word)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A judged step, and where it is from: `phase` and the `trial` (a start of the server) in it, from 1."""
+
+    phase: str
+    trial: int
+    step: Step
+    judgement: Judgement
+
+    @property
+    def stable(self) -> bool:
+        """Whether its latencies are those of a steady state, as far as that can be seen."""
+        return self.judgement.word not in (Word.UNSTABLE, Word.VOID)
+
+
+def judge(step: Step, objective: Objective, machine: str | None = None) -> Judgement:
+    """Hold a step against an objective. `machine` says what of the machine spoiled it: then nothing is said of the server."""
+    if machine is not None:
+        return Judgement(Word.VOID, machine)
+    if step.due == 0:
+        return Judgement(Word.UNKNOWN, "no request was due")
+    backlog = backlog_per_s(step)
+    words = [(_clause(step, clause, of_server=False), clause) for clause in objective.clauses]
+    if backlog is None and all(word is Word.KEPT for word, _ in words):
+        return Judgement(Word.KEPT, "all clauses hold")
+    if (excuse := _generators_fault(step, objective)) is not None and any(word is not Word.KEPT for word, _ in words):
+        return Judgement(Word.VOID, excuse)
+    if backlog is not None:
+        return Judgement(Word.UNSTABLE, f"requests under way grew by {backlog:,.0f} a second", backlog)
+    missed = [clause for word, clause in words if word is Word.MISSED]
+    if missed:
+        share = bad(step, missed[0]) / step.due
+        return Judgement(Word.MISSED, f"{share:.2%} of the requests missed {missed[0].text}")
+    return Judgement(Word.UNKNOWN, f"{step.due:,} requests are too few to judge {objective.text}")
+
+
+def bad(step: Step, clause: Clause) -> int:
+    """Requests that a clause counts against the server: without a good answer, and good ones later than its deadline."""
+    return step.outcomes.not_ok + _later(step.latency_ok, clause.deadline_us)
+
+
+def percentile_us(step: Step, share: float) -> float | None:
+    """The latency that `share` of all due requests had at most, those without a good answer being infinite; µs.
+
+    None where fewer than ten requests are expected beyond it, where it lies among those without a good answer, or where no
+    histogram is kept.
+    """
+    if step.latency_ok is None or step.latency_ok.v2 is None or step.due * (1 - share) < LEAST_TAIL:
+        return None
+    rank, seen = max(1, math.ceil(share * step.due - 1e-9)), 0
+    for value_us, count in counts(step.latency_ok.v2):
+        seen += count
+        if seen >= rank:
+            return value_us
+    return None
+
+
+def few(step: Step, share: float) -> bool:
+    """Whether a percentile rests on fewer than a hundred requests beyond it."""
+    return step.due * (1 - share) < FEW_TAIL
+
+
+def backlog_per_s(step: Step) -> float | None:
+    """By how many requests a second the queue grew; None when no growth is shown.
+
+    The growth over the step must exceed ten requests, a tenth of those under way, and four times the root of the requests due
+    (more than chance alone does to a queue); from six seconds on the slope of the requests under way must lie above zero with its
+    95 % interval, too, its spread after Newey and West (Econometrica 1987), which allows for seconds that resemble each other.
+    """
+    if len(step.in_flight) < 2 or not step.duration_s:
+        return None
+    unsent = step.outcomes.unsent or 0
+    growth = step.in_flight[-1] + unsent - step.in_flight[0]
+    mean = math.fsum(step.in_flight) / len(step.in_flight)
+    if growth <= max(LEAST_GROWTH, 0.1 * mean, 4 * math.sqrt(step.due)):
+        return None
+    capped = max(step.in_flight) >= CAP_REACHED * step.connections  # a queue that stands at the cap has no slope
+    if len(step.in_flight) > SLOPE_SECONDS and not capped:
+        slope, spread = _slope(step.in_flight)
+        if slope - 1.96 * spread <= 0:
+            return None
+    return growth / step.duration_s
+
+
+def knee(points: Sequence[Point]) -> tuple[float, float, float] | None:
+    """The rate with the most power, goodput over mean latency (Kleinrock, ICC 1979), with the rates beside it; None below three.
+
+    Beyond it latency grows by a larger share than goodput. Only stable steps count; steps of one rate are averaged.
+    """
+    by_rate: dict[float, list[float]] = {}
+    for point in points:
+        latency = point.step.latency_ok
+        if point.stable and latency is not None and latency.mean_us:
+            by_rate.setdefault(point.step.rate_per_s, []).append(point.step.goodput_per_s / latency.mean_us)
+    rates = sorted(by_rate)
+    if len(rates) < 3:
+        return None
+    best = max(range(len(rates)), key=lambda place: math.fsum(by_rate[rates[place]]) / len(by_rate[rates[place]]))
+    return rates[best], rates[max(0, best - 1)], rates[min(len(rates) - 1, best + 1)]
+
+
+@dataclass(frozen=True)
+class Overload:
+    """What an offered rate beyond capacity did, and how long it was felt afterwards. Latencies in µs; None: not known."""
+
+    capacity_per_s: float
+    factor: float
+    goodput_per_s: float
+    retention: float
+    """Goodput under overload over capacity."""
+    p99_good_us: float | None
+    shed: int | None
+    shed_p99_us: float | None
+    not_ok_share: float
+    recovery_s: float | None
+    """Seconds from the end of the overload until the objective's deadline held again for good; None: not within `watched_s`."""
+    watched_s: float
+    before_kept: bool | None
+    """Whether the objective was kept before it, at the same rate as afterwards."""
+
+
+def overload(capacity_per_s: float, before: Point, during: Step, after: Step, seconds: Sequence[Second], ended_s: float,
+             deadline_us: float | None) -> Overload:  # fmt: skip
+    """From three steps (below, above, below capacity) and the window's `seconds`, the overload ending at `ended_s` of it."""
+    good = during.latency_ok
+    recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, deadline_us)
+    return Overload(
+        capacity_per_s=capacity_per_s,
+        factor=during.rate_per_s / capacity_per_s,
+        goodput_per_s=during.goodput_per_s,
+        retention=during.goodput_per_s / capacity_per_s,
+        p99_good_us=None if good is None or good.count * 0.01 < LEAST_TAIL else good.p99_us,
+        shed=during.outcomes.shed,
+        shed_p99_us=_shed_p99(during),
+        not_ok_share=during.outcomes.not_ok / during.due if during.due else 0.0,
+        recovery_s=recovery,
+        watched_s=after.duration_s,
+        before_kept=before.judgement.low,
+    )
+
+
+def recovered_s(seconds: Sequence[Second], rate_per_s: float, deadline_us: float | None) -> float | None:
+    """How many of the seconds after an overload were bad: the last one with an error, a late p99 or a lack of answers ends it.
+
+    None when the last second is still bad. A second lacks answers below half of its rate; without a deadline only errors and
+    answers count.
+    """
+    wrong = [place for place, one in enumerate(seconds, 1) if _bad_second(one, rate_per_s, deadline_us)]
+    if not seconds or (wrong and wrong[-1] == len(seconds)):
+        return None
+    return float(wrong[-1]) if wrong else 0.0
+
+
+@lru_cache(maxsize=512)
+def counts(packed: str) -> tuple[tuple[float, int], ...]:
+    """(µs, how often) of an HdrHistogram V2 text, ascending; a value is the upper end of its bucket."""
+    from hdrh.histogram import HdrHistogram
+
+    histogram = HdrHistogram.decode(packed)
+    return tuple((float(one.value_iterated_to), int(one.count_added_in_this_iter_step))
+                 for one in histogram.get_recorded_iterator())  # fmt: skip
+
+
+# ---------------------------------------------------------------- small things
+
+
+def _clause(step: Step, clause: Clause, of_server: bool) -> Word:
+    """KEPT, MISSED or UNKNOWN. `of_server`: what the generator never sent is left out, and time runs from the send."""
+    wrong, due = bad(step, clause), step.due
+    if of_server:
+        unsent = step.outcomes.unsent or 0
+        wrong, due = step.outcomes.not_ok - unsent + _later(step.service, clause.deadline_us), step.due - unsent
+    if due == 0:
+        return Word.UNKNOWN
+    from scipy.special import bdtr, bdtrc
+
+    enough = due * clause.allowed >= LEAST_TAIL
+    if wrong <= due * clause.allowed:
+        return Word.KEPT if enough or bdtr(wrong, due, clause.allowed) <= DOUBT else Word.UNKNOWN
+    return Word.MISSED if enough or bdtrc(wrong - 1, due, clause.allowed) <= DOUBT else Word.UNKNOWN
+
+
+def _generators_fault(step: Step, objective: Objective) -> str | None:
+    """Why a miss is the generator's and not the server's; None when the server missed by its own doing.
+
+    Where all connections were in use the server had them: a wait for one is its doing. Otherwise a server that keeps its
+    objective counted from the moment at which requests were sent has missed it only by the generator's lag; and a generator that
+    lags by more than the deadline sends in bursts, which are not the load that was asked for.
+    """
+    share = step.busiest_thread_share
+    if share is not None and share > GENERATOR_FULL:
+        return f"the generator was the limit: its busiest thread was {share:.0%} busy"
+    if step.in_flight and max(step.in_flight) >= CAP_REACHED * step.connections:
+        return None
+    lag_us, deadline_us = step.send_lag.p99_us if step.send_lag else None, objective.deadline_us
+    slept = lag_us is not None and deadline_us is not None and lag_us > deadline_us
+    if not slept and any(_clause(step, clause, of_server=True) is not Word.KEPT for clause in objective.clauses):
+        return None
+    late = "" if lag_us is None else f", p99 of its lag {lag_us / 1000:.1f} ms"
+    return f"the generator sent too late (never sent: {step.outcomes.unsent or 0:,}{late})"
+
+
+def _later(latency: Latency | None, deadline_us: float | None) -> int:
+    """How many of the good answers came after a deadline."""
+    if deadline_us is None or latency is None or latency.v2 is None or not latency.count:
+        return 0
+    return sum(count for value_us, count in counts(latency.v2) if value_us > deadline_us * 1.001)
+
+
+def _shed_p99(step: Step) -> float | None:
+    """p99 of the 503s: all answers' histogram without the good ones', known when nothing else failed in the step."""
+    outcomes = step.outcomes
+    if not outcomes.shed or outcomes.shed * 0.01 < LEAST_TAIL or not _only_shed(outcomes):
+        return None
+    if step.latency_all is None or step.latency_ok is None or step.latency_all.v2 is None or step.latency_ok.v2 is None:
+        return None
+    good = dict(counts(step.latency_ok.v2))
+    rank, seen = math.ceil(0.99 * outcomes.shed), 0
+    for value_us, count in counts(step.latency_all.v2):
+        seen += count - good.get(value_us, 0)
+        if seen >= rank:
+            return value_us
+    return None
+
+
+def _only_shed(outcomes: Outcomes) -> bool:
+    """Whether all requests that ended without a good answer were refused with 503; what never was sent has no latency."""
+    ended = outcomes.not_ok - (outcomes.unsent or 0) - (outcomes.in_flight or 0)
+    return ended == outcomes.shed
+
+
+def _bad_second(one: Second, rate_per_s: float, deadline_us: float | None) -> bool:
+    late = deadline_us is not None and one.p99_us is not None and one.p99_us > deadline_us
+    return bool(one.not_ok) or late or one.ok < 0.5 * rate_per_s
+
+
+def _slope(values: Sequence[float]) -> tuple[float, float]:
+    """Slope of values a second apart by least squares, and its standard error after Newey and West with a Bartlett window."""
+    count = len(values)
+    places = [place - (count - 1) / 2 for place in range(count)]
+    square = math.fsum(place * place for place in places)
+    mean = math.fsum(values) / count
+    slope = math.fsum(place * value for place, value in zip(places, values, strict=True)) / square
+    moments = [place * (value - mean - slope * place) for place, value in zip(places, values, strict=True)]
+    lags = int(4 * (count / 100) ** (2 / 9))
+    total = math.fsum(moment * moment for moment in moments)
+    for lag in range(1, lags + 1):
+        weight = 1 - lag / (lags + 1)
+        total += 2 * weight * math.fsum(moments[at] * moments[at - lag] for at in range(lag, count))
+    return slope, math.sqrt(max(0.0, total)) / square

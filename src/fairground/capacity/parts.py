@@ -1,0 +1,139 @@
+"""The parts of a capacity as they are finished, and the capacity that they make together. Pure.
+
+A part is one measurement that is over: the closed loop that warms the server, one step of the search, one fresh trial, one pass
+of the load curve, the overload. All that is known of a capacity is a function of its parts. So it can be interrupted after any of
+them, go on later, and be shown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from fairground.capacity import loadcurve, search
+from fairground.capacity.loadcurve import Point, Word
+from fairground.capacity.objective import Objective
+from fairground.capacity.search import Capacity, Goal, Tried
+from fairground.model import Finding, Second, Severity, Verdict
+
+
+class Phase(StrEnum):
+    """What a part is of, in the order in which phases follow each other."""
+
+    SEARCH = "search"
+    CONFIRM = "confirm"
+    CURVE = "curve"
+    OVERLOAD = "overload"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One finished unit of the measuring of a cell. Rates per second; None: it has none.
+
+    `cell` is the place of the cell in the record, `number` that of the part in its phase, both from 1. `spent_s` and `loads`
+    count from the beginning of the cell to the end of this part.
+    """
+
+    cell: int
+    phase: Phase
+    number: int
+    spent_s: float
+    loads: int
+    points: tuple[Point, ...] = ()
+    closed_per_s: float | None = None
+    """Goodput of the closed loop that begins a search."""
+    limited_by: tuple[Finding, ...] = ()
+    """What limited the server in this step."""
+    seconds: tuple[Second, ...] = ()
+    """Of an overload's whole window."""
+    void: str | None = None
+    """What of the machine spoiled it."""
+    rate_per_s: float | None = None
+    duration_s: float | None = None
+    """What a step of the search or a fresh trial was asked for; a fresh trial may have no point."""
+    verdict: Verdict | None = None
+    """Of a fresh trial."""
+    findings: tuple[Finding, ...] = ()
+    """What the server did wrong: it has no capacity."""
+    ended: str | None = None
+    """Set on the last part of a phase: why it ended. Empty where there is nothing to say."""
+
+    @property
+    def rejected(self) -> Finding | None:
+        """Why the server has no number; None where it may have one."""
+        return next((one for one in self.findings if one.severity is Severity.REJECT), None)
+
+
+def of_phase(parts: Sequence[Part], phase: Phase) -> list[Part]:
+    """The parts of one phase."""
+    return [part for part in parts if part.phase is phase]
+
+
+def is_over(parts: Sequence[Part], phase: Phase) -> bool:
+    """Whether a phase needs no further part."""
+    return any(part.ended is not None for part in of_phase(parts, phase))
+
+
+def closed_per_s(parts: Sequence[Part]) -> float | None:
+    """Goodput of the closed loop that begins the search; None: there was none yet."""
+    return next((part.closed_per_s for part in parts if part.closed_per_s is not None), None)
+
+
+def tried(parts: Sequence[Part], phase: Phase) -> list[Tried]:
+    """The steps of a phase that say something of the server, each at the rate and for the time that was asked for."""
+    found = []
+    for part in of_phase(parts, phase):
+        low = part.points[0].judgement.low if part.points else None
+        if low is not None and part.rate_per_s is not None and part.duration_s is not None:
+            found.append(Tried(part.rate_per_s, part.duration_s, low))
+    return found
+
+
+def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts: Sequence[Part]) -> Capacity:
+    """What the parts of one cell say so far."""
+    found = Capacity(stack, workload, objective.text, objective.deadline_us)
+    searched = tried(parts, Phase.SEARCH)
+    points = {phase: tuple(point for part in of_phase(parts, phase) for point in part.points) for phase in Phase}
+    limits = {part.points[0].step.rate_per_s: part.limited_by
+              for part in of_phase(parts, Phase.SEARCH) if part.points and part.limited_by}  # fmt: skip
+    rejected = next((finding for part in parts if (finding := part.rejected) is not None), None)
+    found = replace(
+        found,
+        search=points[Phase.SEARCH],
+        found=search.bounds(goal, searched),
+        ended=next((part.ended for part in of_phase(parts, Phase.SEARCH) if part.ended is not None), ""),
+        limited_by=limits[min(limits)] if limits else (),
+        fresh=points[Phase.CONFIRM],
+        confirmations=search.confirmations(tried(parts, Phase.CONFIRM)),
+        curve=points[Phase.CURVE],
+        rejected=None if rejected is None else rejected.sentence,
+        notes=_notes(parts),
+        spent_s=parts[-1].spent_s if parts else 0.0,
+    )
+    return _with_overload(found, parts)
+
+
+def _with_overload(found: Capacity, parts: Sequence[Part]) -> Capacity:
+    """The capacity with its overload, where three sound steps were measured at shares of it."""
+    whole = next((part for part in of_phase(parts, Phase.OVERLOAD) if part.points), None)
+    if whole is None or found.base_per_s is None:
+        return found
+    if whole.void is not None or len(whole.points) < len(search.OVERLOAD):
+        return replace(found, over_points=whole.points)
+    before, during, after = whole.points
+    times = (during.step, after.step, whole.seconds, before.step.duration_s + during.step.duration_s, found.deadline_us)
+    felt = loadcurve.overload(found.base_per_s, before, *times)
+    return replace(found, over=felt, over_points=whole.points, over_seconds=whole.seconds)
+
+
+def _notes(parts: Sequence[Part]) -> tuple[str, ...]:
+    """What of each phase was spoiled, and what was left out."""
+    notes = list[str]()
+    for phase in (Phase.SEARCH, Phase.CONFIRM):
+        points = [point for part in of_phase(parts, phase) for point in part.points]
+        void = [point for point in points if point.judgement.word is Word.VOID]
+        if void:
+            notes.append(f"{len(void)} of {len(points)} steps ({phase}) were void: {void[-1].judgement.why}")
+    ends = [part.ended for part in parts if part.phase is not Phase.SEARCH and part.ended]
+    return (*notes, *ends)

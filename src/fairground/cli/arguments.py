@@ -1,0 +1,43 @@
+"""From the table of options to the signature of a verb, which the command line's parser reads."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from fairground.inputs.options import Given, Option
+
+Verb = Callable[[typer.Context, Given], None]
+
+
+def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
+    """Make a function of a context and what is given into a verb with these options, in this order."""
+
+    def made(verb: Verb) -> Callable[..., None]:
+        def called(context: typer.Context, **given: Any) -> None:
+            verb(context, given)
+
+        kind = inspect.Parameter.KEYWORD_ONLY
+        context = inspect.Parameter("context", kind, annotation=typer.Context)
+        others = [inspect.Parameter(one.name, kind, default=_default(one), annotation=_annotation(one)) for one in options]
+        setattr(called, "__signature__", inspect.Signature([context, *others]))  # noqa: B010  (no attribute that mypy knows)
+        called.__annotations__ = {one.name: one.annotation for one in (context, *others)}
+        called.__doc__, called.__name__ = verb.__doc__, verb.__name__
+        return called
+
+    return made
+
+
+def _default(option: Option) -> object:
+    return inspect.Parameter.empty if option.default is ... else option.default
+
+
+def _annotation(option: Option) -> Any:
+    if option.argument:
+        return Annotated[option.kind, typer.Argument(metavar=option.metavar, help=option.help)]
+    # A flag that may be left open has a second spelling, `--no-…`, which the parser makes where none is told.
+    spellings = () if option.kind == bool | None else (option.spelling, *([option.short] if option.short else []))
+    return Annotated[option.kind, typer.Option(*spellings, metavar=option.metavar, help=option.help)]

@@ -1,0 +1,40 @@
+"""`clean`: what takes space, and its removal."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from fairground.cli import streams
+from fairground.cli.options import Json, Results
+from fairground.lab import folders
+from fairground.lab.places import Places
+from fairground.model import LabError
+
+
+def clean(
+    builds: Annotated[bool, typer.Option("--builds", help="Forget builds: the next use builds again.")] = False,
+    databases: Annotated[bool, typer.Option("--databases", help="Remove the embedded databases.")] = False,
+    runs_: Annotated[bool, typer.Option("--runs", help="Remove all runs.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Really do it; without it the sizes are shown.")] = False,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Show what takes space, and remove it when told twice.
+
+    Examples: ./fairground clean · ./fairground clean --databases --yes
+    """
+    places = Places.of(os.environ, None, results)
+    asked = {name for name, said in (("builds", builds), ("databases", databases), ("runs", runs_)) if said}
+    if yes and not asked:
+        raise LabError("say what to remove", "--builds, --databases, --runs")
+    rows = folders.clean(places, asked if yes else ())
+    if as_json:
+        streams.document({"folders": [asdict(row) for row in rows]})
+        return
+    for row in rows:
+        state = "removed" if row.removed else f"./fairground clean --{row.what} --yes"
+        streams.out.print(f"{row.what:<10} {row.bytes / 1e6:>9,.1f} MB  {row.folder}  {state}", highlight=False, soft_wrap=True)

@@ -1,0 +1,51 @@
+"""`doctor`: what this machine lacks."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from fairground.cli import streams
+from fairground.cli.options import NOTHING_MEASURED, Json
+from fairground.lab import doctor as diagnosis
+from fairground.lab.places import Places
+
+
+def doctor(
+    install: Annotated[bool, typer.Option("--install", help="Run the commands that fix what is lacking (as root).")] = False,
+    as_json: Json = False,
+) -> None:
+    """What this machine lacks or does that matters to a measurement, with the command that fixes it.
+
+    Examples: ./fairground doctor · ./fairground doctor --install
+    """
+    places = Places.of(os.environ)
+    lines = diagnosis.checks(places)
+    if install:
+        for command in diagnosis.fixes(lines):
+            streams.note(f"running: {shlex.join(command)}")
+            subprocess.run(command, stdout=sys.stderr, check=False)
+        lines = diagnosis.checks(places)
+    if as_json:
+        streams.document({"checks": [asdict(line) for line in lines]})
+    else:
+        for line in lines:
+            mark = {"ok": "✓", "note": "!", "lacking": "✗"}[line.state]
+            streams.out.print(
+                f"{mark} {line.sentence}" + (f"\n    fix: {line.fix}" if line.fix else ""),
+                highlight=False,
+                soft_wrap=True,
+                markup=False,
+            )
+        lacking = sum(line.state == "lacking" for line in lines)
+        streams.out.print(
+            "ready" if not lacking else f"{lacking} things are lacking: what needs them is left out", highlight=False
+        )
+    if not diagnosis.can_measure(lines):
+        raise typer.Exit(NOTHING_MEASURED)

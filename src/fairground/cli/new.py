@@ -1,0 +1,32 @@
+"""`new`: a server begun as a copy of another."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from fairground.cli import streams
+from fairground.cli.options import Json, Servers
+from fairground.lab import folders
+from fairground.lab.places import Places
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="The new server's id: a–z, 0–9, -.")],
+    source: Annotated[str, typer.Option("--from", help="The server whose folder is copied.")] = "",
+    servers: Servers = None,
+    as_json: Json = False,
+) -> None:
+    """Begin a server as a copy of another: its sources, without what was built.
+
+    Example: ./fairground new my-server --from SERVER
+    """
+    target = folders.new(Places.of(os.environ, servers), name, source)
+    if as_json:
+        streams.document({"id": name, "folder": str(target)})
+    else:
+        streams.out.print(
+            f"{target} is a copy of {source}. Edit it, then: ./fairground check {name}", highlight=False, soft_wrap=True
+        )

@@ -1,0 +1,52 @@
+"""The events of a use case that keeps a record, as lines; and the record that `--resume` names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, cast
+
+from fairground.cli import say
+from fairground.lab.measuring import Began, Event, Finished, Said, UnitDone
+from fairground.lab.places import Places
+from fairground.model import LabError
+from fairground.model.record import Kind, Record
+from fairground.run import records
+
+
+def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None], quiet: bool = False) -> Record[Any, Any]:
+    """Print what happens and hand back the finished record. An interruption keeps what is finished, and says how to go on."""
+    record: Record[Any, Any] | None = None
+    with closing(cast(Any, events)):
+        try:
+            for event in events:
+                match event:
+                    case Said(sentence):
+                        if not quiet:
+                            say.note(sentence)
+                    case UnitDone(record, _):
+                        if not quiet:
+                            tell(event)
+                    case Began(record) | Finished(record):
+                        pass
+        except KeyboardInterrupt:
+            if record is not None and record.end is None:
+                say.note(f"interrupted; what is finished is kept. Go on with: ./fairground {verb} --resume {record.id}")
+            raise
+    assert record is not None, "a use case that ends has a record"
+    return record
+
+
+def resumed(places: Places, text: str, kind: Kind) -> Record[Any, Any]:
+    """The record to go on with. LabError where it is of a lab that could not."""
+    record = records.load(records.find(places.results, text, kind))
+    if record.earlier is not None:
+        raise LabError(f"`{record.id}` was written by an earlier lab, which could not go on", "measure it anew")
+    return record
+
+
+def refuse_beside_resume(**given: object) -> None:
+    """LabError when something is asked for beside `--resume`, which says all of it."""
+    for name, value in given.items():
+        if value is not None:
+            raise LabError(f"`{name}` goes with a new measurement, and `--resume` goes on with one", "leave it out")

@@ -1,0 +1,67 @@
+"""`report`: the pages of a record again, from its stored data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairground.cli import say
+from fairground.cli.check import show
+from fairground.cli.options import Json, Results
+from fairground.lab import check, pages, splice
+from fairground.lab import run as runs
+from fairground.lab.places import Places
+from fairground.model import LabError
+from fairground.model.record import CheckAsked, Checked, Kind, Record
+from fairground.report import boards, transfer
+from fairground.run import records
+
+
+def report(
+    run_name: Annotated[
+        str, typer.Argument(metavar="RECORD", help="Its id, the beginning of it, its folder, or `latest`.")
+    ] = "latest",
+    transfers: Annotated[
+        Path | None, typer.Option("--transfer", help="Put why `transfer` is slow into this Markdown file.")
+    ] = None,
+    results: Results = None,
+    as_json: Json = False,
+) -> None:
+    """Write the pages of a record again, from its stored data; print a check again.
+
+    Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --transfer docs/transfer.md
+    """
+    places = Places.of(os.environ, None, results)
+    folder = records.find(places.results, run_name)
+    if (kind := records.declared(folder)) is not Kind.RUN:
+        record = records.load(folder)
+        if kind is Kind.CHECK:
+            _check(record, as_json)
+            return
+        path = pages.write(record)
+        if as_json:
+            say.document({"id": folder.name, "kind": str(kind), "report": str(path)})
+        else:
+            say.out.print(f"page  {path}", highlight=False, soft_wrap=True)
+        return
+    written = runs.report(folder)
+    path, found = written.path, written.run
+    if transfers is not None:
+        shown = boards.boards(found)
+        if not transfer.crossings(found, shown):
+            raise LabError(f"run `{found.id}` has no number on `{transfer.CROSSING}`", "./fairground run suites/transfer.toml")
+        splice.put(transfers, "transfer", transfer.markdown(found, shown), "Why transfer is slow")
+    say.the_summary(found, path, as_json)
+
+
+def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
+    """A check has no page: its lines are printed again."""
+    found = check.checked(record)
+    if as_json:
+        say.document({"id": record.id, "kind": str(Kind.CHECK), "stacks": {one.stack: one.row for one in found}})
+        return
+    for one in found:
+        show(one, verbose=False)

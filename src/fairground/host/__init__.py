@@ -1,0 +1,26 @@
+"""Processes: start them so that nothing survives the lab, know what they use, stop them and prove that they are gone."""
+
+from fairground.host.awake import keep_awake
+from fairground.host.cgroup import Limits
+from fairground.host.child import Child, Keeper, Stopped
+from fairground.host.network import free_port, listens, wait_ready, wait_until_silent
+from fairground.host.resident import Resident, listener
+from fairground.host.usage import Clock, HostReading, RoleMeter, host_use
+
+__all__ = [
+    "Child",
+    "Clock",
+    "HostReading",
+    "Keeper",
+    "Limits",
+    "Resident",
+    "RoleMeter",
+    "Stopped",
+    "free_port",
+    "host_use",
+    "keep_awake",
+    "listener",
+    "listens",
+    "wait_ready",
+    "wait_until_silent",
+]

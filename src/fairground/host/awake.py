@@ -1,0 +1,77 @@
+"""Keeping the processors awake while something is measured.
+
+A hypervisor takes an idle processor away from its virtual machine, and gives it back late when the neighbours are busy. Every
+answer waits for a processor that was idle a moment ago, so that what is measured is the host's queue: it shows as steal, halves
+the throughput of a server, and multiplies its tail. So while the lab measures in a virtual machine, a thread on each processor
+spins behind everything else (`fairload awake`), as the kernel's `idle=poll` does. On a machine of one's own it would only heat.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from fairground.host.cgroup import Group
+from fairground.host.child import Child, Keeper
+from fairground.model import LabError
+
+SESSIONS_GROUPED = Path("/proc/sys/kernel/sched_autogroup_enabled")
+
+
+@contextmanager
+def keep_awake(keeper: Keeper, engine: Path) -> Iterator[None]:
+    """Keep all processors that we may use from idling, for the length of a `with`; LabError where that took time from others."""
+    group = keeper.groups.yielding()
+    if group is None and _sessions_grouped():
+        raise LabError(
+            "the processors cannot be kept awake: no cgroup has `cpu.idle`, and the kernel shares them out by session",
+            "sysctl -w kernel.sched_autogroup_enabled=0",
+            exit_code=3,
+        )
+    others = _spinning()
+    child, ours = _spin(keeper, engine, group or Group(None, ()))
+    keeper.spinners = (psutil.Process(child.pid), *others)
+    try:
+        yield
+    finally:
+        keeper.spinners = ()
+        os.close(ours)
+        child.stop()
+
+
+def _spinning() -> list[psutil.Process]:
+    """What other labs on this machine keep its processors awake with: it stands back too, and takes time from nobody."""
+    return [one for one in psutil.process_iter(["cmdline"]) if _spins(one.info["cmdline"] or [])]
+
+
+def _spins(argv: Sequence[str]) -> bool:
+    return Path(argv[0]).name == "fairload" and list(argv[1:]) == ["awake"] if argv else False
+
+
+def _spin(keeper: Keeper, engine: Path, group: Group) -> tuple[Child, int]:
+    """Start the threads, and wait until they stand behind all others; they end when the descriptor is closed."""
+    stdin, ours = os.pipe2(os.O_CLOEXEC)
+    told, theirs = os.pipe2(os.O_CLOEXEC)
+    try:
+        child = keeper.spawn([str(engine), "awake"], role="awake", env={}, stdin=stdin, stderr=theirs, group=group)
+    finally:
+        os.close(stdin)
+        os.close(theirs)
+    with open(told, "rb") as pipe:
+        line = pipe.readline()
+    if b'"awake"' not in line:
+        os.close(ours)
+        child.stop()
+        raise LabError(f"the processors cannot be kept awake: {line.decode(errors='replace').strip()}", exit_code=3)
+    return child, ours
+
+
+def _sessions_grouped() -> bool:
+    try:
+        return SESSIONS_GROUPED.read_text().strip() == "1"
+    except OSError:
+        return False

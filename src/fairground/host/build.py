@@ -1,0 +1,215 @@
+"""Building servers: what they need, whether they are built, and the receipt that proves it.
+
+A build is cached on the content of the server's folder: the files that its `.gitignore` does not name. The stamp lies in the
+cache, the build itself in the folder, where its own tools expect it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.host import Child, Keeper
+from fairground.model import LabError, Server
+
+BUILD_TIMEOUT_S = 1800.0
+RECEIPT_TIMEOUT_S = 60.0
+INSTALL = {
+    "go": "install Go ≥ 1.24 from your distribution or its makers",
+    "node": "apt-get install nodejs npm, or Node ≥ 20 from its makers",
+    "npm": "apt-get install npm",
+    "cargo": "install Rust with rustup",
+    "nginx": "apt-get install nginx-light",
+    "python3": "apt-get install python3 python3-venv",
+    "mvn": "apt-get install maven",
+    "java": "apt-get install openjdk-17-jdk-headless",
+    "javac": "apt-get install openjdk-17-jdk-headless",
+    "ruby": "apt-get install --no-install-recommends ruby-rails ruby-pg puma",
+    "bundle": "apt-get install --no-install-recommends ruby-bundler",
+    "g++": "apt-get install g++",
+    "cmake": "apt-get install cmake",
+    "cc": "apt-get install gcc",
+    "make": "apt-get install make",
+}
+"""What gets a program that is missing."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """A server that is ready to be started, and what its receipt says of versions."""
+
+    server: Server
+    content_hash: str
+    receipt: str
+    seconds: float
+    """What building took now; 0 when it was already built."""
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """A server that cannot be had here: why, and what would mend it."""
+
+    server: Server
+    reason: str
+    hint: str | None
+
+
+def missing(keeper: Keeper, server: Server) -> Unavailable | None:
+    """Try each of the server's `needs` anew; the first that fails makes it unavailable. `needs` asks many servers at once."""
+    for command in server.needs:
+        if shutil.which(command[0], path=keeper.environ.get("PATH")) is None:
+            return lacks_program(server, command)
+        code, output = _run(keeper, command, server.folder, None, RECEIPT_TIMEOUT_S)
+        if code != 0:
+            return fails(server, command, output)
+    return None
+
+
+def lacks_program(server: Server, command: tuple[str, ...]) -> Unavailable:
+    """The server needs a command whose program is not on PATH."""
+    return Unavailable(server, f"needs `{command[0]}` on PATH", INSTALL.get(command[0]))
+
+
+def fails(server: Server, command: tuple[str, ...], output: str) -> Unavailable:
+    """The server needs a command that failed with this output."""
+    return Unavailable(server, f"`{' '.join(command)}` failed: {_last_line(output)}", INSTALL.get(command[0]))
+
+
+def is_built(server: Server, cache: Path) -> bool:
+    """Whether the last build was made from what the folder holds now."""
+    stamp = _stamp(server, cache)
+    return stamp.exists() and json.loads(stamp.read_text()).get("content") == content_hash(server.folder)
+
+
+def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None] = lambda _: None) -> Built | Unavailable:
+    """Build a server unless that is done already, and ask for its receipt. `say` is told of each command as it starts.
+
+    A failed build makes the server unavailable, with the end of what the tools said; it never raises for that.
+    """
+    if lacking := missing(keeper, server):
+        return lacking
+    digest, stamp, began = content_hash(server.folder), _stamp(server, cache), time.monotonic()
+    log = stamp.with_suffix(".log")
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    if is_built(server, cache) and (receipt := _receipt(keeper, server)):
+        return Built(server, digest, receipt, 0.0)
+    log.write_bytes(b"")
+    for command in server.build:
+        say(" ".join(command))
+        code, output = _run(keeper, command, server.folder, log, BUILD_TIMEOUT_S)
+        if code != 0:
+            why = "took too long" if code is None else f"failed: {_last_line(output)}"
+            return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")
+    receipt = _receipt(keeper, server)
+    if not receipt:
+        return Unavailable(server, f"it was built, but `{' '.join(server.version)}` does not print its versions", f"see {log}")
+    stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
+    return Built(server, digest, receipt, time.monotonic() - began)
+
+
+def content_hash(folder: Path) -> str:
+    """SHA-256 over the names and contents of the folder's files, ignored ones left out."""
+    digest = hashlib.sha256(str(folder.resolve()).encode())
+    for path in sorted(sources(folder)):
+        digest.update(f"\0{path.relative_to(folder)}\0{path.stat().st_mode & 0o111}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def copy_sources(source: Path, target: Path) -> None:
+    """Copy a server's folder without what its builds put there."""
+    for path in sources(source):
+        (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, target / path.relative_to(source))
+
+
+def sources(folder: Path) -> Iterator[Path]:
+    """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need."""
+    ignore = folder / ".gitignore"
+    lines = ignore.read_text().splitlines() if ignore.exists() else []
+    patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__"]
+    for current, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not _ignored(Path(current, name).relative_to(folder), patterns)]
+        yield from (Path(current, name) for name in names if not _ignored(Path(current, name).relative_to(folder), patterns))
+
+
+def _ignored(path: Path, patterns: list[str]) -> bool:
+    return any(fnmatch.fnmatch(path.name, pattern) or fnmatch.fnmatch(str(path), pattern) for pattern in patterns)
+
+
+def _stamp(server: Server, cache: Path) -> Path:
+    """One stamp for each folder, so that two checkouts do not take each other's builds for their own."""
+    place = hashlib.sha256(str(server.folder.resolve()).encode()).hexdigest()[:10]
+    return cache / "builds" / f"{server.id}-{place}.json"
+
+
+def _receipt(keeper: Keeper, server: Server) -> str | None:
+    code, output = _run(keeper, server.version, server.folder, None, RECEIPT_TIMEOUT_S)
+    return " ".join(output.split()) or None if code == 0 else None
+
+
+def _run(keeper: Keeper, command: tuple[str, ...], folder: Path, log: Path | None, timeout_s: float) -> tuple[int | None, str]:
+    return Command(keeper, command, folder, log).end(timeout_s)
+
+
+class Command:
+    """One command that runs under the keeper, so that it cannot outlive the lab."""
+
+    def __init__(self, keeper: Keeper, words: tuple[str, ...], folder: Path, log: Path | None = None) -> None:
+        self._output, self._refusal = Output(log), ""
+        self._child: Child | None = None
+        descriptor, own = self._output.fileno(), environment(keeper.environ)
+        try:
+            self._child = keeper.spawn(words, role="build", env=own, cwd=folder, stdout=descriptor, stderr=descriptor)
+        except LabError as error:
+            self._refusal = error.message
+
+    def end(self, timeout_s: float) -> tuple[int | None, str]:
+        """Wait for its exit code (None: still running after `timeout_s` seconds), end it, and read its output.
+
+        A program that could not be started is told as a shell would: code 127, and why.
+        """
+        with self._output as output:
+            if self._child is None:
+                return 127, self._refusal
+            code = self._child.wait(timeout_s)
+            self._child.stop(grace_s=1.0)
+            return code, output.text()
+
+
+class Output:
+    """Where a command's output goes: the end of a log that is kept, or a file without a name."""
+
+    def __init__(self, log: Path | None) -> None:
+        self._file = open(log, "a+b") if log else open(os.memfd_create("output"), "w+b")
+        self._start = os.fstat(self._file.fileno()).st_size
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def text(self) -> str:
+        self._file.seek(self._start)
+        return self._file.read().decode(errors="replace")
+
+
+def environment(own: Mapping[str, str]) -> Mapping[str, str]:
+    """Builds may use the machine's own settings (registries, proxies, caches), so they see its whole environment, `own`."""
+    return {**own, "CI": "1", "NO_COLOR": "1"}
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "no output"

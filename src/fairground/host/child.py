@@ -1,0 +1,345 @@
+"""Starting and stopping processes: the lab's side of the keeper."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from fairground.host.cgroup import Group, Groups, Limits
+from fairground.model import LabError
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """How a process ended: `seconds` from the signal to the exit (None: it had to be killed), and strays that it left behind."""
+
+    seconds: float | None
+    exit_code: int | None
+    strays: tuple[str, ...]
+
+
+class Keeper:
+    """The process that starts and outlives all others of this lab; see `keeper.py` for why.
+
+    `environ` is the environment that the lab itself was started in: builds see all of it, servers PATH and HOME.
+    """
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.environ = dict(environ)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        program = Path(__file__).with_name("keeper.py")
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(program), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+            )
+        self.spinners: tuple[psutil.Process, ...] = ()
+        """What keeps the processors from idling at present, other labs' included; see `awake`."""
+        self._sent = 0
+        self._exits: dict[int, int] = {}
+        self._children: set[int] = set()
+        self.groups = Groups.create(f"fairground-{self.pid}")
+        if self.groups.folders:
+            self._ask({"groups": [str(folder) for folder in self.groups.parents]}, ())
+
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def close(self) -> None:
+        """End the keeper, which kills whatever is still running below it."""
+        self._socket.close()
+        self._process.wait()
+
+    @property
+    def awake(self) -> bool:
+        """Whether the processors are kept from idling at present."""
+        return bool(self.spinners)
+
+    def spun_ns(self) -> int | None:
+        """CPU time so far of what keeps the processors from idling; None where nothing does."""
+        return sum(_cpu_ns(one) for one in self.spinners) if self.spinners else None
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        role: str,
+        env: Mapping[str, str],
+        cwd: Path | str = "/",
+        stdin: int | IO[bytes] | None = None,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+        cpus: Sequence[int] | None = None,
+        limits: Limits | None = None,
+        nofile: int | None = 65_536,
+        map_user: bool = False,
+        group: Group | None = None,
+    ) -> Child:
+        """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`; a stream None is /dev/null.
+
+        `cpus` are the cores that it may run on. What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say
+        how.
+        Raises LabError when the program cannot be executed.
+        """
+        group = group or self.groups.add(role, limits)
+        bounds = Bounds.of(group, limits or Limits(), cpus)
+        with open(os.devnull, "r+b") as null:
+            streams = [
+                null.fileno() if stream is None else stream if isinstance(stream, int) else stream.fileno()
+                for stream in (stdin, stdout, stderr)
+            ]
+            order = {
+                "argv": list(argv),
+                "cwd": str(cwd),
+                "env": dict(env),
+                "cpus": list(bounds.cores) if bounds.cores else None,
+                "data_bytes": bounds.data_bytes,
+                "join": [str(path) for path in group.join],
+                "nofile": nofile,
+                "map_user": map_user,
+            }
+            answer = self._ask(order, streams)
+        if "error" in answer:
+            group.remove()
+            raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", exit_code=3)
+        pid = int(str(answer["pid"]))
+        self._children.add(pid)
+        self._exits.pop(pid, None)  # of an earlier child that had this number: the kernel uses them again
+        return Child(self, pid, role, group, tuple(argv), bounds.words)
+
+    def exit_code(self, pid: int) -> int | None:
+        """The exit code of a child that has ended (negative: the signal's number), else None."""
+        self._receive(wait_for=None)
+        return self._exits.get(pid)
+
+    def orphans(self) -> list[psutil.Process]:
+        """Processes that lost their parent and came back to the keeper: daemons that forked twice."""
+        try:
+            return [p for p in psutil.Process(self.pid).children() if p.pid not in self._children]
+        except psutil.NoSuchProcess:
+            return []
+
+    def _ask(self, message: Mapping[str, object], fds: Sequence[int]) -> dict[str, object]:
+        self._sent += 1
+        packet = json.dumps({"id": self._sent, **message}).encode()
+        try:
+            socket.send_fds(self._socket, [packet], list(fds))
+        except OSError as error:
+            raise self._lost() from error
+        return self._receive(wait_for=self._sent)
+
+    def _receive(self, wait_for: int | None) -> dict[str, object]:
+        """Take in what the keeper says: until the reply `wait_for`, or (None) only what is already there."""
+        while True:
+            self._socket.settimeout(None if wait_for is not None else 0)
+            try:
+                packet = self._socket.recv(1 << 18)
+            except BlockingIOError:
+                return {}
+            if not packet:
+                raise self._lost()
+            message = json.loads(packet)
+            if "exit" in message:
+                self._exits[message["exit"]] = message["code"]
+                self._children.discard(message["exit"])
+            elif message["id"] == wait_for:
+                return message  # type: ignore[no-any-return]
+
+    def _lost(self) -> LabError:
+        """The keeper was killed: what it kept has come to us, so end it here, what forks meanwhile too."""
+        deadline = time.monotonic() + 5
+        while (left := self._left_over()) and time.monotonic() < deadline:
+            for process in left:
+                _signal(process.pid, signal.SIGKILL)
+            time.sleep(0.02)
+        self.groups.remove()
+        return LabError("the keeper process was killed; everything that this run had started has been ended", exit_code=3)
+
+    def _left_over(self) -> list[psutil.Process]:
+        """What runs below the lab, apart from the keeper."""
+        return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and _runs(p)]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How a process is held to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
+
+    cores: tuple[int, ...] | None
+    data_bytes: int | None
+    words: Mapping[str, str]
+    """`cores`, `cpus` and `memory` → by what and to how much, for the result."""
+
+    @classmethod
+    def of(cls, group: Group, limits: Limits, cpus: Sequence[int] | None) -> Bounds:
+        """Without a quota the nearest whole number of cores has to do; without a memory controller each process has the limit."""
+        cores, words = tuple(cpus) if cpus else None, dict[str, str]()
+        if limits.cpus is not None and "cpus" in group.held:
+            words["cpus"] = f"cgroup{group.version} quota of {limits.cpus:g}"
+        elif limits.cpus is not None:
+            cores = (cores or tuple(sorted(os.sched_getaffinity(0))))[: math.ceil(limits.cpus)]
+            words["cpus"] = f"affinity to {len(cores)}, for want of a quota"
+        if cores:
+            words["cores"] = ",".join(map(str, cores))
+        if limits.memory_bytes is None:
+            return cls(cores, None, words)
+        held = "memory_bytes" in group.held
+        by = f"cgroup{group.version}" if held else "rlimit of each process's data, for want of a memory controller"
+        words["memory"] = f"{limits.memory_bytes / 1e6:g} MB by {by}"
+        return cls(cores, None if held else limits.memory_bytes, words)
+
+
+class Child:
+    """One started process with all of its descendants."""
+
+    def __init__(
+        self, keeper: Keeper, pid: int, role: str, group: Group, argv: tuple[str, ...], bounds: Mapping[str, str] | None = None
+    ) -> None:
+        self._keeper, self.pid, self.role, self.group, self.argv = keeper, pid, role, group, argv
+        self.bounds = dict(bounds or {})
+
+    def exit_code(self) -> int | None:
+        """None while it runs; else its exit code, negative for a signal."""
+        return self._keeper.exit_code(self.pid)
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Wait for the end; None when it still runs after `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        while (code := self.exit_code()) is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return code
+
+    def send(self, number: int) -> None:
+        """Send a signal to the process itself; one that has ended is left alone."""
+        if self.exit_code() is None:
+            _signal(self.pid, number)
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """Let it and its descendants run on these cores only (None: on all that we have), new ones too."""
+        for process in self.processes():
+            for thread in _threads(process.pid):
+                try:
+                    os.sched_setaffinity(thread, cores or os.sched_getaffinity(0))
+                except ProcessLookupError:
+                    continue
+        self.bounds = {"cores": ",".join(map(str, cores))} if cores else {}
+
+    def processes(self) -> list[psutil.Process]:
+        """The process and all that descend from it, as far as they can still be told to be its."""
+        pids = self.group.pids()
+        if pids is None:
+            pids = _session(self.pid)
+        found = []
+        for pid in pids:
+            try:
+                process = psutil.Process(pid)
+            except psutil.NoSuchProcess:
+                continue
+            if _runs(process):
+                found.append(process)
+        return found
+
+    def stop(self, grace_s: float = 5.0, number: int = signal.SIGTERM) -> Stopped:
+        """Ask it to end, then make it; find and kill what it left behind, and remove its cgroup."""
+        began = time.monotonic()
+        self.send(number)
+        code = self.wait(grace_s)
+        seconds = time.monotonic() - began if code is not None else None
+        # Workers may need a moment after their parent: they are strays only if they outlive the grace.
+        while code is not None and self.processes() and time.monotonic() - began < grace_s:
+            time.sleep(0.01)
+        strays = self.processes() + (self._keeper.orphans() if self.group.pids() is None else [])
+        names = tuple(_describe(process) for process in strays if process.pid != self.pid)
+        self._kill(strays)
+        self.group.remove()
+        return Stopped(seconds, code if code is not None else self.wait(2.0), names)
+
+    def _kill(self, strays: Sequence[psutil.Process]) -> None:
+        deadline = time.monotonic() + 5
+        if self.exit_code() is None:
+            _signal(self.pid, signal.SIGKILL)
+        for process in strays:
+            _signal(process.pid, signal.SIGKILL)
+        while time.monotonic() < deadline:
+            left = self.processes()
+            if not left:
+                return
+            for process in left:
+                _signal(process.pid, signal.SIGKILL)
+            time.sleep(0.01)
+
+
+def _cpu_ns(process: psutil.Process) -> int:
+    """CPU time of a process so far; 0 for one that is gone."""
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0
+    return int((times.user + times.system) * 1e9)
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
+
+
+def _threads(pid: int) -> list[int]:
+    """The threads of a process; none when it has ended."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read
+        return []
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Whether it is there, and more than an exit code that nobody has asked for."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE  # type: ignore[no-any-return]
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _session(leader: int) -> list[int]:
+    """The processes of one session, for machines without cgroups, and the descendants of its leader."""
+    found = set()
+    for process in psutil.process_iter():
+        try:
+            if os.getsid(process.pid) == leader:
+                found.add(process.pid)
+                found.update(child.pid for child in process.children(recursive=True))
+        except (ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+            continue
+    return sorted(found)
+
+
+def _describe(process: psutil.Process) -> str:
+    try:
+        return f"{process.pid} {process.name()}"
+    except psutil.NoSuchProcess:
+        return f"{process.pid}"

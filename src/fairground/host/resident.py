@@ -1,0 +1,40 @@
+"""A process that somebody else started, as far as it can be metered: found by the port that it listens on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import psutil
+
+from fairground.host.cgroup import Group
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Processes that listen on a port, with all that descend from them. No group of ours: CPU is summed over threads."""
+
+    pids: tuple[int, ...]
+    group: Group = Group(None, ())
+    bounds: Mapping[str, str] = field(default_factory=dict)
+
+    def processes(self) -> list[psutil.Process]:
+        """Those that still run."""
+        found: dict[int, psutil.Process] = {}
+        for pid in self.pids:
+            try:
+                process = psutil.Process(pid)
+                found |= {one.pid: one for one in (process, *process.children(recursive=True))}
+            except psutil.NoSuchProcess:
+                continue
+        return list(found.values())
+
+
+def listener(port: int) -> Resident | None:
+    """Who listens on a port of this machine; None when nobody is seen there (it may be another user's)."""
+    try:
+        sockets = psutil.net_connections(kind="tcp")
+    except psutil.AccessDenied:
+        return None
+    pids = {one.pid for one in sockets if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid}
+    return Resident(tuple(sorted(pids))) if pids else None

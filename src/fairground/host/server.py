@@ -1,0 +1,72 @@
+"""Starting a server under test: the contract's environment, and nothing else."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from fairground.host.cgroup import Limits
+from fairground.host.child import Child, Keeper
+from fairground.host.network import wait_ready
+from fairground.model import Finding, Settings, Severity, Stack
+
+
+def environment(
+    inherited: Mapping[str, str], stack: Stack, settings: Settings, host: str, port: int, database_url: str
+) -> dict[str, str]:
+    """The contract's variables, what every program needs, and what the stack's variant sets."""
+    return {
+        **{name: inherited[name] for name in ("PATH", "HOME") if name in inherited},
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        **stack.variant.env,
+        "HOST": host,
+        "PORT": str(port),
+        "DATABASE_URL": database_url,
+        "POOL_SIZE": str(settings.pool_total),
+        "POOL_WAIT_MS": "" if settings.pool_wait_ms is None else str(settings.pool_wait_ms),
+        "WORKERS": str(settings.workers),
+        "PREPARED": "on" if settings.prepared else "off",
+    }
+
+
+def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int, database_url: str, stderr: Path) -> Child:
+    """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
+    with open(stderr, "ab") as stream:
+        return keeper.spawn(
+            stack.server.serve,
+            role="server",
+            env=environment(keeper.environ, stack, settings, host, port, database_url),
+            cwd=stack.server.folder,
+            stdout=stream,
+            stderr=stream,
+            cpus=settings.cores_of("server"),
+            limits=Limits(settings.cpus, None if settings.memory_mb is None else settings.memory_mb * 1_000_000),
+        )
+
+
+def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | None:
+    """None once `GET /ready` answers 204, else one phrase on why it did not."""
+    return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
+
+
+def exposed(port: int) -> Finding | None:
+    """A warning when something listens on `port` beyond the loopback addresses: HOST was one of them, and was not heeded."""
+    listening = {
+        one.laddr.ip for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port
+    }
+    beyond = sorted(address for address in listening if not _is_loopback(address))
+    if not beyond:
+        return None
+    sentence = f"it listens on {', '.join(beyond)}, whatever HOST says: other machines may reach it while it runs"
+    return Finding("exposed", Severity.WARN, sentence, {"addresses": ", ".join(beyond), "port": port})
+
+
+def _is_loopback(text: str) -> bool:
+    """Whether it is a loopback address, an IPv4 one on an IPv6 socket (`::ffff:127.0.0.1`) included."""
+    address = ipaddress.ip_address(text)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback

@@ -1,0 +1,242 @@
+"""What the roles and the machine used between two moments."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from fairground.host import cgroup
+from fairground.host.child import Child
+from fairground.host.resident import Resident
+from fairground.host.surroundings import Surroundings, difference
+from fairground.model import HostUse, RoleUse
+
+NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+TCP_COUNTERS = (
+    "TcpOutSegs",
+    "TcpRetransSegs",
+    "TcpExtListenOverflows",
+    "TcpExtListenDrops",
+    "TcpExtDelayedACKs",
+    "TcpExtTCPTimeouts",
+    "TcpActiveOpens",
+    "TcpPassiveOpens",
+    "TcpAttemptFails",
+    "TcpEstabResets",
+    "TcpOutRsts",
+)
+
+
+@dataclass
+class RoleMeter:
+    """CPU, memory and threads of one role: one process, or a process and all of its descendants.
+
+    With a cgroup CPU is exact. Without one it is summed from /proc/PID/task/TID/schedstat, sampled: the last moments of a
+    thread that ended between two samples are lost, and the source says so. `closely`: its threads are sampled in any case, so
+    that those which end with the window are known, and how often they were taken off their processors is read, too.
+    """
+
+    child: Child | Resident
+    closely: bool = False
+    memory_peak_bytes: int | None = None
+    threads_peak: int | None = None
+    _thread_ns: dict[Thread, int] = field(default_factory=dict)
+    _seen: dict[Thread, Ran] = field(default_factory=dict)
+
+    def sample(self) -> None:
+        """Take in memory and threads, and CPU where it has to be sampled. Call it at 4 Hz or more."""
+        processes = self.child.processes()
+        memory = self.child.group.memory_bytes()
+        if memory is None:
+            memory = sum(_of(process, lambda p: p.memory_info().rss) for process in processes) or None
+        threads = sum(_of(process, lambda p: p.num_threads()) for process in processes) or None
+        self.memory_peak_bytes = _greater(self.memory_peak_bytes, memory)
+        self.threads_peak = _greater(self.threads_peak, threads)
+        if self.child.group.cpu_ns() is None:
+            for process in processes:
+                self._thread_ns.update(_thread_run_ns(process.pid))
+        if self.closely:
+            for process in processes:
+                self._seen.update(_threads(process.pid, self.closely))
+
+    def cpu_ns(self) -> int:
+        """CPU time so far, in ns. Only differences mean anything."""
+        exact = self.child.group.cpu_ns()
+        if exact is not None:
+            return exact
+        for process in self.child.processes():
+            self._thread_ns.update(_thread_run_ns(process.pid))
+        return sum(self._thread_ns.values())
+
+    def start(self) -> None:
+        """Forget the peaks: the window begins."""
+        self.memory_peak_bytes = self.threads_peak = None
+
+    def clock(self) -> Clock:
+        """All that is read of the role when a window opens and when it closes."""
+        threads = self._seen.copy()
+        for process in self.child.processes():
+            threads |= _threads(process.pid, self.closely)
+        group = self.child.group
+        return Clock(
+            self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us()
+        )
+
+    def use(self, before: Clock, after: Clock) -> RoleUse:
+        """What the role used between two readings of its clock."""
+        source = {1: "cgroup1", 2: "cgroup2"}.get(self.child.group.version or 0, "schedstat")
+        passed_ns, busiest = after.at_ns - before.at_ns, after.busiest_thread(before)
+        ran_ns, waited_ns, switches = (busiest.run_ns, busiest.wait_ns, busiest.switches) if busiest else (None, None, None)
+        pressed_us = difference(before.pressure_cpu_some_us, after.pressure_cpu_some_us)
+        return RoleUse(
+            cpu_us=(after.cpu_ns - before.cpu_ns) / 1000,
+            memory_peak_bytes=self.memory_peak_bytes,
+            threads_peak=self.threads_peak,
+            source=source,
+            periods=difference(before.periods, after.periods),
+            throttled_periods=difference(before.throttled_periods, after.throttled_periods),
+            bounds=self.child.bounds,
+            busiest_thread_share=_over(ran_ns, passed_ns),
+            busiest_thread_waited_share=_over(waited_ns, passed_ns),
+            involuntary_switches_per_s=_over(switches, passed_ns / 1e9),
+            pressure_cpu_some_share=_over(pressed_us, passed_ns / 1e3),
+        )
+
+
+Thread = tuple[int, str]
+"""Process and thread number."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One thread so far: how long it ran, how long it was ready and waited, how often it was taken off (None: not read)."""
+
+    run_ns: int
+    wait_ns: int
+    switches: int | None = None
+
+    def since(self, before: Ran) -> Ran:
+        """What came after `before`."""
+        return Ran(self.run_ns - before.run_ns, self.wait_ns - before.wait_ns, difference(before.switches, self.switches))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Counters of one role at a moment: CPU in ns, scheduler periods, and those out of quota. Only differences mean anything."""
+
+    cpu_ns: int
+    periods: int | None = None
+    throttled_periods: int | None = None
+    at_ns: int = 0
+    threads: Mapping[Thread, Ran] = field(default_factory=dict)
+    pressure_cpu_some_us: int | None = None
+
+    def busiest_thread(self, before: Clock) -> Ran | None:
+        """What the busiest of the threads alive at both readings did between them."""
+        spent = [ran.since(before.threads[thread]) for thread, ran in self.threads.items() if thread in before.threads]
+        return max(spent, key=lambda ran: ran.run_ns, default=None)
+
+
+@dataclass(frozen=True)
+class HostReading:
+    """The machine's own counters at one moment."""
+
+    at_s: float
+    cpu_ns: Mapping[str, int]
+    pressure_some_us: int | None
+    tcp: Mapping[str, int]
+    around: Surroundings = field(default_factory=Surroundings)
+    spun_ns: int = 0
+    """CPU time so far of what keeps the processors from idling."""
+
+    @classmethod
+    def now(cls, spun_ns: int | None = None) -> HostReading:
+        """Read /proc/stat, /proc/pressure, the kernel's TCP counters, and what else surrounds the roles.
+
+        `spun_ns`: CPU time so far of what keeps the processors from idling (`Keeper.spun_ns`); None where nothing does. That it
+        waits for a processor is no pressure.
+        """
+        pressure_us = cgroup.pressure_us(Path("/proc/pressure/cpu"), "some") if spun_ns is None else None
+        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now(), spun_ns or 0)
+
+
+def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[float | None]) -> HostUse:
+    """The machine between two readings; `roles_cpu_us` is what our own roles used of it, the lab included."""
+    spent = {name: after.cpu_ns[name] - before.cpu_ns[name] for name in after.cpu_ns}
+    total = sum(spent.values()) or 1
+    # What spins is niced, and is idle in truth. Its own clock may hold stolen time as well, which is in no niced time; others'
+    # niced work is not in its clock. So it is the smaller of the two.
+    spun = max(0, min(spent["nice"], after.spun_ns - before.spun_ns))
+    idle = spent["idle"] + spent["iowait"] + spun
+    # Interrupts are left out: what the network does between our own roles is charged to none of them.
+    processes_us = (spent["user"] + spent["nice"] - spun + spent["system"]) / 1000
+    known = [use for use in roles_cpu_us if use is not None]
+    passed_us = max(after.at_s - before.at_s, 1e-9) * 1e6
+    waited_us = difference(before.pressure_some_us, after.pressure_some_us)
+    return HostUse(
+        steal_share=spent["steal"] / total,
+        busy_share=(total - idle) / total,
+        foreign_cpu_us=max(0.0, processes_us - sum(known)) if len(known) == len(roles_cpu_us) else None,
+        pressure_cpu_some_share=None if waited_us is None else waited_us / passed_us,
+        tcp={name: after.tcp[name] - before.tcp.get(name, 0) for name in after.tcp},
+        **after.around.since(before.around, passed_us),
+    )
+
+
+def _cpu_ns() -> dict[str, int]:
+    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    return {name: int(value) * NS_PER_TICK for name, value in zip(names, fields, strict=True)}
+
+
+def _tcp() -> dict[str, int]:
+    """The kernel's counters under the names that `nstat` gives them."""
+    found: dict[str, int] = {}
+    for file in ("/proc/net/snmp", "/proc/net/netstat"):
+        lines = Path(file).read_text().splitlines()
+        for names, values in zip(lines[::2], lines[1::2], strict=True):
+            prefix = names.partition(":")[0]
+            found.update({prefix + name: int(value) for name, value in zip(names.split()[1:], values.split()[1:], strict=True)})
+    return {name: found[name] for name in TCP_COUNTERS if name in found}
+
+
+def _thread_run_ns(pid: int) -> dict[Thread, int]:
+    return {thread: ran.run_ns for thread, ran in _threads(pid, closely=False).items()}
+
+
+def _threads(pid: int, closely: bool) -> dict[Thread, Ran]:
+    """Each thread of a process; of one that ended while we read there is nothing."""
+    found: dict[Thread, Ran] = {}
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
+                run_ns, wait_ns = map(int, file.read().split()[:2])
+            found[(pid, thread)] = Ran(run_ns, wait_ns, _switches(pid, thread) if closely else None)
+    except (OSError, ValueError):
+        pass  # it ended while we read
+    return found
+
+
+def _switches(pid: int, thread: str) -> int | None:
+    with open(f"/proc/{pid}/task/{thread}/status") as file:
+        return next((int(line.split()[1]) for line in file if line.startswith("nonvoluntary_ctxt_switches:")), None)
+
+
+def _of(process: psutil.Process, read: object) -> int:
+    try:
+        return int(read(process))  # type: ignore[operator]
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0
+
+
+def _over(amount: int | None, time: float) -> float | None:
+    return None if amount is None or time <= 0 else amount / time
+
+
+def _greater(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else max(one, other)

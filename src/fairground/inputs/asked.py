@@ -1,0 +1,60 @@
+"""What a command line asks for, as values: loads, settings, topologies, and the suite that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from fairground.inputs import conditions, options
+from fairground.inputs.options import Given, Option
+from fairground.model import LabError, Load, Settings, Suite, SuiteGroup, Topology
+
+DEFAULTS: Given = {one.name: one.default for one in options.OPTIONS}
+"""A command line on which nothing was said."""
+
+
+def suite(given: Given, title: str, stacks: Sequence[str]) -> Suite:
+    """A suite of one group, of these stacks, measured once under seed 1."""
+    workloads = tuple(given["workload"] or ("all",))
+    group = SuiteGroup(tuple(stacks), workloads, loads(given), settings(given), topologies(given))
+    return Suite("run", title, "", 1, 1, (group,))
+
+
+def overridden(suite: Suite, given: Given) -> Suite:
+    """The suite with what was said of it as a whole, such as blocks and seed.
+
+    With a budget and no number of blocks the budget alone says how many there are.
+    """
+    said = {name: value for name, value in _values(options.SUITE, given).items() if value is not None}
+    if "budget_s" in said:
+        said = {"blocks": 0} | said
+    return replace(suite, **said)
+
+
+def loads(given: Given) -> tuple[Load, ...]:
+    """One load for each generator and number of connections."""
+    fields = _values(options.LOADS, given)
+    if fields["rate_per_s"] is not None and fields["requests"] is not None:
+        raise LabError("`--rate` and `--requests` exclude each other", "a rate is kept for a window, `--window`")
+    if fields["rate_per_s"] is None:
+        fields |= {"model": "closed", "arrivals": Load.arrivals}
+    else:
+        fields["model"] = "open"
+    names, counts = fields.pop("generator"), fields.pop("connections")
+    return tuple(Load(count, generator=name, **fields) for name in names for count in counts)
+
+
+def settings(given: Given) -> Settings:
+    """The settings; LabError with the option for what cannot be meant."""
+    return conditions.check(Settings(**_values(options.SETTINGS, given)))
+
+
+def topologies(given: Given) -> tuple[Topology, ...]:
+    """Every proxy with every pooler."""
+    fields = _values(options.HOPS, given)
+    return conditions.topologies(fields["proxy"], fields["pooler"], fields["pooler_size"], fields["pooler_clients"])
+
+
+def _values(some: Sequence[Option], given: Given) -> dict[str, Any]:
+    return {field: value for option in some for field, value in option.values(given[option.name]).items()}

@@ -1,0 +1,81 @@
+"""Topologies and settings as a person writes them, in a suite or on the command line, held against what there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fairground.inputs import numbers, options
+from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, Topology
+
+NONE = "none"
+"""How a person writes that a hop does not exist."""
+
+SETTING_NAME = re.compile(r"[a-z_][a-z0-9_.]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SettingsTable:
+    """`[settings]` of a suite: the fields of `Settings`, tables as tables."""
+
+    workers: int = Settings.workers
+    pool_size: int = Settings.pool_size
+    pool_scope: PoolScope = Settings.pool_scope
+    pool_wait_ms: int | None = None
+    prepared: bool = Settings.prepared
+    durability: Durability = Settings.durability
+    scale: int = Settings.scale
+    cpus: float | None = None
+    memory_mb: int | None = None
+    pin: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    postgres: dict[str, str | int | float | bool] = field(default_factory=dict)
+
+    def settings(self) -> Settings:
+        """The values; whether they make sense is for `faults` to say."""
+        own = {name: value for name, value in vars(self).items() if name not in ("pin", "postgres")}
+        return Settings(**own, pin=numbers.by_role(self.pin), postgres=numbers.overrides(self.postgres))
+
+
+def faults(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    """What cannot be meant in settings: (the field, what is wrong with it, what to do)."""
+    for key, least in options.LEAST.items():
+        value = getattr(settings, key)
+        if value is not None and value < least:
+            yield key, f"is below {least}", f"write at least {least}"
+    if settings.cpus is not None and settings.cpus < 0.01:
+        yield "cpus", "is below 0.01", "write how many processors the server may use, such as 1.5"
+    for role, cores in settings.pin:
+        if role not in ROLES:
+            yield "pin", f"names a role `{role}` that does not exist", f"roles: {', '.join(ROLES)}"
+        if not cores or min(cores) < 0:
+            yield "pin", f"gives `{role}` no core, or one below 0", f"write `{role} = [0]` for the first core, or leave it out"
+    for name, value in settings.postgres:
+        if not SETTING_NAME.fullmatch(name) or not value:
+            yield "postgres", f"has `{name}` = `{value}`, which is no setting with a value", 'for instance `work_mem = "8MB"`'
+
+
+def check(settings: Settings) -> Settings:
+    """The settings of a command line; LabError with the option when they cannot be meant."""
+    for key, wrong, hint in faults(settings):
+        raise LabError(f"`--{key.replace('_', '-')}` {wrong}", hint)
+    return settings
+
+
+def topologies(proxies: Sequence[str], poolers: Sequence[str], size: int | None, clients: int | None) -> tuple[Topology, ...]:
+    """Every proxy with every pooler, `none` among them; sizes are those of poolers. LabError for a name that does not exist."""
+    for noun, names, there in (("proxy", proxies, PROXIES), ("pooler", poolers, POOLERS)):
+        for name in names:
+            if name not in (NONE, *there):
+                raise LabError(f"there is no {noun} `{name}`", f"choose among {', '.join((NONE, *there))}")
+    size, clients = size or Topology.pooler_size, clients or Topology.pooler_clients
+    found = [
+        Topology(_named(proxy)) if pooler == NONE else Topology(_named(proxy), pooler, size, clients)
+        for proxy in proxies or (NONE,)
+        for pooler in poolers or (NONE,)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _named(name: str) -> str | None:
+    return None if name == NONE else name

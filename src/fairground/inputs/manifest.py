@@ -1,0 +1,413 @@
+"""The lab's input files: `server.toml`, `workloads/<id>.toml`, `suites/<id>.toml` → values of `model`.
+
+Every mistake in them is a `LabError` that says what, in which file and line, and what to do. Inside the lab the values are
+trusted. The shape of a file is a dataclass below; `source` holds the file against it.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from fairground.inputs import conditions, options, published
+from fairground.inputs.source import Location, Source, known, nearest, shown
+from fairground.model import (
+    POOLERS,
+    PROXIES,
+    Audit,
+    Claim,
+    Expectation,
+    LabError,
+    LedgerEntry,
+    Load,
+    Server,
+    Stack,
+    Suite,
+    SuiteGroup,
+    Topology,
+    Variant,
+    Workload,
+)
+
+CONTRACT_ENVIRONMENT = ("HOST", "PORT", "DATABASE_URL", "POOL_SIZE", "POOL_WAIT_MS", "WORKERS", "PREPARED")
+"""What the lab itself tells a server; a variant that set one of these would alter how it is measured."""
+
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""pydantic's configuration for a file's shape and all tables in it."""
+
+NAME = re.compile(r"[a-z0-9-]+")
+ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
+SCALED = re.compile(r"\$([a-z]+)")
+PER_SCALE = {"scale": 1, "branches": 1, "tellers": 10, "accounts": 100_000}
+"""`$name` in a workload's texts → rows of that table per unit of pgbench's scale."""
+
+
+# ---------------------------------------------------------------- servers
+
+
+@dataclass(frozen=True)
+class _VariantTable:
+    about: str
+    env: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _ServerFile:
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    title: str
+    language: str
+    homepage: str
+    about: str
+    version: tuple[str, ...]
+    serve: tuple[str, ...]
+    variants: dict[str, _VariantTable]
+    needs: tuple[tuple[str, ...], ...] = ()
+    build: tuple[tuple[str, ...], ...] = ()
+    skip: dict[str, str] = field(default_factory=dict)
+
+
+def load_servers(folder: Path, workloads: Collection[str] | None = None) -> tuple[Server, ...]:
+    """Read every `<folder>/<id>/server.toml`, by id. With the ids of `workloads`, `[skip]` is checked against them."""
+    if not folder.is_dir():
+        raise LabError(f"there is no folder `{folder}` to read servers from", "start the lab in its checkout")
+    return tuple(_server(path, workloads) for path in sorted(folder.glob("*/server.toml"), key=lambda path: path.parent.name))
+
+
+def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
+    """The stack `server:variant`, or all stacks of `server`."""
+    stacks = [stack for server in servers for stack in server.stacks]
+    found = tuple(stack for stack in stacks if text in (stack.id, stack.server.id))
+    if not found:
+        names = [server.id for server in servers] + [stack.id for stack in stacks]
+        near = [f"`{name}`" for name in difflib.get_close_matches(text, names, n=3, cutoff=0.4)]
+        hint = f"did you mean {' or '.join(near)}?" if near else "`./fairground list` shows them all"
+        raise LabError(f"there is no stack `{text}`", hint)
+    return found
+
+
+def _server(path: Path, workloads: Collection[str] | None) -> Server:
+    source = Source.read(path, depth=3)
+    file = source.parse(_ServerFile)
+    identity = path.parent.name
+    if not NAME.fullmatch(identity):
+        raise LabError(f"`{identity}` is no id for a server, in `{source.shown}`", "name its folder with a-z, 0-9 and - only")
+    for key in ("title", "language", "homepage", "about"):
+        source.require_text((key,), getattr(file, key))
+    _check_commands(source, file)
+    _check_variants(source, file)
+    for workload, reason in file.skip.items():
+        source.require_text(("skip", workload), reason)
+        if workloads is not None and workload not in workloads:
+            hint = nearest(workload, workloads, "workloads")
+            raise source.error(("skip", workload), f"unknown workload `{workload}` in `[skip]` of", hint)
+    variants = {name: Variant(name, table.about, table.env) for name, table in file.variants.items()}
+    return Server(
+        identity, file.title, file.language, file.homepage, file.about, path.parent, file.needs, file.build, file.version,
+        file.serve, variants, file.skip,
+    )  # fmt: skip
+
+
+def _check_commands(source: Source, file: _ServerFile) -> None:
+    single = [(("version",), file.version), (("serve",), file.serve)]
+    several = [((key, i), words) for key in ("needs", "build") for i, words in enumerate(getattr(file, key))]
+    for location, words in [*single, *several]:
+        if not words or not all(words):
+            raise source.error(location, f"`{shown(location)}` has an empty command or word in", "a command is a list of words")
+
+
+def _check_variants(source: Source, file: _ServerFile) -> None:
+    if not file.variants:
+        raise source.error(("variants",), "there is no variant in", "add at least one: `[variants.default]` with an `about`")
+    for name, variant in file.variants.items():
+        here: Location = ("variants", name)
+        if not NAME.fullmatch(name):
+            raise source.error(here, f"`{name}` is no name for a variant in", "use a-z, 0-9 and - only")
+        source.require_text((*here, "about"), variant.about)
+        for key in variant.env:
+            if key in CONTRACT_ENVIRONMENT:
+                hint = f"remove it: {', '.join(CONTRACT_ENVIRONMENT)} are the same for every server"
+                raise source.error((*here, "env", key), f"variant `{name}` sets `{key}`, which only the lab may set, in", hint)
+            if not ENVIRONMENT_NAME.fullmatch(key):
+                hint = "use letters, digits and _, for example `DB_DRIVER`"
+                raise source.error((*here, "env", key), f"`{key}` is no name for an environment variable in", hint)
+
+
+# ---------------------------------------------------------------- workloads
+
+
+@dataclass(frozen=True)
+class _RequestTable:
+    method: str
+    path: str
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str | None = None
+
+
+@dataclass(frozen=True)
+class _WorkloadFile:
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    title: str
+    why: str
+    request: _RequestTable
+    expect: Expectation
+    audit: Audit
+    ledger: tuple[LedgerEntry, ...] = ()
+    limit: str | None = None
+
+
+def load_workloads(folder: Path) -> tuple[Workload, ...]:
+    """Read every `<folder>/<id>.toml`, by id. Texts still hold `$accounts` and its like: see `render`."""
+    if not folder.is_dir():
+        raise LabError(f"there is no folder `{folder}` to read workloads from", "start the lab in its checkout")
+    return tuple(_workload(path) for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem))
+
+
+def render(workload: Workload, scale: int) -> Workload:
+    """The workload on a database of pgbench's `scale`: `$scale`, `$branches`, `$tellers`, `$accounts` become numbers."""
+
+    def fill(text: str) -> str:
+        return SCALED.sub(lambda match: str(PER_SCALE[match[1]] * scale), text)
+
+    audit = replace(
+        workload.audit,
+        invariants=tuple(replace(one, sql=fill(one.sql), equals=fill(one.equals)) for one in workload.audit.invariants),
+        ledgers=tuple(replace(one, sql=fill(one.sql)) for one in workload.audit.ledgers),
+    )
+    body = None if workload.body is None else fill(workload.body)
+    limit_sql = None if workload.limit_sql is None else fill(workload.limit_sql)
+    return replace(workload, path=fill(workload.path), body=body, audit=audit, limit_sql=limit_sql)
+
+
+def _workload(path: Path) -> Workload:
+    source = Source.read(path, depth=2)
+    file = source.parse(_WorkloadFile)
+    if not NAME.fullmatch(path.stem):
+        raise LabError(f"`{path.stem}` is no id for a workload, in `{source.shown}`", "name its file with a-z, 0-9 and - only")
+    source.require_text(("title",), file.title)
+    source.require_text(("why",), file.why)
+    _check_texts(source, file)
+    _check_answer(source, file)
+    _check_audit(source, file)
+    request = file.request
+    return Workload(
+        path.stem, file.title, file.why.strip(), request.method, request.path, tuple(request.headers.items()), request.body,
+        file.expect, file.ledger, file.audit, file.limit,
+    )  # fmt: skip
+
+
+def _check_texts(source: Source, file: _WorkloadFile) -> None:
+    if not file.request.path.startswith("/"):
+        raise source.error(("request", "path"), f"`request.path` is `{file.request.path}` in", "begin it with `/`")
+    texts: list[tuple[Location, str]] = [(("request", "path"), file.request.path)]
+    texts += [(("request", "body"), file.request.body or ""), (("limit",), file.limit or "")]
+    for i, invariant in enumerate(file.audit.invariants):
+        texts += [(("audit", "invariants", i, "sql"), invariant.sql), (("audit", "invariants", i, "equals"), invariant.equals)]
+    texts += [(("audit", "ledgers", i, "sql"), ledger.sql) for i, ledger in enumerate(file.audit.ledgers)]
+    for location, text in texts:
+        for name in SCALED.findall(text):
+            if name not in PER_SCALE:
+                raise source.error(location, f"unknown `${name}` in `{shown(location)}` of", nearest(name, PER_SCALE, "names"))
+
+
+def _check_answer(source: Source, file: _WorkloadFile) -> None:
+    if file.expect.check_one_in < 1:
+        raise source.error(("expect", "check_one_in"), "`expect.check_one_in` is below 1 in", "1 checks every body")
+    body = file.expect.body
+    if body is not None and (len(body) != 1 or not set(body) <= {"exact", "json", "verified"}):
+        raise source.error(("expect", "body"), "`expect.body` is unclear in", "give it one of the keys exact, json, verified")
+    slots = _slots(file.request)
+    rules = (body or {}).get("json")
+    for key, rule in rules.items() if isinstance(rules, Mapping) else ():
+        if isinstance(rule, Mapping) and "slot" in rule and rule["slot"] not in slots:
+            location = ("expect", "body", "json", key)
+            raise source.error(
+                location, f"the request has no slot `{rule['slot']}` for `{shown(location)}` of", known(slots, "slots")
+            )
+
+
+def _check_audit(source: Source, file: _WorkloadFile) -> None:
+    slots = _slots(file.request)
+    for i, entry in enumerate(file.ledger):
+        for key, slot in (("account", entry.account), ("add", entry.add.removeprefix("-"))):
+            if slot not in slots and not (key == "add" and slot == "1"):
+                raise source.error(("ledger", i, key), f"the request has no slot `{slot}` for `ledger` of", known(slots, "slots"))
+    for i, invariant in enumerate(file.audit.invariants):
+        if not _is_expression(SCALED.sub("1", invariant.equals)):
+            location = ("audit", "invariants", i, "equals")
+            hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
+            raise source.error(location, f"`{invariant.equals}` is no expression for `{shown(location)}` of", hint)
+    _check_needs(source, file.audit)
+    sums = {entry.name for entry in file.ledger}
+    for i, ledger in enumerate(file.audit.ledgers):
+        if ledger.name not in sums:
+            hint = nearest(ledger.name, sums, "ledgers")
+            raise source.error(("audit", "ledgers", i, "name"), f"no `[[ledger]]` is named `{ledger.name}` in", hint)
+
+
+def _check_needs(source: Source, audit: Audit) -> None:
+    """What one answer needs of the database: numbers that mean something, and names that the database can have."""
+    for i, statement in enumerate(audit.statements):
+        source.require_text(("audit", "statements", i), statement)
+    if audit.statements_per_answer <= 0:
+        hint = "write how many statements one answer needs"
+        raise source.error(("audit", "statements_per_answer"), "`audit.statements_per_answer` is not above 0 in", hint)
+    numbers = [(("audit", "functions", name), name, calls) for name, calls in audit.functions.items()]
+    numbers += [(("audit", "tables", name), name, min(need.scans, need.rows)) for name, need in audit.tables.items()]
+    for location, name, least in numbers:
+        if not DATABASE_NAME.fullmatch(name):
+            raise source.error(location, f"`{name}` is no name for `{shown(location[:2])}` of", "use a-z, 0-9 and _ only")
+        if least < 0:
+            raise source.error(location, f"`{shown(location)}` is below 0 in", "write what one good answer needs")
+
+
+def _slots(request: _RequestTable) -> tuple[str, ...]:
+    return tuple(SLOT.findall(f"{request.path}\n{request.body or ''}"))
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError:
+        return False
+    grammar = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load)
+    return all(
+        isinstance(node, grammar)
+        or (isinstance(node, ast.Name) and node.id in ("before", "acknowledged"))
+        or (isinstance(node, ast.Constant) and type(node.value) is int)
+        for node in ast.walk(tree)
+    )
+
+
+# ---------------------------------------------------------------- suites
+
+
+@dataclass(frozen=True)
+class _GroupTable:
+    stacks: tuple[str, ...] | None = None
+    workloads: tuple[str, ...] | None = None
+    connections: tuple[int, ...] | None = None
+    keep_alive: bool | None = None
+    window_s: float | None = None
+    warmup: tuple[float, float] | None = None
+    timeout_ms: int | None = None
+    generator: str | None = None
+    threads: int | None = None
+    rate_per_s: float | None = None
+    arrivals: str | None = None
+    requests: int | None = None
+    proxies: tuple[str, ...] | None = None
+    poolers: tuple[str, ...] | None = None
+    pooler_size: int | None = None
+    pooler_clients: int | None = None
+    settings: conditions.SettingsTable | None = None
+    only: tuple[str, ...] | None = None
+    """Profiles that the group belongs to; None: all."""
+
+
+@dataclass(frozen=True)
+class _ProfileTable:
+    blocks: int | None = None
+    window_s: float | None = None
+    warmup: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteFile(_GroupTable):
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    title: str
+    about: str
+    blocks: int
+    seed: int
+    anchor: str | None = None
+    controls: bool | None = None
+    group: tuple[_GroupTable, ...] = ()
+    profiles: dict[str, _ProfileTable] = field(default_factory=dict)
+    source: str | None = None
+    tables: tuple[published.NumbersTable, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+def load_suite(path: Path, profile: str | None = None) -> Suite:
+    """Read one suite. A `[[group]]` inherits each key that it lacks from the top of the file.
+
+    With a `profile`, that table's keys stand in for the file's, and groups that name other profiles are left out.
+    """
+    source = Source.read(path, depth=2)
+    file = _profiled(source, source.parse(SuiteFile), profile)
+    for key in ("title", "about"):
+        source.require_text((key,), getattr(file, key))
+    if file.anchor is not None:
+        source.require_text(("anchor",), file.anchor)
+    if file.blocks < 1:
+        raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
+    here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
+    groups = tuple(_group(source, location, group, file) for location, group in here if _is_in(group, profile))
+    return Suite(
+        path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
+        published.claims(source, file.claims), published.tables(source, file.tables), file.anchor, file.controls,
+    )  # fmt: skip
+
+
+def _profiled(source: Source, file: SuiteFile, profile: str | None) -> SuiteFile:
+    if profile is None:
+        return file
+    if profile not in file.profiles:
+        hint = known(file.profiles, "profiles") if file.profiles else "leave `--profile` out"
+        raise LabError(f"the suite `{source.shown}` has no profile `{profile}`", hint)
+    chosen = file.profiles[profile]
+    return replace(file, **{key.name: value for key in fields(chosen) if (value := getattr(chosen, key.name)) is not None})
+
+
+def _is_in(group: _GroupTable, profile: str | None) -> bool:
+    return profile is None or group.only is None or profile in group.only
+
+
+def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFile) -> SuiteGroup:
+    owner = {key.name: group if getattr(group, key.name) is not None else file for key in fields(_GroupTable)}
+    merged = {key: getattr(table, key) for key, table in owner.items()}
+    place = {key: (*location, key) if table is group else (key,) for key, table in owner.items()}
+    for key in ("stacks", "workloads", "connections"):
+        if not merged[key]:
+            missing = place[key] if merged[key] is not None else (*location, key)
+            raise source.error(missing, f"`{key}` is missing or empty in", f"give `{key}` a list, here or at the top")
+    if min(merged["connections"]) < 1:
+        raise source.error(place["connections"], "`connections` has a number below 1 in", "write at least `[1]`")
+    for key, hint in options.ABOVE_ZERO.items():
+        if merged[key] is not None and merged[key] <= 0:
+            raise source.error(place[key], f"`{key}` is not above 0 in", hint)
+    shortest, longest = merged["warmup"] or (Load.warmup_min_s, Load.warmup_max_s)
+    if not 0 <= shortest <= longest:
+        raise source.error(place["warmup"], "`warmup` is not a range in", "write `[shortest, longest]` in seconds")
+    settings = (merged["settings"] or conditions.SettingsTable()).settings()
+    for key, wrong, hint in conditions.faults(settings):
+        raise source.error((*place["settings"], key), f"`settings.{key}` {wrong} in", hint)
+    given = _shape(source, merged, place)
+    loads = tuple(Load(count, warmup_min_s=shortest, warmup_max_s=longest, **given) for count in merged["connections"])
+    return SuiteGroup(merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place))
+
+
+def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
+    """What a group says of its load, apart from connections and warm-up."""
+    if merged["arrivals"] not in (None, "poisson", "constant"):
+        raise source.error(place["arrivals"], f"`arrivals` is `{merged['arrivals']}` in", "write poisson or constant")
+    if merged["rate_per_s"] is not None and merged["requests"] is not None:
+        raise source.error(place["requests"], "`requests` and `rate_per_s` exclude each other in", "leave one of them out")
+    given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
+    return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
+
+
+def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> tuple[Topology, ...]:
+    for key, there in (("proxies", PROXIES), ("poolers", POOLERS)):
+        for name in merged[key] or ():
+            if name not in (conditions.NONE, *there):
+                hint = nearest(name, (conditions.NONE, *there), key)
+                raise source.error(place[key], f"there is no `{name}` for `{key}` in", hint)
+    sizes = (merged["pooler_size"], merged["pooler_clients"])
+    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes)

@@ -1,0 +1,106 @@
+"""Numbers and lists as they are typed: what is not of the kind that is meant is an error with an example."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from fairground.model import ROLES, LabError
+
+Above = TypeVar("Above", int, float)
+
+
+def counts(option: str, text: str) -> list[int]:
+    """Whole numbers from 1, separated by commas."""
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise LabError(f"`{option} {text}` should be whole numbers from 1, separated by commas", f"for instance {option} 10,100")
+    return [int(part) for part in parts]
+
+
+def span(option: str, text: str) -> tuple[float, float]:
+    """Least and most, separated by a comma."""
+    try:
+        least, most = (float(part) for part in text.split(","))
+    except ValueError:
+        least, most = math.nan, math.nan
+    if not 0 <= least <= most < math.inf:
+        raise LabError(f"`{option} {text}` should be two numbers, the smaller first", f"for instance {option} 2,20")
+    return least, most
+
+
+def wait(value: int | None) -> int | None:
+    """`--pool-wait-ms`: 0 or more, or None for no limit."""
+    if value is not None and value < 0:
+        raise LabError(f"`--pool-wait-ms {value}` should be 0 or more", "leave it out for no limit")
+    return value
+
+
+def positive(option: str, value: Above) -> Above:
+    """A number above 0, and not infinite."""
+    if not 0 < value < math.inf:
+        raise LabError(f"`{option} {value}` should be more than 0")
+    return value
+
+
+BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
+
+
+def seconds(option: str, text: str) -> float:
+    """A time such as 90s, 5m or 1h."""
+    found = BUDGET.fullmatch(text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise LabError(f"`{option} {text}` should be a time", f"for instance {option} 90s, {option} 5m or {option} 1h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def names(text: str) -> list[str]:
+    """Names separated by commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def spacing(option: str, text: str) -> str:
+    """How the requests of a rate are spaced."""
+    if text not in ("poisson", "constant"):
+        raise LabError(f"`{option} {text}` should be `poisson` or `constant`")
+    return text
+
+
+def pins(option: str, texts: Sequence[str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """`server=0`, `database=1-3` or `generator=1,3` as role → cores."""
+    found: dict[str, list[int]] = {}
+    for text in texts:
+        role, _, cores = text.partition("=")
+        try:
+            for part in cores.split(","):
+                first, dash, last = part.partition("-")
+                found.setdefault(role.strip(), []).extend(range(int(first), int(last if dash else first) + 1))
+        except ValueError:
+            raise LabError(f"`{option} {text}` should be a role and its cores", f"for instance {option} server=0") from None
+    return by_role(found)
+
+
+def assignments(option: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """`name=value`, each."""
+    pairs = [text.partition("=") for text in texts]
+    for (name, equals, _), text in zip(pairs, texts, strict=True):
+        if not name or not equals:
+            raise LabError(f"`{option} {text}` should be a name and a value", f"for instance {option} work_mem=8MB")
+    return overrides({name.strip(): value.strip() for name, _, value in pairs})
+
+
+def by_role(cores: Mapping[str, Sequence[int]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Role → cores as a value, in the order of the roles."""
+    return tuple((role, tuple(sorted(set(cores[role])))) for role in sorted(cores, key=_place))
+
+
+def overrides(values: Mapping[str, str | int | float | bool]) -> tuple[tuple[str, str], ...]:
+    """PostgreSQL settings as a value, truth as `on` and `off`."""
+    words = {name: ("off", "on")[value] if isinstance(value, bool) else str(value) for name, value in values.items()}
+    return tuple(sorted(words.items()))
+
+
+def _place(role: str) -> tuple[int, str]:
+    return (ROLES.index(role) if role in ROLES else len(ROLES), role)

@@ -1,0 +1,209 @@
+"""The one table of options: each is told once, for the command line, the keys of suites, and the command that measures again.
+
+`OPTIONS` is in the order in which a help shows them. `asked` makes a suite of what a command line says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fairground.inputs import numbers
+from fairground.model import Durability, Load, PoolScope, Settings, Topology
+
+Given = Mapping[str, Any]
+"""What a command line says: the name of each option → what was typed for it, or its default."""
+Parse = Callable[[str, Any], Any]
+"""The spelling and what was typed → the value. LabError with the spelling for what cannot be meant."""
+Value = TypeVar("Value")
+
+
+class Of(StrEnum):
+    """What an option sets."""
+
+    LOAD = "load"
+    SETTINGS = "settings"
+    TOPOLOGY = "topology"
+    GROUP = "group"
+    SUITE = "suite"
+    VERB = "verb"
+    """Nothing that is measured: how the verb goes about it."""
+
+
+def as_typed(_spelling: str, typed: Value) -> Value:
+    """The parser of an option that takes whatever is of its kind."""
+    return typed
+
+
+def if_given(parse: Parse) -> Parse:
+    """The parser of an option that can be left out: None stays None."""
+    return lambda spelling, typed: None if typed is None else parse(spelling, typed)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. `kind` is what a command line reads, `default` what it takes where nothing is typed (...: it must be typed)."""
+
+    name: str
+    help: str
+    kind: object
+    default: object = None
+    sets: Of = Of.VERB
+    fields: tuple[str, ...] = ()
+    """The fields of what it sets; several take the values that `parse` gives, one each. Empty: the field of the option's name."""
+    parse: Parse = as_typed
+    key: str | None = None
+    """The key of suites that says the same; those of settings stand in `[settings]`. None: suites cannot say it."""
+    above_zero: str | None = None
+    """What to write where a suite's number is not above 0. None: suites may say any."""
+    least: int | None = None
+    """The least value in settings. None: any."""
+    flag: object = None
+    """The value of the field when this flag is given. None: it is no flag of a field."""
+    always: bool = False
+    """Whether the command that measures again says it, too, where it is the default."""
+    short: str | None = None
+    metavar: str | None = None
+    spelled: str | None = None
+    argument: bool = False
+
+    @property
+    def spelling(self) -> str:
+        """As it is typed: `--pool-size`."""
+        return self.spelled or "--" + self.name.replace("_", "-")
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The fields that it sets."""
+        return self.fields or (self.name,)
+
+    def values(self, typed: object) -> dict[str, Any]:
+        """Field → value, of what was typed. A flag that is not given leaves the field as it is."""
+        if self.flag is not None:
+            return {self.targets[0]: self.flag} if typed else {}
+        value = self.parse(self.spelling, typed)
+        return dict(zip(self.targets, value, strict=True)) if len(self.targets) > 1 else {self.targets[0]: value}
+
+    def typed(self, where: Load | Settings | Topology) -> list[str]:
+        """The words that give `where` the values that it has; none where it has the defaults and they need not be told."""
+        held = [getattr(where, field) for field in self.targets]
+        usual = [getattr(type(where), field) for field in self.targets]
+        if held == usual and not self.always:
+            return []
+        if self.flag is not None:
+            return [self.spelling]
+        if isinstance(held[0], tuple):
+            return [word for name, value in held[0] for word in (self.spelling, f"{name}={_text(value)}")]
+        return [self.spelling, ",".join(map(_text, held))]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
+
+
+MANY, TIME = "write how many", "write how long"
+
+LOADS = (
+    Option("connections", "Connections at once, one or several: 10,100.", str, "100", Of.LOAD, parse=numbers.counts,
+           key="connections", always=True),
+    Option("close", "A new connection for each request.", bool, False, Of.LOAD, ("keep_alive",), key="keep_alive", flag=False),
+    Option("window", "Seconds measured.", float, 5.0, Of.LOAD, ("window_s",), numbers.positive, "window_s", TIME, always=True),
+    Option("warmup", "Least and most seconds of warm-up.", str, "2,20", Of.LOAD, ("warmup_min_s", "warmup_max_s"), numbers.span,
+           "warmup", always=True),
+    Option("timeout_ms", "Longest wait for an answer.", int, 10_000, Of.LOAD, (), numbers.positive, "timeout_ms", TIME,
+           always=True),
+    Option("generator", "Load generators, one or several: engine,wrk,ab,hey,k6,vegeta,oha.", str, "engine", Of.LOAD,
+           parse=lambda _, text: numbers.names(text), key="generator"),
+    Option("threads", "Threads of the generator.", int, 1, Of.LOAD, (), numbers.positive, "threads", MANY),
+    Option("rate", "Open loop: requests per second; --connections is then the most.", float | None, None, Of.LOAD,
+           ("rate_per_s",), if_given(numbers.positive), "rate_per_s", MANY),
+    Option("arrivals", "How the requests of a rate are spaced: poisson or constant.", str, "poisson", Of.LOAD,
+           parse=numbers.spacing, key="arrivals"),
+    Option("requests", "Send so many requests instead of measuring a window.", int | None, None, Of.LOAD, (),
+           if_given(numbers.positive), "requests", MANY),
+)  # fmt: skip
+HOPS = (
+    Option("proxy", "Before the server, one or several: none,nginx,nginx-close.", str, "none", Of.TOPOLOGY,
+           parse=lambda _, text: numbers.names(text), key="proxies"),
+    Option("pooler", "Behind it: none, pgbouncer-session, pgbouncer-tx, pgcat-session or pgcat-tx, one or several.", str, "none",
+           Of.TOPOLOGY, parse=lambda _, text: numbers.names(text), key="poolers"),
+    Option("pooler_size", "Connections of the pooler to the database.", int, Topology.pooler_size, Of.TOPOLOGY, (),
+           numbers.positive, "pooler_size", MANY),
+    Option("pooler_clients", "Connections that the pooler accepts.", int, Topology.pooler_clients, Of.TOPOLOGY, (),
+           numbers.positive, "pooler_clients", MANY),
+)  # fmt: skip
+SETTINGS = (
+    Option("workers", "Processes or threads of each server.", int, Settings.workers, Of.SETTINGS, (), numbers.positive,
+           "workers", least=1, always=True),
+    Option("pool_size", "Connections to the database, over all workers.", int, Settings.pool_size, Of.SETTINGS, (),
+           numbers.positive, "pool_size", least=1, always=True),
+    Option("pool_per_worker", "So many for each worker instead.", bool, False, Of.SETTINGS, ("pool_scope",), key="pool_scope",
+           flag=PoolScope.PER_WORKER),
+    Option("pool_wait_ms", "Longest wait for a connection; 0: none (default: no limit).", int | None, None, Of.SETTINGS,
+           parse=lambda _, value: numbers.wait(value), key="pool_wait_ms", least=0),
+    Option("no_prepared", "No named prepared statements.", bool, False, Of.SETTINGS, ("prepared",), key="prepared", flag=False),
+    Option("durable", "fsync and synchronous_commit on.", bool, False, Of.SETTINGS, ("durability",), key="durability",
+           flag=Durability.DURABLE),
+    Option("scale", "pgbench scale of the data.", int, Settings.scale, Of.SETTINGS, (), numbers.positive, "scale", least=1,
+           always=True),
+    Option("cpus", "Processors that the server may use, such as 1.5 (default: all).", float | None, None, Of.SETTINGS,
+           key="cpus"),
+    Option("memory_mb", "Memory that the server may use, in MB (default: all).", int | None, None, Of.SETTINGS, key="memory_mb",
+           least=16),
+    Option("pin", "Cores of a role: server=0, database=1-3; repeatable.", list[str] | None, None, Of.SETTINGS,
+           parse=lambda spelling, texts: numbers.pins(spelling, texts or ()), key="pin", metavar="ROLE=CORES"),
+    Option("postgres", "A setting of PostgreSQL: work_mem=8MB; repeatable.", list[str] | None, None, Of.SETTINGS,
+           parse=lambda spelling, texts: numbers.assignments(spelling, texts or ()), key="postgres", metavar="NAME=VALUE"),
+)  # fmt: skip
+SUITE = (
+    Option("blocks", "How often everything is measured (default: the suite's, or 1).", int | None, None, Of.SUITE, (),
+           if_given(numbers.positive), "blocks"),
+    Option("seed", "Seed of order and requests (default: the suite's, or 1).", int | None, None, Of.SUITE, key="seed"),
+    Option("stream", "Seed of the requests alone, as a trial's page names it.", int | None, None, Of.SUITE),
+    Option("budget", "Add blocks until intervals are narrow or the time is up: 20m.", str | None, None, Of.SUITE, ("budget_s",),
+           if_given(numbers.seconds)),
+    Option("anchor", "The stack that the others are held against (default: the first).", str | None, None, Of.SUITE,
+           key="anchor"),
+    Option("controls", "Anchor again and slowed (default: 2 stacks, 3 blocks on).", bool | None, None, Of.SUITE, key="controls"),
+)  # fmt: skip
+STACK = Option("stack", "A stack, or a server for all of its stacks; repeatable.", list[str] | None, None, Of.GROUP, ("stacks",),
+               key="stacks", short="-s")  # fmt: skip
+WORKLOAD = Option("workload", "A workload; repeatable (default: all).", list[str] | None, None, Of.GROUP, ("workloads",),
+                  key="workloads", short="-w")  # fmt: skip
+SHARED = (
+    Option("database", "Use this PostgreSQL instead of the embedded one.", str | None, None, metavar="URL"),
+    Option("servers", "Read servers from another folder.", Path | None, None, metavar="DIR"),
+    Option("results", "Where runs are kept (default: results).", Path | None, None, metavar="DIR"),
+    Option("quiet", "Say nothing but the summary.", bool, False, short="-q"),
+    Option("as_json", "Print the result as JSON on stdout.", bool, False, spelled="--json"),
+)
+"""Those of every verb that measures."""
+
+OPTIONS = (
+    Option("suite", "A suite, such as suites/demo.toml.", Path | None, None, argument=True),
+    STACK,
+    WORKLOAD,
+    *LOADS,
+    *HOPS,
+    *SETTINGS,
+    Option("profile", "A profile of the suite, such as full.", str | None, None),
+    *SUITE,
+    Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
+    Option("dry_run", "Print the plan and its time; measure nothing.", bool, False),
+    *SHARED,
+)
+"""Those of `run`."""
+
+SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS)
+"""What a suite says itself, so that nobody can say it beside a suite."""
+LEAST: Mapping[str, int] = {one.targets[0]: one.least for one in SETTINGS if one.least is not None}
+"""The least value of each field of settings that has one."""
+ABOVE_ZERO: Mapping[str, str] = {one.key: one.above_zero for one in (*LOADS, *HOPS) if one.key and one.above_zero}
+"""Keys of suites whose numbers are above 0 → what to write where one is not."""
+OF_A_LOAD = tuple(one.key for one in LOADS if one.key and one.targets == (one.key,) and one.key != "connections")
+"""Keys of suites that are fields of every load of a group as they stand."""

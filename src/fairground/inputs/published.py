@@ -1,0 +1,59 @@
+"""What somebody published, as a suite's file holds it: the source, tables of numbers, and claims with their tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fairground.claims.statement import RATIO_METRICS, Statement, StatementError, parse
+from fairground.inputs.source import Location, Source
+from fairground.model import Claim, PublishedTable
+
+
+@dataclass(frozen=True)
+class NumbersTable:
+    """`[[tables]]`: one published table; `values` are by stack."""
+
+    title: str
+    unit: str
+    cells: str
+    metric: str = "rps"
+    values: dict[str, float] = field(default_factory=dict)
+
+
+def claims(source: Source, found: tuple[Claim, ...]) -> tuple[Claim, ...]:
+    """The claims of a suite, `[[claims]]`: each has `says`, and either `test` or `cannot`.
+
+    LabError where one has no test and no reason for that, or its test cannot be read.
+    """
+    for place, claim in enumerate(found):
+        here: Location = ("claims", place)
+        source.require_text((*here, "id"), claim.id)
+        source.require_text((*here, "says"), claim.says)
+        if claim.id in {earlier.id for earlier in found[:place]}:
+            raise source.error((*here, "id"), f"two claims are named `{claim.id}` in", "give each claim a name of its own")
+        if (claim.test is None) == (claim.cannot is None):
+            raise source.error(here, f"claim `{claim.id}` needs either `test` or `cannot` in", "`cannot` says why it has no test")
+        if claim.test is not None:
+            _statement(source, (*here, "test"), claim.test)
+    return found
+
+
+def tables(source: Source, found: tuple[NumbersTable, ...]) -> tuple[PublishedTable, ...]:
+    """The published tables of a suite, with values above zero."""
+    for place, table in enumerate(found):
+        here: Location = ("tables", place)
+        if table.metric not in RATIO_METRICS:
+            raise source.error((*here, "metric"), f"`{table.metric}` is no metric in", f"use one of {', '.join(RATIO_METRICS)}")
+        if not table.cells.split() or not table.values:
+            raise source.error(here, f"table `{table.title}` says nothing in", "give it `cells` (a workload, marks) and `values`")
+        for stack, value in table.values.items():
+            if value <= 0:
+                raise source.error((*here, "values", stack), f"`{value}` is no published number in", "leave the row out")
+    return tuple(PublishedTable(one.title, one.metric, one.unit, one.cells, one.values) for one in found)
+
+
+def _statement(source: Source, location: Location, text: str) -> Statement:
+    try:
+        return parse(text)
+    except StatementError as error:
+        raise source.error(location, f"{error}, in", "CONTRIBUTING.md shows the language of claims") from error

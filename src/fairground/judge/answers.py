@@ -1,0 +1,264 @@
+"""From a trial's counters to findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
+
+The checks are named as in METHODOLOGY.md; those of machine and instrument are in `validity`. VOID is their fault, REJECT the
+server's; no check looks at whether a speed seems odd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fairground.judge.thresholds import Rules
+from fairground.model import (
+    AuditLine,
+    Cell,
+    DatabaseUse,
+    Finding,
+    LedgerRow,
+    Outcomes,
+    Result,
+    Severity,
+    Verdict,
+    Workload,
+)
+from fairground.stats.intervals import steady
+
+
+def verdict(findings: Iterable[Finding]) -> Verdict:
+    """The gravest finding decides. A rejection stands even where the machine was noisy: noise makes no wrong answers."""
+    severities = {finding.severity for finding in findings}
+    if Severity.REJECT in severities:
+        return Verdict.REJECTED
+    if Severity.VOID in severities:
+        return Verdict.VOID
+    return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
+
+
+def settled(rates: Sequence[float], rules: Rules) -> bool:
+    """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first."""
+    return steady(rates, rules.settled_last, rules.settled_tolerance, rules.settled_drift)
+
+
+def outcomes(result: Result) -> tuple[Finding, ...]:
+    """What came back: wrong answers disqualify, errors are shown, no good answer at all is no measurement."""
+    return (*life(result), *window(result))
+
+
+def life(result: Result) -> tuple[Finding, ...]:
+    """Answers of the generator's whole life that nothing excuses: wrong bodies, and what is not HTTP."""
+    outcomes, found = result.life or result.window, []
+    if outcomes.wrong_body:
+        found.append(
+            Finding(
+                "wrong-answers",
+                Severity.REJECT,
+                f"{outcomes.wrong_body:,} of {outcomes.total:,} answers had the right "
+                f"status and a wrong body: {_reason(result, 'wrong_body')}",
+                {"wrong_body": outcomes.wrong_body, "sent": outcomes.total},
+            )
+        )
+    if outcomes.malformed:
+        found.append(
+            Finding(
+                "malformed",
+                Severity.REJECT,
+                f"{outcomes.malformed:,} answers were not valid HTTP: {_reason(result, 'malformed')}",
+                {"malformed": outcomes.malformed, "sent": outcomes.total},
+            )
+        )
+    return tuple(found)
+
+
+def window(result: Result) -> tuple[Finding, ...]:
+    """Requests of the window that got no good answer."""
+    if result.completed_ok == 0:
+        return (
+            Finding(
+                "no-answers",
+                Severity.REJECT,
+                f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})",
+                {"sent": result.window.total},
+            ),
+        )
+    if result.window.not_ok:
+        share = result.window.not_ok / result.window.total
+        return (
+            Finding(
+                "errors",
+                Severity.WARN,
+                f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}",
+                {"not_ok": result.window.not_ok, "sent": result.window.total},
+            ),
+        )
+    return ()
+
+
+def outcome_words(outcomes: Outcomes) -> str:
+    """The outcomes other than good as words: `12 × status 500, 3 timeouts`."""
+    named = {
+        "503": outcomes.shed,
+        "wrong body": outcomes.wrong_body,
+        "timeout": outcomes.timeout,
+        "could not connect": outcomes.connect,
+        "reset": outcomes.reset,
+        "malformed": outcomes.malformed,
+        "never sent": outcomes.unsent,
+        "unanswered": outcomes.in_flight,
+        "without a good answer (the generator does not tell more)": outcomes.unclassified,
+    }
+    parts = [f"{count:,} × status {code}" for code, count in sorted(outcomes.status.items())]
+    parts += [f"{count:,} × {name}" for name, count in named.items() if count]
+    return ", ".join(parts) or "none"
+
+
+def accounting(result: Result, workload: Workload) -> tuple[Finding, ...]:
+    """What the generator cannot tell, and what of the audit is left out for that."""
+    found = [Finding("accounting", Severity.NOTE, caveat) for caveat in result.caveats]
+    if result.ledgers is None and workload.audit.ledgers:
+        names = ", ".join(ledger.name for ledger in workload.audit.ledgers)
+        sentence = f"{result.generator} keeps no ledger, so that the rows of {names} were not held against the answers"
+        found.append(Finding("no-ledger", Severity.NOTE, sentence))
+    most = result.uncounted_most
+    if most != 0 and workload.audit.writes:
+        words = "more requests than it counted" if most is None else f"{most:,} requests more than it counted"
+        sentence = f"{result.generator} may have sent {words}: the audit allows for them"
+        found.append(Finding("uncounted", Severity.NOTE, sentence, {"uncounted_most": most}))
+    return tuple(found)
+
+
+def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[Finding, ...]:
+    """What is said of a warm-up that did not settle; one too short to be judged is a choice of the plan, not a fault."""
+    if is_settled:
+        return ()
+    evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
+    severity, sentence = Severity.NOTE, f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
+    if not per_second:
+        sentence = "the generator tells no seconds of its warm-up, so that nobody knows whether it had settled"
+    elif len(per_second) >= rules.warmup_judged_seconds:
+        severity, sentence = Severity.WARN, "the warm-up had not settled when its time was up"
+    return (Finding("warm-up", severity, sentence, evidence),)
+
+
+def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
+    """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
+
+    Behind a pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
+    """
+    found, pooler = [], cell.topology.pooler
+    peak, allowed = database.pooler_clients_peak if pooler else database.connections_peak, cell.settings.pool_total
+    if peak is not None and peak > allowed:
+        where = "pooler" if pooler else "database"
+        sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
+        found.append(Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed}))
+    held, most = database.connections_peak, cell.topology.pooler_size
+    if pooler and held is not None and held > most:
+        sentence = f"the pooler held {held} connections to the database, and its size is {most}"
+        found.append(Finding("pooler-size", Severity.WARN, sentence, {"peak": held, "pooler_size": most}))
+    return tuple(found)
+
+
+def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:
+    """One rejection for each line of the audit that does not hold."""
+    return tuple(
+        Finding(
+            f"audit:{line.id}",
+            Severity.REJECT,
+            f"{line.sentence}: found {_number(line.found)}, expected {_bounds(line)}",
+            {"found": line.found, "expected_min": line.expected_min, "expected_max": line.expected_max},
+        )
+        for line in lines
+        if not line.holds
+    )
+
+
+def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tuple[AuditLine, ...]:
+    """The database's own counters against the answers: fewer commits or rows than answers mean batching or a cache."""
+    good = (result.life or result.window).ok
+    lines = []
+    if workload.audit.commits_per_answer:
+        lines.append(
+            AuditLine(
+                "commits",
+                f"at least {workload.audit.commits_per_answer:g} commit for each good answer",
+                database.commits,
+                int(good * workload.audit.commits_per_answer),
+                None,
+            )
+        )
+    if workload.audit.rows_per_answer:
+        lines.append(
+            AuditLine(
+                "rows",
+                f"at least {workload.audit.rows_per_answer:g} rows read for each good answer",
+                database.rows_read,
+                int(good * workload.audit.rows_per_answer),
+                None,
+            )
+        )
+    return tuple(lines)
+
+
+def invariant_line(
+    id: str, sentence: str, found: int | float | None, expected: int | float | None, unknown: int | None, may_exceed: bool
+) -> AuditLine:
+    """One invariant's arithmetic; requests of unknown outcome may have added to what was acknowledged, where that is allowed.
+
+    `unknown` is None when nobody knows how many there were.
+    """
+    surplus = unknown if may_exceed else 0
+    most = None if expected is None or surplus is None else expected + surplus
+    return AuditLine(id, sentence, found, expected, most)
+
+
+def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, int], after: Mapping[str, int]) -> AuditLine:
+    """How many accounts moved otherwise than the acknowledged requests say; must be none.
+
+    An account that a request of unknown outcome names can be in either state and is left out; the sentence says how many were
+    held to it.
+    """
+    empty = LedgerRow(0, 0, 0, 0)
+    checked = [account for account in after if rows.get(account, empty).unknown_count == 0]
+    wrong = [
+        account for account in checked if after[account] - before.get(account, 0) != rows.get(account, empty).acknowledged_sum
+    ]
+    strange = [account for account in rows if account not in after and rows[account].acknowledged_count]
+    requests = sum(row.acknowledged_count for row in rows.values())
+    sentence = (
+        f"each of {len(checked)} rows moved by exactly what {requests:,} acknowledged entries say ({name});"
+        " rows that moved otherwise"
+    )
+    return AuditLine(f"ledger-{name}", sentence, len(wrong) + len(strange), 0, 0)
+
+
+def chatter(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
+    """Many more commits than answers are worth knowing: it is work that the database does for the driver."""
+    done = (result.life or result.window).total
+    if not workload.audit.commits_per_answer or not done or database.commits is None:
+        return ()
+    commits = database.commits / done
+    if commits <= rules.commits_per_answer_note * workload.audit.commits_per_answer:
+        return ()
+    return (
+        Finding(
+            "commits-per-answer",
+            Severity.NOTE,
+            f"the database committed {commits:.1f} times for each request",
+            {"commits_per_request": commits},
+        ),
+    )
+
+
+def _reason(result: Result, outcome: str) -> str:
+    return next((sample.reason for sample in result.samples if sample.outcome == outcome), "no sample was kept")
+
+
+def _number(value: int | float | None) -> str:
+    return "nothing" if value is None else f"{value:,}"
+
+
+def _bounds(line: AuditLine) -> str:
+    if line.expected_max is None:
+        return f"at least {_number(line.expected_min)}"
+    if line.expected_min == line.expected_max:
+        return _number(line.expected_min)
+    return f"{_number(line.expected_min)} to {_number(line.expected_max)}"

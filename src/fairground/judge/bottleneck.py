@@ -1,0 +1,343 @@
+"""What limited a trial: from its counters to named reasons with their evidence and, where there is one, the fix. Pure.
+
+Waiting is looked at before work: a lock that holds half of the backends limits a server whatever the processors do meanwhile.
+Work is looked at before idleness: only where no processor was full and nobody waited can the connections have been too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fairground.judge import statements
+from fairground.judge.thresholds import Reasons
+from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse, Severity
+
+ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
+"""Role → what a trial is limited by when that role has no processor left."""
+NAMES = (
+    "ports", "delayed-ack", "deadlock", "db-lock", "db-commit", "backlog", "connect-per-request", "memory", "throttled",
+    *ROLE_REASONS.values(), "generator", "app-serial", "pool", "too-few-connections",
+)  # fmt: skip
+"""All that can be named here."""
+STATEMENT_CHARACTERS = 120
+ONE_THREAD = ("pgbouncer-session", "pgbouncer-tx")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A trial's counters, what is read off them (`used` are processors by role), and from where on they explain something."""
+
+    cell: Cell
+    result: Result
+    roles: Mapping[str, RoleUse]
+    host: HostUse | None
+    database: DatabaseUse | None
+    cores: int
+    at: Reasons
+
+    @property
+    def used(self) -> Mapping[str, float]:
+        window_us = self.result.window_s * 1e6
+        return {role: use.cpu_us / window_us for role, use in self.roles.items() if use.cpu_us is not None}
+
+    @property
+    def given(self) -> float:
+        """Share of a processor's time that the hypervisor left to this machine: nothing can be fuller than that."""
+        return 1.0 - ((self.host.steal_share or 0.0) if self.host else 0.0)
+
+    @property
+    def cores_full(self) -> float:
+        """From which share of the window on processors are full."""
+        return self.at.cores_full * self.given
+
+    @property
+    def thread_full(self) -> float:
+        """From which share of the window on a thread has no time left."""
+        return self.at.thread_full * self.given
+
+    @property
+    def full(self) -> bool:
+        return sum(self.used.values()) >= self.cores_full * self.cores
+
+    @property
+    def busy_backends(self) -> int:
+        """Samples of backends that were not idle."""
+        return 0 if self.database is None else sum(n for event, n in self.database.wait_events.items() if event != "idle")
+
+    def share_waiting(self, *prefixes: str) -> float:
+        """Share of the busy backends' samples whose wait event begins with one of `prefixes`."""
+        if self.database is None or not self.busy_backends:
+            return 0.0
+        return sum(n for event, n in self.database.wait_events.items() if event.startswith(prefixes)) / self.busy_backends
+
+    def tcp(self, name: str) -> int | None:
+        return None if self.host is None else self.host.tcp.get(name)
+
+
+def limits(
+    cell: Cell,
+    result: Result,
+    roles: Mapping[str, RoleUse],
+    host: HostUse | None,
+    database: DatabaseUse | None,
+    cores: int,
+    at: Reasons,
+) -> tuple[Finding, ...]:
+    """The named reasons that limited a trial, strongest first; none where nothing that was measured explains it.
+
+    Reasons of one kind exclude each other; of waiting and work both are said when both fit.
+    """
+    facts = Facts(cell, result, roles, host, database, cores, at)
+    waiting = _first(facts, _ports, _delayed_ack, _locks, _commits, _backlog, _connects)
+    work = _first(facts, _memory, _bound, _generator, _cores, _one_thread)
+    found = tuple(reason for reason in (waiting, work) if reason is not None)
+    if waiting is not None and waiting.id in ("deadlock", "delayed-ack", "ports", "backlog"):
+        found = (waiting,)  # what it leaves of the processors' time is its consequence
+    return found or tuple(_idleness(facts))
+
+
+def _first(facts: Facts, *reasons: Callable[[Facts], Iterator[Finding]]) -> Finding | None:
+    """What the first of these reasons that fits says."""
+    return next((found for reason in reasons for found in reason(facts)), None)
+
+
+def _idleness(facts: Facts) -> Iterator[Finding]:
+    """Nobody waited for a lock and no processor was full."""
+    found = _first(facts, _pool, _connections)
+    if found is not None:
+        yield found
+
+
+# ---------------------------------------------------------------- waiting
+
+
+def _ports(facts: Facts) -> Iterator[Finding]:
+    """Ephemeral ports ran out: the kernel refuses to open a connection before a packet is sent."""
+    failed = facts.result.window.connect or 0
+    if failed and any(sample.wanted_a_port for sample in facts.result.samples):
+        yield _reason(
+            "ports",
+            f"{failed:,} connections could not be opened for want of a local port: keep connections open, or use more addresses",
+            connect_errors=failed,
+        )
+
+
+def _delayed_ack(facts: Facts) -> Iterator[Finding]:
+    """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
+    latency, at = facts.result.latency_ok, facts.at
+    delayed = facts.tcp("TcpExtDelayedACKs")
+    if latency is None or latency.p50_us is None or delayed is None or facts.result.completed_ok == 0:
+        return
+    slow = at.delayed_ack_from_us <= latency.p50_us <= at.delayed_ack_to_us
+    if slow and delayed >= at.delayed_ack_share * facts.result.completed_ok:
+        yield _reason(
+            "delayed-ack",
+            f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
+            " acknowledgements: the server writes an answer in two parts without TCP_NODELAY",
+            p50_us=latency.p50_us,
+            delayed_acks=delayed,
+            answers=facts.result.completed_ok,
+        )
+
+
+def _locks(facts: Facts) -> Iterator[Finding]:
+    locked = facts.share_waiting("Lock:")
+    if facts.database is None or locked < facts.at.locked:
+        return
+    deadlocks = facts.database.deadlocks
+    evidence = {"waiting_for_locks": locked, "deadlocks": deadlocks, "samples": facts.database.wait_samples}
+    if deadlocks:
+        yield _reason(
+            "deadlock",
+            f"{locked:.0%} of the busy backends waited for a row lock, and {deadlocks:,} deadlocks each held their rows until the"
+            " database noticed (deadlock_timeout, 1 s): lock rows in one order",
+            **evidence,
+        )
+    else:
+        yield _reason("db-lock", f"{locked:.0%} of the busy backends waited for a row lock that another held", **evidence)
+
+
+def _commits(facts: Facts) -> Iterator[Finding]:
+    waiting = facts.share_waiting("IO:WAL", "IO:Wal", "LWLock:WALWrite")
+    if waiting >= facts.at.committing:
+        yield _reason(
+            "db-commit",
+            f"{waiting:.0%} of the busy backends waited for the write-ahead log to reach the disk",
+            waiting_for_wal=waiting,
+        )
+
+
+def _backlog(facts: Facts) -> Iterator[Finding]:
+    dropped = (facts.tcp("TcpExtListenDrops") or 0) + (facts.tcp("TcpExtListenOverflows") or 0)
+    connect = facts.result.connect or facts.result.latency_ok
+    longest = None if connect is None else connect.max_us
+    if dropped and longest is not None and longest >= facts.at.retry_us:
+        yield _reason(
+            "backlog",
+            f"the kernel dropped {dropped:,} connections that the server had not accepted yet, and each was tried again after 1 s"
+            " or 3 s: listen with a longer backlog, and accept more at once",
+            dropped=dropped,
+            longest_us=longest,
+        )
+
+
+def _connects(facts: Facts) -> Iterator[Finding]:
+    opened = None if facts.database is None else facts.database.sessions
+    answers = (facts.result.life or facts.result.window).ok
+    if (
+        opened is not None
+        and answers
+        and opened >= facts.at.connects * answers
+        and opened > facts.at.connects_pools * facts.cell.settings.pool_total
+    ):
+        yield _reason(
+            "connect-per-request",
+            f"{opened:,} connections to the database were opened for {answers:,} answers: keep them in a pool",
+            opened=opened,
+            answers=answers,
+        )
+
+
+# ---------------------------------------------------------------- work
+
+
+def _memory(facts: Facts) -> Iterator[Finding]:
+    allowed = facts.cell.settings.memory_mb
+    use = facts.roles.get("server")
+    if allowed is None or use is None or use.memory_peak_bytes is None:
+        return
+    if use.memory_peak_bytes >= facts.at.memory_full * allowed * 1e6:
+        yield _reason(
+            "memory",
+            f"the server used {use.memory_peak_bytes / 1e6:,.0f} MB of the {allowed:,} MB that it may use",
+            peak_bytes=use.memory_peak_bytes,
+            allowed_mb=allowed,
+        )
+
+
+def _bound(facts: Facts) -> Iterator[Finding]:
+    """The role that filled what it alone may use of the processors: its quota, its cores, or the one thread that it is."""
+    for role, name in ROLE_REASONS.items():
+        pinned = len(facts.cell.settings.cores_of(role) or ()) or facts.cores
+        alone = role == "pooler" and facts.cell.topology.pooler in ONE_THREAD
+        allowed = min(pinned, facts.cores, 1 if alone else facts.cores)
+        quota = facts.cell.settings.cpus if role == "server" else None
+        bound = allowed if quota is None else min(allowed, quota)
+        used, use = facts.used.get(role, 0.0), facts.roles.get(role)
+        throttled = _throttled_share(use)
+        if bound < facts.cores and (used >= facts.cores_full * bound or (throttled or 0.0) >= facts.at.throttled):
+            yield _reason(
+                "throttled" if bound == quota else name,
+                f"the {role} used {used:.2f} of the {bound:g} cores that it may use{_spent_on(facts, role)}",
+                cores=round(used, 3),
+                allowed=bound,
+                throttled_periods=None if use is None else use.throttled_periods,
+                **_statement(facts, role),
+            )
+
+
+def _throttled_share(use: RoleUse | None) -> float | None:
+    if use is None or not use.periods or use.throttled_periods is None:
+        return None
+    return use.throttled_periods / use.periods
+
+
+def _generator(facts: Facts) -> Iterator[Finding]:
+    share = facts.result.busiest_thread_share
+    room = facts.used.get("server", 0.0) < facts.cores_full * min(facts.cell.settings.workers, facts.cores)
+    if share is not None and share > facts.thread_full and room:
+        yield _reason(
+            "generator",
+            f"the generator was the limit: its busiest thread was {share:.0%} busy",
+            busiest_thread_share=share,
+        )
+
+
+def _cores(facts: Facts) -> Iterator[Finding]:
+    most = max((role for role in facts.used if role in ROLE_REASONS), key=lambda role: facts.used[role], default=None)
+    if most is not None and facts.full:
+        yield _reason(
+            ROLE_REASONS[most],
+            f"the {facts.cores} cores were full, and the {most} used {facts.used[most]:.2f} of them{_spent_on(facts, most)}",
+            **{f"{role}_cores": round(cores_used, 3) for role, cores_used in facts.used.items()},
+            **_statement(facts, most),
+        )
+
+
+def _spent_on(facts: Facts, role: str) -> str:
+    """The statement that took the database's time, as the end of a sentence; nothing for other roles, or where nobody saw it."""
+    found = statements.busiest(facts.database) if role == "database" and facts.database is not None else None
+    return "" if found is None else f"; {found[1]:.0%} of its time went to `{found[0][:STATEMENT_CHARACTERS]}`"
+
+
+def _statement(facts: Facts, role: str) -> dict[str, int | float | str | None]:
+    """The same as evidence."""
+    found = statements.busiest(facts.database) if role == "database" and facts.database is not None else None
+    return {} if found is None else {"statement": found[0], "statement_share": round(found[1], 3)}
+
+
+def _one_thread(facts: Facts) -> Iterator[Finding]:
+    """One hot thread while others of the machine's processors had time: work that the server does not share out."""
+    use = facts.roles.get("server")
+    share = None if use is None else use.busiest_thread_share
+    if share is not None and share >= facts.thread_full and facts.cores > 1:
+        yield _reason(
+            "app-serial",
+            f"one thread of the server was {share:.0%} busy while the {facts.cores} cores had time left",
+            busiest_thread_share=share,
+            server_cores=round(facts.used.get("server", 0.0), 3),
+        )
+
+
+# ---------------------------------------------------------------- idleness
+
+
+def _pool(facts: Facts) -> Iterator[Finding]:
+    """Nearly every connection of the pool had a statement under way, and no processor was full: requests waited for one."""
+    if facts.database is None or not facts.database.wait_samples:
+        return
+    busy = facts.busy_backends / facts.database.wait_samples
+    pool = facts.cell.settings.pool_total
+    waiting = (_in_flight(facts) or 0.0) > pool
+    if busy >= facts.at.pool_busy * pool and waiting:
+        yield _reason(
+            "pool",
+            f"{busy:.0f} of the pool's {pool} connections had a statement under way on average while the processors had time"
+            " left: a larger pool would be used",
+            busy_connections=busy,
+            pool_size=pool,
+        )
+
+
+def _connections(facts: Facts) -> Iterator[Finding]:
+    """A closed loop whose every connection waits for its answer while nothing is full: more connections would give more."""
+    result, load = facts.result, facts.cell.load
+    latency = result.latency_ok
+    if load.model != "closed" or latency is None or not latency.mean_us or not facts.used:
+        return
+    idle = (
+        sum(facts.used.values()) < facts.at.idle_cores * facts.cores
+        and (result.busiest_thread_share or 0.0) < facts.at.generator_idle
+    )
+    explained = (_in_flight(facts) or 0.0) >= facts.at.in_flight * load.connections
+    if idle and explained:
+        yield _reason(
+            "too-few-connections",
+            f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms each give {result.goodput_per_s:,.0f} a second"
+            " (Little's law), and nothing was full: more connections would give more",
+            connections=load.connections,
+            mean_us=latency.mean_us,
+            cores_used=round(sum(facts.used.values()), 3),
+        )
+
+
+def _in_flight(facts: Facts) -> float | None:
+    """Requests under way on average, by Little's law."""
+    latency = facts.result.latency_ok
+    return None if latency is None or latency.mean_us is None else facts.result.goodput_per_s * latency.mean_us / 1e6
+
+
+def _reason(id: str, sentence: str, **evidence: int | float | str | None) -> Finding:
+    assert id in NAMES, f"a limit `{id}` that nobody has heard of"
+    return Finding(id, Severity.NOTE, sentence, evidence)

@@ -1,0 +1,246 @@
+"""What the database was asked, held against what the acknowledged answers need of it. Pure.
+
+Commits alone prove little: a server that answers from memory can pad them with `SELECT 1`. So the statements themselves count.
+Where the database counts them (`pg_stat_statements`), their number is exact. Everywhere else the backends' last statements are
+sampled. The share of the declared ones is then an estimate, and the audit uses the upper end of Wilson's interval.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from fairground.judge.thresholds import Rules
+from fairground.model import AuditLine, DatabaseUse, Evidence, Finding, Result, Severity, TableNeed, Work, Workload
+
+DECLARED = "declared"
+MOST_TEXTS = 50
+SHOWN_CHARACTERS = 120
+OTHERS = "(other statements)"
+Z_99 = 2.326
+"""One-sided quantile of the normal distribution."""
+NAMES = {
+    "transaction": "the beginning or end of a transaction",
+    "reset": "a reset of the connection",
+    "ping": "a ping of the connection",
+    "catalog": "a look into the catalogue",
+    "other": "a statement that no answer needs",
+}
+"""Kind of an undeclared statement → what it is, in words."""
+CONTROL = ("transaction", "reset")
+"""These stand around a statement, and say nothing of whether it ran."""
+WORD = re.compile(r"[a-z_][a-z_0-9]*")
+CONSTANT = re.compile(r"'(?:[^']|'')*'|\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false)\b")
+KINDS = (
+    ("transaction", re.compile(r"begin|start transaction|commit|rollback|end\b|abort|savepoint|release")),
+    ("reset", re.compile(r"discard|reset|set |close|unlisten|deallocate|show |select pg_advisory_unlock_all")),
+    ("ping", re.compile(r"(?:select ?\??|values ?\(\?\))?$")),
+    ("catalog", re.compile(r".*\b(?:pg_catalog|pg_type|pg_attribute|pg_class|information_schema)\b")),
+)
+
+
+@cache
+def normalised(statement: str) -> str:
+    """The statement in lower case with `?` for constants and parameters, without comments, quotes of names and aliases.
+
+    What is left is the same for the text that a driver sends and the text that `pg_stat_statements` keeps.
+    """
+    text = re.sub(r"--[^\n]*|/\*.*?\*/", " ", statement, flags=re.DOTALL)
+    text = CONSTANT.sub("?", text.lower()).replace('"', "")
+    text = re.sub(r"\bextract ?\( ?\w+ from\b|\bextract ?\( ?\? from\b", "extract(? from", text)
+    text = re.sub(r"\s*([(),;=])\s*", r"\1", re.sub(r"\s+", " ", text))
+    text = re.sub(r"(?<=[(,=])-\?", "?", re.sub(r" as \w+\b(?!\()", "", text))
+    text = re.sub(r"\?::\w+(?:\(\?\))?", "?", text)
+    return text.strip(" ;")
+
+
+def tally(samples: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    """Samples of (what a backend did, its last statement), by normalised statement and what was done; the rarest ones as one."""
+    by_text: dict[str, Counter[str]] = {}
+    for (doing, statement), count in samples.items():
+        by_text.setdefault(normalised(statement), Counter())[doing] += count
+    order = sorted(by_text, key=lambda text: (-by_text[text].total(), text))
+    kept = {text: dict(by_text[text]) for text in order[:MOST_TEXTS]}
+    if len(order) > MOST_TEXTS:
+        kept[OTHERS] = dict(sum((by_text[text] for text in order[MOST_TEXTS:]), Counter()))
+    return kept
+
+
+def kind(statement: str, workload: Workload) -> str:
+    """`declared` where one part of a normalised statement is what the workload's answers need, else a key of `NAMES`.
+
+    It is when it begins with the same word and has all words of the declared one: an object mapper may write more of them. That a
+    statement reads less than it seems to (`LIMIT 0`) is for the counters of tables and the ledgers to find.
+    """
+    parts = statement.split(";")
+    spoken = [WORD.findall(part) for part in parts]
+    for declared in (WORD.findall(normalised(one)) for one in workload.audit.statements):
+        if any(words[:1] == declared[:1] and set(declared) <= set(words) for words in spoken):
+            return DECLARED
+    kinds = [next((name for name, form in KINDS if form.match(part)), "other") for part in parts]
+    return next((one for one in kinds if one not in CONTROL), kinds[0])
+
+
+def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[AuditLine, ...]:
+    """The audit's lines on tables, functions and statements; what the database does not tell has none, and `unknown` says so."""
+    good, work = (result.life or result.window).ok, database.work
+    found = [] if work is None else [*_table_lines(workload, work, good), *_function_lines(workload, work, good)]
+    needed = workload.audit.statements_per_answer
+    if workload.audit.statements and (calls := _calls(work)) is not None:
+        done = sum(count for text, count in calls.items() if kind(text, workload) == DECLARED)
+        sentence = f"at least {needed:g} of the declared statements run for each good answer"
+        found.append(AuditLine("statements", sentence, done, math.floor(good * needed), None))
+    elif workload.audit.statements and good and (share := _most_likely_share(workload, database, rules)) is not None:
+        seen = _work_samples(workload, database)
+        common = max(seen, key=lambda text: seen[text]) or "(an empty statement)"
+        sentence = (
+            f"declared statements behind each good answer, at most, by {sum(seen.values()):,} samples of what the backends were"
+            f" last asked, mostly `{common[:SHOWN_CHARACTERS]}`"
+        )
+        most = share * (database.commits or 0) / good
+        found.append(AuditLine("statements", sentence, round(most, 3), rules.statement_least, None))
+    return tuple(found)
+
+
+def findings(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
+    """What was asked that no answer needs, with its share; tables read more often than needed; and what could not be seen."""
+    good = (result.life or result.window).ok
+    if not good or not workload.uses_database:
+        return ()
+    found = [*_undeclared(workload, database, rules), *_unknown(workload, database, rules)]
+    return (*found, *(_scans(workload, database.work, good, rules) if database.work is not None else ()))
+
+
+def busiest(database: DatabaseUse) -> tuple[str, float] | None:
+    """The statement that took most of the database's time, and its share; None where nobody saw it.
+
+    By the time that `pg_stat_statements` counted, else by the samples of backends that were running.
+    """
+    if database.work is not None and database.work.statements:
+        spent: Mapping[str, float] = _summed((text, one.time_us) for text, one in database.work.statements.items())
+    else:
+        spent = {text: float(doing["running"]) for text, doing in database.statements.items() if doing.get("running")}
+    total = sum(spent.values())
+    if not total:
+        return None
+    text = max(spent, key=lambda one: spent[one])
+    return text, spent[text] / total
+
+
+# ---------------------------------------------------------------- what is counted
+
+
+def _table_lines(workload: Workload, work: Work, good: int) -> Iterable[AuditLine]:
+    for name, need in workload.audit.tables.items():
+        table = work.tables.get(name)
+        sentence = f"at least {need.scans:g} scan of `{name}` for each good answer"
+        yield AuditLine(f"scans-{name}", sentence, table.scans if table else None, math.floor(good * need.scans), None)
+        if need.rows:
+            sentence = f"at least {need.rows:g} rows of `{name}` read for each good answer"
+            yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), None)
+
+
+def _function_lines(workload: Workload, work: Work, good: int) -> Iterable[AuditLine]:
+    for name, calls in workload.audit.functions.items() if work.functions is not None else ():
+        sentence = f"at least {calls:g} call of `{name}` for each good answer"
+        yield AuditLine(f"calls-{name}", sentence, (work.functions or {}).get(name, 0), math.floor(good * calls), None)
+
+
+def _calls(work: Work | None) -> Mapping[str, float] | None:
+    """Normalised statement → calls, where the database counts them."""
+    if work is None or work.statements is None:
+        return None
+    return _summed((text, one.calls) for text, one in work.statements.items())
+
+
+def _summed(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for text, value in pairs:
+        total[normalised(text)] = total.get(normalised(text), 0) + value
+    return total
+
+
+# ---------------------------------------------------------------- what is sampled
+
+
+def _samples(database: DatabaseUse) -> dict[str, int]:
+    return {text: sum(doing.values()) for text, doing in database.statements.items()}
+
+
+def _work_samples(workload: Workload, database: DatabaseUse) -> dict[str, int]:
+    """The samples without those of statements that only stand around others."""
+    return {text: count for text, count in _samples(database).items() if kind(text, workload) not in CONTROL}
+
+
+def _most_likely_share(workload: Workload, database: DatabaseUse, rules: Rules) -> float | None:
+    """The upper end of the interval of the declared statements' share; None with too few samples."""
+    samples = _work_samples(workload, database)
+    total = sum(samples.values())
+    if total < rules.statement_samples:
+        return None
+    share = sum(count for text, count in samples.items() if kind(text, workload) == DECLARED) / total
+    return _wilson_upper(share, total)
+
+
+def _wilson_upper(share: float, count: int) -> float:
+    """The upper end of Wilson's 99 % interval (one-sided) of a share of `count` samples (Wilson 1927)."""
+    z2 = Z_99 * Z_99
+    middle = share + z2 / (2 * count)
+    spread = Z_99 * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    return min(1.0, (middle + spread) / (1 + z2 / count))
+
+
+# ---------------------------------------------------------------- what is said of the rest
+
+
+def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iterable[Finding]:
+    calls = _calls(database.work)
+    counts: Mapping[str, float] = _samples(database) if calls is None else calls
+    total = sum(counts.values())
+    if total < rules.statement_samples:
+        return
+    by_kind: dict[str, dict[str, float]] = {}
+    for text, count in counts.items():
+        by_kind.setdefault(kind(text, workload), {})[text] = count
+    if workload.audit.statements_per_answer > 1:
+        by_kind.pop("transaction", None)
+    for name, words in NAMES.items():
+        texts = by_kind.get(name, {})
+        share = sum(texts.values()) / total
+        if share >= rules.statement_share_note:
+            most = max(texts, key=lambda text: texts[text]) or "(an empty statement)"
+            of = "statements" if calls is not None else "backends' last statements"
+            sentence = f"{share:.0%} of the {of} were {words}: {most[:SHOWN_CHARACTERS]}"
+            evidence: Evidence = {"share": round(share, 4), "of": int(total), "statement": most[:300]}
+            yield Finding(f"statement-{name}", Severity.NOTE, sentence, evidence)
+
+
+def _scans(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[Finding]:
+    """Tables that were scanned more often than the answers need, as in a query for each row of another."""
+    for name, table in work.tables.items():
+        need = workload.audit.tables.get(name, TableNeed(0.0)).scans
+        scans = table.scans / good
+        if scans > rules.table_scans_note * max(need, 1.0):
+            rows = table.rows / table.scans
+            sentence = (
+                f"`{name}` was scanned {scans:.1f} times for each good answer, which needs {need:g}; a scan read {rows:.1f} rows"
+            )
+            evidence = {"scans_per_answer": round(scans, 3), "rows_per_scan": round(rows, 3), "needed": need}
+            yield Finding(f"scans-{name}", Severity.NOTE, sentence, evidence)
+
+
+def _unknown(workload: Workload, database: DatabaseUse, rules: Rules) -> Iterable[Finding]:
+    """What the audit had to leave out, once."""
+    missing = []
+    if workload.audit.statements and _calls(database.work) is None and _most_likely_share(workload, database, rules) is None:
+        missing.append(f"the statements (fewer than {rules.statement_samples:g} samples)")
+    if workload.audit.functions and (database.work is None or database.work.functions is None):
+        missing.append("the calls of functions (`track_functions` is off)")
+    if workload.audit.tables and database.work is None:
+        missing.append("the scans of tables")
+    if missing:
+        sentence = f"the audit did not hold {' and '.join(missing)} against the answers: the database did not tell"
+        yield Finding("statements-unknown", Severity.NOTE, sentence)

@@ -1,0 +1,167 @@
+"""The numbers by which trials are judged: `thresholds.toml`, as typed values. Whoever judges is given them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from fairground.inputs.source import Source
+
+FILE = Path(__file__).with_suffix(".toml")
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A value above `warn` warns, one above `void` makes void; None: that never happens."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    warn: float | None = None
+    void: float | None = None
+
+
+@dataclass(frozen=True)
+class Bounds(Pair):
+    """The bounds of one check, with those that replace them in the closed loop and where the generator shares its processors."""
+
+    closed: Pair | None = None
+    shared: Pair | None = None
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The bounds of each check of `validity`, by its id. Units are those of the check's reading."""
+
+    unsent: Bounds
+    send_lag: Bounds
+    generator: Bounds
+    generator_errors: Bounds
+    connection_cap: Bounds
+    little: Bounds
+    starved: Bounds
+    closure: Bounds
+    steal: Bounds
+    foreign_cpu: Bounds
+    run_queue: Bounds
+    generator_pressure: Bounds
+    io_pressure: Bounds
+    canary: Bounds
+    frequency: Bounds
+    heat: Bounds
+    swap: Bounds
+    memory_kills: Bounds
+    major_faults: Bounds
+    quota: Bounds
+    retransmits: Bounds
+    backlog: Bounds
+    steadiness: Bounds
+    steady_median: Bounds
+    steady_cost: Bounds
+    unstable: Bounds
+    checkpoints: Bounds
+    autovacuum: Bounds
+    foreign_sessions: Bounds
+    temp_files: Bounds
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What readings and verdicts rest on beside bounds; the file says what each is."""
+
+    send_lag_least_us: int
+    steadiness_seconds: int
+    growth_confidence: float
+    settled_last: int
+    settled_tolerance: float
+    settled_drift: float
+    warmup_judged_seconds: int
+    commits_per_answer_note: float
+    prepared_reject: float
+    statement_samples: int
+    statement_least: float
+    statement_share_note: float
+    table_scans_note: float
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """From where on `reasons` names a limit; shares unless a unit is named."""
+
+    cores_full: float
+    idle_cores: float
+    thread_full: float
+    generator_idle: float
+    locked: float
+    committing: float
+    pool_busy: float
+    throttled: float
+    memory_full: float
+    delayed_ack_from_us: int
+    delayed_ack_to_us: int
+    delayed_ack_share: float
+    retry_us: int
+    connects: float
+    connects_pools: float
+    in_flight: float
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """All of them."""
+
+    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
+    checks: Checks
+    rules: Rules
+    reasons: Reasons
+
+    def values(self) -> dict[str, Any]:
+        """As plain tables, for a run's folder."""
+        return asdict(self)
+
+
+@cache
+def standard() -> Thresholds:
+    """Those of this version of the lab."""
+    return load(FILE)
+
+
+def load(path: Path) -> Thresholds:
+    """Read a file of thresholds. LabError, with the line, for a key too many or too few, and for a number that means nothing."""
+    source = Source.read(path, 1)
+    found = source.parse(Thresholds)
+    for name in (one.name for one in fields(Checks)):
+        bounds: Bounds = getattr(found.checks, name)
+        for pair in (bounds, bounds.closed, bounds.shared):
+            if pair is not None and (problem := _problem(pair)):
+                raise source.error(("checks", name), f"`checks.{name}` {problem} in", "a check warns first, and voids above that")
+    for part in ("rules", "reasons"):
+        for name, value in asdict(getattr(found, part)).items():
+            if value <= 0:
+                raise source.error((part, name), f"`{part}.{name}` is {value:g} in", "write a number above 0")
+    if not 0 < found.rules.growth_confidence < 1:
+        raise source.error(("rules", "growth_confidence"), "`rules.growth_confidence` must lie below 1 in", "such as 0.99")
+    return found
+
+
+def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """The thresholds that differ between two sets of `values`, by name."""
+    parts = sorted({*before, *now})
+    return tuple(
+        f"{part}.{name}"
+        for part in parts
+        for name in sorted({*before.get(part, {}), *now.get(part, {})})
+        if before.get(part, {}).get(name) != now.get(part, {}).get(name)
+    )
+
+
+def _problem(pair: Pair) -> str | None:
+    if pair.warn is None and pair.void is None:
+        return "has neither `warn` nor `void`"
+    if any(value is not None and value < 0 for value in (pair.warn, pair.void)):
+        return "has a bound below 0"
+    if pair.warn is not None and pair.void is not None and pair.void < pair.warn:
+        return "is void before it warns"
+    return None

@@ -1,0 +1,52 @@
+"""May one believe a trial? Checks of the machine, the instrument, the window and the database's rest. Pure: no I/O, no clock.
+
+A check reads one value off a trial's counters and holds it against its bounds; none looks at whether a speed seems odd. What a
+check reads and why stands beside it here, its bounds in `thresholds.toml`, and all of them in METHODOLOGY.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from fairground.judge.thresholds import Thresholds
+from fairground.judge.validity import database, generator, machine, window
+from fairground.judge.validity.check import Check, Facts, Reading, judged
+from fairground.judge.validity.identity import changes, identity
+from fairground.model import Finding, Severity
+
+__all__ = ["CHECKS", "Check", "Facts", "Reading", "changes", "findings", "identity", "readings", "unmade"]
+
+CHECKS: tuple[Check, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
+KINDS = ("generator", "machine", "window", "database", "server")
+"""What a check looks at."""
+
+
+def findings(facts: Facts, thresholds: Thresholds, of: Collection[str] = KINDS) -> tuple[Finding, ...]:
+    """What the checks of some kinds find, in their order."""
+    return tuple(_found(facts, thresholds, of))
+
+
+def _found(facts: Facts, thresholds: Thresholds, of: Collection[str]) -> Iterator[Finding]:
+    for check in CHECKS:
+        if check.of in of and check.meant(facts):
+            reading = check.read(facts, thresholds.rules)
+            finding = None if reading is None else judged(check, reading, facts, thresholds.checks)
+            if finding is not None:
+                yield finding
+
+
+def readings(facts: Facts, thresholds: Thresholds) -> Mapping[str, float]:
+    """Check → the value that it reads, for all that could be made."""
+    read = {check.id: check.read(facts, thresholds.rules) for check in CHECKS if check.meant(facts)}
+    return {id: reading.value for id, reading in read.items() if reading is not None}
+
+
+def unmade(facts: Facts, thresholds: Thresholds) -> tuple[Finding, ...]:
+    """One sentence on the checks that are meant for such a trial and could not be made; nothing when all were."""
+    made = readings(facts, thresholds)
+    lacking = [check for check in CHECKS if check.meant(facts) and check.id not in made]
+    if not lacking:
+        return ()
+    named = ", ".join(f"{check.what} ({check.number})" for check in lacking)
+    evidence = {"checks": " ".join(check.id for check in lacking)}
+    return (Finding("unchecked", Severity.NOTE, f"not checked, since nothing here shows it: {named}", evidence),)

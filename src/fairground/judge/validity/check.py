@@ -1,0 +1,108 @@
+"""What a check is: a reading of a trial's counters, held against bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fairground.judge.thresholds import Bounds, Checks, Pair, Rules
+from fairground.model import Cell, DatabaseUse, Evidence, Finding, HostUse, Result, RoleUse, Severity, Trial
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a trial, or of as much of one as there is; None: it was not measured."""
+
+    window_s: float
+    cell: Cell | None = None
+    result: Result | None = None
+    roles: Mapping[str, RoleUse] = field(default_factory=dict)
+    host: HostUse | None = None
+    database: DatabaseUse | None = None
+
+    @classmethod
+    def of_trial(cls, trial: Trial) -> Facts | None:
+        """The facts of a stored trial, so that it can be judged anew; None when nothing was measured."""
+        if trial.result is None:
+            return None
+        return cls(trial.result.window_s, trial.cell, trial.result, trial.roles, trial.host, trial.database)
+
+    @property
+    def closed(self) -> bool:
+        return self.cell is not None and self.cell.load.model == "closed"
+
+    @property
+    def open(self) -> bool:
+        return self.cell is not None and self.cell.load.model == "open"
+
+    @property
+    def shared(self) -> bool:
+        """Whether the generator may meet other roles on its processors: unless all that are pinned are pinned elsewhere."""
+        pins = dict(self.cell.settings.pin) if self.cell is not None else {}
+        own = set(pins.pop("generator", ()))
+        needed = {"server", *self.roles} - {"generator", "lab"}
+        return not own or not needed <= set(pins) or any(own & set(cores) for cores in pins.values())
+
+    @property
+    def capped(self) -> bool:
+        """Whether all connections of an open loop were in use at the end of a second: then requests waited for one."""
+        seconds, cell = self.result.seconds if self.result else (), self.cell
+        return self.open and cell is not None and any((one.in_flight or 0) >= cell.load.connections for one in seconds)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One value, more of which is worse; `words` say it, `evidence` holds what it rests on."""
+
+    value: float
+    words: str
+    evidence: Evidence = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check. `id` is that of its finding, `number` that of METHODOLOGY.md, `of` the kind of thing that it looks at.
+
+    `unit` is `share`, `cores` or the noun that is counted; `meant` says whether a trial is one that the check is for.
+    """
+
+    id: str
+    number: str
+    of: str
+    what: str
+    unit: str
+    read: Callable[[Facts, Rules], Reading | None]
+    meant: Callable[[Facts], bool] = lambda _: True
+
+    def bounds(self, checks: Checks) -> Bounds:
+        """Its bounds among all."""
+        found: Bounds = getattr(checks, self.id.replace("-", "_"))
+        return found
+
+    def show(self, value: float) -> str:
+        """A value in the check's unit: `3 %`, `15 % of a core`, `100 pages`."""
+        if self.unit in ("share", "cores"):
+            return f"{value * 100:.3g} %" + (" of a core" if self.unit == "cores" else "")
+        return f"{value:,.6g} {self.unit}"
+
+
+def bounds_for(facts: Facts, bounds: Bounds) -> Pair:
+    """The bounds that hold for such a trial."""
+    if bounds.shared is not None and facts.shared:
+        return bounds.shared
+    if bounds.closed is not None and facts.closed:
+        return bounds.closed
+    return bounds
+
+
+def judged(check: Check, reading: Reading, facts: Facts, checks: Checks) -> Finding | None:
+    """The finding of a reading; None when it keeps within its bounds."""
+    pair = bounds_for(facts, check.bounds(checks))
+    void = pair.void is not None and reading.value > pair.void
+    if not void and (pair.warn is None or reading.value <= pair.warn):
+        return None
+    limits = (("warned", pair.warn), ("void", pair.void))
+    named = ", ".join(f"{word} above {check.show(bound)}" for word, bound in limits if bound)
+    evidence = {**reading.evidence, "warned_above": pair.warn, "void_above": pair.void}
+    sentence = reading.words + (f" ({named})" if named else "")
+    return Finding(check.id, Severity.VOID if void else Severity.WARN, sentence, evidence)

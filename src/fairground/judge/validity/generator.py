@@ -1,0 +1,185 @@
+"""Whether the generator kept what was asked of it and counted what it did (V1 to V7, V9b, V10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairground.judge.thresholds import Rules
+from fairground.judge.validity.check import Check, Facts, Reading
+
+ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors")
+"""What the kernel tells a client that has run out of descriptors or memory for sockets."""
+
+
+def _on_schedule(facts: Facts) -> bool:
+    """What an open loop sends late or never is its generator's doing, unless all connections were in use."""
+    return facts.open and not facts.capped
+
+
+def _unsent(facts: Facts, _: Rules) -> Reading | None:
+    """V1. What was due and never sent, of all that was due."""
+    window = facts.result.window if facts.result else None
+    if window is None or window.unsent is None or not window.total:
+        return None
+    words = f"{window.unsent:,} of {window.total:,} requests that were due were never sent"
+    return Reading(window.unsent / window.total, words, {"unsent": window.unsent, "due": window.total})
+
+
+def _send_lag(facts: Facts, rules: Rules) -> Reading | None:
+    """V2. How late requests left, of the latencies that this lateness is a part of."""
+    lag = facts.result.send_lag if facts.result else None
+    latency = facts.result.latency_ok if facts.result else None
+    if lag is None or lag.p99_us is None or latency is None or latency.p99_us is None:
+        return None
+    share = lag.p99_us / max(latency.p99_us, rules.send_lag_least_us)
+    late_ms, latency_ms = lag.p99_us / 1000, latency.p99_us / 1000
+    words = f"1 % of the requests left {late_ms:.2f} ms late or later, and the latency's p99 is {latency_ms:.2f} ms"
+    return Reading(share, words, {"send_lag_p99_us": lag.p99_us, "latency_p99_us": latency.p99_us})
+
+
+def _generator(facts: Facts, _: Rules) -> Reading | None:
+    """V3. The busiest thread; a generator that is full limits what it measures."""
+    share = facts.result.busiest_thread_share if facts.result else None
+    if share is None:
+        return None
+    words = f"the generator's busiest thread was {share:.0%} busy: the server may be able to do more"
+    return Reading(share, words, {"busiest_thread_share": share})
+
+
+def _own_errors(facts: Facts, _: Rules) -> Reading | None:
+    """V4. Connections that the generator's own side could not open: the server never heard of them."""
+    result = facts.result
+    if result is None or result.window.connect is None or not result.window.total:
+        return None
+    told = [sample for sample in result.samples if sample.outcome == "connect"]
+    own = next(
+        (one.reason for one in told if one.wanted_a_port or any(word in one.reason.lower() for word in ITS_OWN_WORDS)), None
+    )
+    failed = result.window.connect if own is not None else 0
+    words = f"{failed:,} connections failed on the generator's own side: {own}"
+    return Reading(failed / result.window.total, words, {"failed": failed, "sent": result.window.total, "reason": own})
+
+
+def _connection_cap(facts: Facts, _: Rules) -> Reading | None:
+    """V4. Seconds at whose end every connection of an open loop was in use."""
+    result, cell = facts.result, facts.cell
+    seen = [one.in_flight for one in result.seconds if one.in_flight is not None] if result else []
+    if cell is None or not seen:
+        return None
+    most = cell.load.connections
+    full = sum(count >= most for count in seen)
+    words = f"all {most:,} connections were in use at the end of {full} of {len(seen)} seconds: requests waited for one"
+    return Reading(full / len(seen), words, {"full_seconds": full, "seconds": len(seen), "connections": most})
+
+
+def _counts_all(facts: Facts) -> bool:
+    """Little's law needs a closed loop without thinking time: the engine's, while every connection could be opened."""
+    return facts.closed and facts.cell is not None and facts.cell.load.generator == "engine" and not _pauses(facts)
+
+
+def _pauses(facts: Facts) -> bool:
+    return facts.result is not None and bool(facts.result.window.connect or facts.result.window.in_flight)
+
+
+@dataclass(frozen=True)
+class Busy:
+    """The latencies of a closed loop's window against connections × window, and its longest requests, as shares of the window."""
+
+    off: float
+    inside: float
+    """The longest that began in the window."""
+    oldest: float
+    """The longest that was answered in it, which may have begun before it and is none of its latencies then."""
+
+    @property
+    def ends(self) -> float:
+        """What the window's ends explain: a request at its end can add its time, one from before it can only be lacking."""
+        return self.oldest if self.off < 0 else self.inside
+
+
+def _busy(facts: Facts) -> Busy | None:
+    result, cell = facts.result, facts.cell
+    latency = result.latency_all if result else None
+    if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not facts.window_s:
+        return None
+    window_us = facts.window_s * 1e6
+    off = latency.count * latency.mean_us / (cell.load.connections * window_us) - 1
+    inside = latency.max_us / window_us
+    return Busy(off, inside, max(inside, *((one.max_us or 0) / window_us for one in result.seconds), 0.0))
+
+
+def _little(facts: Facts, _: Rules) -> Reading | None:
+    """V6. In a closed loop each connection has a request under way at every moment, so that all latencies of the window add up to
+    connections × window; what the longest request can add or lack at the window's two ends is allowed."""
+    busy = _busy(facts)
+    if busy is None or facts.cell is None:
+        return None
+    words = (
+        f"{facts.cell.load.connections} connections must be busy all the time (Little's law), and the latencies add up to"
+        f" {busy.off:+.1%} of that; the window's ends explain {busy.ends:.1%}"
+    )
+    return Reading(max(0.0, abs(busy.off) - busy.ends), words, {"off": busy.off, "ends": busy.ends})
+
+
+def _starved(facts: Facts, _: Rules) -> Reading | None:
+    """V6. Latency that is lacking where requests from before the window explain it: connections that waited for such requests
+    while others were served again and again. Those waits are among no latencies of the window."""
+    busy = _busy(facts)
+    if busy is None:
+        return None
+    words = (
+        f"requests that began before the window held {-busy.off:.0%} of the connections' time in it, the longest was"
+        f" {busy.oldest * facts.window_s:.1f} s old: some wait while others are served again and again, and no latency of the"
+        " window tells of it"
+    )
+    held = max(0.0, -busy.off - busy.inside) if busy.oldest > busy.inside else 0.0
+    return Reading(held, words, {"held": -busy.off, "oldest_s": busy.oldest * facts.window_s})
+
+
+def _closure(facts: Facts, _: Rules) -> Reading | None:
+    """V7. What was under way and what was sent, against what came back and what still was under way."""
+    result = facts.result
+    if result is None or None in (result.in_flight_start, result.in_flight_end, result.completed):
+        return None
+    balance = result.window.total + (result.in_flight_start or 0) - (result.completed or 0) - (result.in_flight_end or 0)
+    balance -= result.window.unsent or 0
+    words = f"the generator's counts do not close: {balance:,} requests are unaccounted for"
+    return Reading(abs(balance), words, {"unaccounted": balance})
+
+
+def _run_queue(facts: Facts, _: Rules) -> Reading | None:
+    """V9b. How long its busiest thread was ready and waited for a processor."""
+    use = facts.roles.get("generator")
+    if use is None or use.busiest_thread_waited_share is None:
+        return None
+    share, taken_off = use.busiest_thread_waited_share, use.involuntary_switches_per_s
+    words = f"the generator's busiest thread was ready and waited for a processor for {share:.1%} of the window"
+    words += "" if taken_off is None else f", and was taken off {taken_off:,.0f} times a second"
+    return Reading(share, words, {"waited_share": share, "involuntary_switches_per_s": taken_off})
+
+
+def _pressure(facts: Facts, _: Rules) -> Reading | None:
+    """V10. The same of all of its threads, as its cgroup tells it."""
+    use = facts.roles.get("generator")
+    if use is None or use.pressure_cpu_some_share is None:
+        return None
+    share = use.pressure_cpu_some_share
+    return Reading(share, f"the generator waited for a processor in {share:.1%} of the window", {"waited_share": share})
+
+
+def _is_open(facts: Facts) -> bool:
+    return facts.open
+
+
+CHECKS = (
+    Check("unsent", "V1", "generator", "requests that were never sent", "share", _unsent, _on_schedule),
+    Check("send-lag", "V2", "generator", "how late requests left", "share", _send_lag, _on_schedule),
+    Check("generator", "V3", "generator", "the generator's busiest thread", "share", _generator),
+    Check("generator-errors", "V4", "generator", "ports and descriptors of the generator", "share", _own_errors),
+    Check("connection-cap", "V4", "window", "seconds with every connection in use", "share", _connection_cap, _is_open),
+    Check("little", "V6", "generator", "Little's law", "share", _little, _counts_all),
+    Check("starved", "V6", "server", "connections that waited since before the window", "share", _starved, _counts_all),
+    Check("closure", "V7", "generator", "whether the counts close", "requests", _closure),
+    Check("run-queue", "V9b", "machine", "the generator's wait for a processor", "share", _run_queue),
+    Check("generator-pressure", "V10", "machine", "processor pressure on the generator's cgroup", "share", _pressure),
+)

@@ -1,0 +1,140 @@
+"""Whether the machine was ours and kept its pace (V8 to V14)."""
+
+from __future__ import annotations
+
+from fairground.judge.thresholds import Rules
+from fairground.judge.validity.check import Check, Facts, Reading
+from fairground.model import Durability
+
+
+def _steal(facts: Facts, _: Rules) -> Reading | None:
+    """V8. Time in which a processor had work and the hypervisor ran somebody else."""
+    share = facts.host.steal_share if facts.host else None
+    if share is None:
+        return None
+    return Reading(share, f"the hypervisor took {share:.1%} of the machine's time during the window", {"steal_share": share})
+
+
+def _foreign_cpu(facts: Facts, _: Rules) -> Reading | None:
+    """V9. The machine's CPU less that of all roles and of the lab."""
+    if facts.host is None or facts.host.foreign_cpu_us is None or not facts.window_s:
+        return None
+    cores = facts.host.foreign_cpu_us / 1e6 / facts.window_s
+    return Reading(cores, f"other processes used {cores:.0%} of a core during the window", {"foreign_cores": cores})
+
+
+def _io_pressure(facts: Facts, _: Rules) -> Reading | None:
+    """V10. Time in which everything that had work waited for the disk."""
+    share = facts.host.pressure_io_full_share if facts.host else None
+    if share is None:
+        return None
+    return Reading(share, f"all work stood still for the disk in {share:.1%} of the window", {"io_full_share": share})
+
+
+def _waits_for_no_disk(facts: Facts) -> bool:
+    """A durable database waits for the disk at each commit: that is what such a trial measures."""
+    return facts.cell is None or facts.cell.settings.durability is not Durability.DURABLE
+
+
+def _canary(facts: Facts, _: Rules) -> Reading | None:
+    """V11. A fixed piece of work before and after the load: the machine's pace, which no server can change."""
+    before, after = (facts.host.canary_before_us, facts.host.canary_after_us) if facts.host else (None, None)
+    if not before or not after:
+        return None
+    change = after / before - 1
+    words = (
+        f"a fixed piece of work took {before / 1000:.1f} ms before the load and {after / 1000:.1f} ms after it ({change:+.0%})"
+    )
+    return Reading(max(before, after) / min(before, after) - 1, words, {"before_us": before, "after_us": after})
+
+
+def _frequency(facts: Facts, _: Rules) -> Reading | None:
+    """V12. The processors' clock rate at the window's end against that at its beginning."""
+    change = facts.host.frequency_change_share if facts.host else None
+    if change is None:
+        return None
+    return Reading(abs(change), f"the processors' clock rate changed by {change:+.1%} over the window", {"change": change})
+
+
+def _heat(facts: Facts, _: Rules) -> Reading | None:
+    """V12. How often a processor slowed down because it was hot."""
+    times = facts.host.heat_throttles if facts.host else None
+    return None if times is None else Reading(times, f"hot processors slowed down {times:,} times", {"throttles": times})
+
+
+def _swap(facts: Facts, _: Rules) -> Reading | None:
+    """V13. Pages that went to or came from swap, whosever they were."""
+    pages = facts.host.swapped_pages if facts.host else None
+    return None if pages is None else Reading(pages, f"{pages:,} pages were swapped during the window", {"pages": pages})
+
+
+def _memory_kills(facts: Facts, _: Rules) -> Reading | None:
+    """V13. Processes killed for want of memory."""
+    kills = facts.host.memory_kills if facts.host else None
+    if kills is None:
+        return None
+    return Reading(kills, f"the kernel killed {kills:,} processes for want of memory during the window", {"kills": kills})
+
+
+def _has_all_memory(facts: Facts) -> bool:
+    """A server that is killed at its own limit is the server's fault, and found as such."""
+    return facts.cell is None or facts.cell.settings.memory_mb is None
+
+
+def _major_faults(facts: Facts, _: Rules) -> Reading | None:
+    """V13. Page faults that waited for a disk: somebody's memory was not there."""
+    faults = facts.host.major_faults if facts.host else None
+    if faults is None or not facts.window_s:
+        return None
+    per_s = faults / facts.window_s
+    return Reading(per_s, f"{per_s:,.1f} page faults a second waited for a disk", {"major_faults": faults})
+
+
+def _quota(facts: Facts, _: Rules) -> Reading | None:
+    """V13. Periods in which a CPU quota that is not part of the cell was used up: the lab's own, or a role's."""
+    if facts.host is None or facts.host.periods is None or facts.host.throttled_periods is None:
+        return None
+    counts = {"lab": (facts.host.throttled_periods, facts.host.periods)}
+    designed = "server" if facts.cell is not None and facts.cell.settings.cpus is not None else None
+    for role, use in facts.roles.items():
+        if role != designed and use.throttled_periods is not None and use.periods:
+            counts[role] = (use.throttled_periods, use.periods)
+    shares = {role: throttled / periods if periods else 0.0 for role, (throttled, periods) in counts.items()}
+    worst = max(shares, key=lambda role: shares[role])
+    words = f"a CPU quota that the run did not ask for was used up in {shares[worst]:.1%} of the periods ({worst})"
+    return Reading(shares[worst], words, {"role": worst, "throttled": counts[worst][0], "periods": counts[worst][1]})
+
+
+def _retransmits(facts: Facts, _: Rules) -> Reading | None:
+    """V14. TCP segments that were sent again, of all that the machine sent."""
+    tcp = facts.host.tcp if facts.host else {}
+    again, sent = tcp.get("TcpRetransSegs"), tcp.get("TcpOutSegs")
+    if again is None or not sent:
+        return None
+    words = f"{again:,} of {sent:,} TCP segments were sent again"
+    return Reading(again / sent, words, {"retransmitted": again, "sent": sent})
+
+
+def _backlog(facts: Facts, _: Rules) -> Reading | None:
+    """V14. Connections that a listen queue had no room for: the server's doing, and never a reason to void."""
+    overflows = facts.host.tcp.get("TcpExtListenOverflows") if facts.host else None
+    if overflows is None:
+        return None
+    words = f"the listen queue overflowed {overflows:,} times: connections waited a second or more"
+    return Reading(overflows, words, {"overflows": overflows})
+
+
+CHECKS = (
+    Check("steal", "V8", "machine", "time taken by the hypervisor (steal)", "share", _steal),
+    Check("foreign-cpu", "V9", "machine", "CPU of other processes", "cores", _foreign_cpu),
+    Check("io-pressure", "V10", "machine", "standstill for the disk", "share", _io_pressure, _waits_for_no_disk),
+    Check("canary", "V11", "machine", "a fixed piece of work before and after the load", "share", _canary),
+    Check("frequency", "V12", "machine", "the processors' clock rate", "share", _frequency),
+    Check("heat", "V12", "machine", "slowing down for heat", "times", _heat),
+    Check("swap", "V13", "machine", "swapping", "pages", _swap),
+    Check("memory-kills", "V13", "machine", "processes killed for want of memory", "processes", _memory_kills, _has_all_memory),
+    Check("major-faults", "V13", "machine", "page faults that waited for a disk", "a second", _major_faults),
+    Check("quota", "V13", "machine", "a CPU quota around the lab", "share", _quota),
+    Check("retransmits", "V14", "machine", "TCP segments sent again", "share", _retransmits),
+    Check("backlog", "V14", "server", "overflows of the listen queue", "overflows", _backlog),
+)

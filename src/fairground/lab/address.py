@@ -1,0 +1,95 @@
+"""The request that a service is tried with, from its URL. Its host must be this machine, unless its owner says otherwise."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from fairground.model import LabError
+from fairground.model.record import TryAsked
+from fairground.service import drive
+from fairground.service.behaviour import Asked
+
+SECRET = ("authorization", "cookie", "proxy-authorization")
+"""Headers whose values are not kept."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A URL's parts as they are needed."""
+
+    host: str
+    port: int
+    authority: str
+    target: str
+
+
+def kept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], ...]:
+    """Headers as a record keeps them: without what is secret."""
+    return tuple((name, None if name.lower() in SECRET else value) for name, value in headers)
+
+
+def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = ()) -> Asked:
+    """The request, its address looked up; `given` has the values that a record does not keep.
+
+    LabError for what cannot be asked, for other people's machines, and for a secret that is missing.
+    """
+    place, verb, said = _place(asked.url), asked.method.upper(), dict((name.lower(), value) for name, value in given)
+    if not verb.isalpha():
+        raise LabError(f"`--method {asked.method}` is no method", "for instance --method POST")
+    headers = tuple((name, _value(name, value, said)) for name, value in asked.headers)
+    drive.check_headers(headers)
+    if verb in ("GET", "HEAD") and asked.body is not None:
+        raise LabError(f"a {verb} has no body", "add --method POST")
+    if verb == "HEAD":
+        raise LabError("`--method HEAD` says nothing of a service's answers", "HEAD is among the checks of a GET")
+    body = None if asked.body is None else asked.body.encode()
+    return Asked(_host(place, asked.other_host), place.port, place.authority, verb, place.target, headers, body)
+
+
+def _value(name: str, value: str | None, given: dict[str, str]) -> str:
+    if value is not None:
+        return value
+    if name.lower() not in given:
+        raise LabError(f"the value of the header `{name}` is secret and was not kept", f"give it again: --header '{name}: …'")
+    return given[name.lower()]
+
+
+def _place(url: str) -> _Place:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or 80
+    except ValueError as error:
+        raise LabError(f"`{url}` is no URL ({error})", "for instance http://127.0.0.1:3000/") from None
+    if parts.scheme == "https":
+        raise LabError(f"`{url}` is encrypted, and the load engine speaks plain HTTP/1.1", "try the service behind its TLS proxy")
+    if parts.scheme != "http" or not parts.hostname:
+        raise LabError(f"`{url}` is no http URL", "for instance http://127.0.0.1:3000/")
+    if parts.username is not None:
+        raise LabError("a name and password in a URL are not sent", "--header 'Authorization: …'")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if not target.isascii() or not target.isprintable() or " " in target:
+        raise LabError(f"`{target}` should be percent-encoded", "only ASCII without spaces can be sent")
+    return _Place(parts.hostname, port, parts.netloc, target)
+
+
+def _host(place: _Place, mine: bool) -> str:
+    """The address of a host, which must be this machine unless its owner says otherwise."""
+    try:
+        known = {str(one[4][0]) for one in socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)}
+    except OSError as error:
+        raise LabError(f"`{place.host}` has no address ({error.strerror or error})", "check the URL", exit_code=3) from None
+    found = sorted(known, key=lambda address: (":" in address, address))[0]
+    if not mine and not is_here(found):
+        raise LabError(
+            f"`{place.host}` is not this machine, and load against other people's machines is an attack",
+            "if it is yours: --i-own-this-host",
+        )
+    return found
+
+
+def is_here(address: str) -> bool:
+    """Whether an address is this machine's own."""
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback

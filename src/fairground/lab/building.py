@@ -1,0 +1,54 @@
+"""Building servers, and what of a plan is not available here: both are told, and the rest goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+
+from fairground import topology
+from fairground.generators import Installed
+from fairground.host import Keeper, build
+from fairground.host.build import Built as Made
+from fairground.host.build import Unavailable
+from fairground.lab import setup
+from fairground.lab.events import Absent, Building, Built, Event, Sink
+from fairground.lab.places import Places
+from fairground.model import Server, Topology
+
+
+def built(
+    keeper: Keeper, servers: Sequence[Server], places: Places, sink: Sink
+) -> Generator[Event, None, dict[str, Made | Unavailable]]:
+    """Build what is not built yet, one after the other; server id → what came of it."""
+    began, made = time.monotonic(), dict[str, Made | Unavailable]()
+    for server in servers:
+        made[server.id] = build.build(keeper, server, places.cache, _teller(server.id, sink))
+    for one in made.values():
+        if isinstance(one, Unavailable):
+            yield Absent(one.server.id, reason(one))
+    yield Built(time.monotonic() - began)
+    return made
+
+
+def absent_generators(places: Places, tools: dict[str, Installed | None]) -> dict[str, Absent]:
+    """`generator NAME` → why it is not available, of those that are looked for."""
+    return {
+        f"generator {name}": Absent(f"generator {name}", f"`{name}` is not installed → {setup.install_words(places, name)}")
+        for name, tool in tools.items()
+        if tool is None
+    }
+
+
+def absent_topologies(places: Places, wanted: Iterable[Topology]) -> dict[str, Absent]:
+    """`topology ID` → why it is not available, of those that are wanted."""
+    found = {one.id: topology.lacking(one, places.environ.get("PATH")) for one in wanted}
+    return {f"topology {id}": Absent(f"topology {id}", " → ".join(lacking)) for id, lacking in found.items() if lacking}
+
+
+def reason(made: Unavailable) -> str:
+    """Why a server is not available, and what would make it so."""
+    return f"{made.reason}{f' → {made.hint}' if made.hint else ''}"
+
+
+def _teller(server: str, sink: Sink) -> Callable[[str], None]:
+    return lambda command: sink(Building(server, command))

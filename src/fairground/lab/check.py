@@ -1,0 +1,97 @@
+"""`check`: whether stacks fulfil the contract, one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground import contract
+from fairground.host.build import Unavailable
+from fairground.inputs import manifest
+from fairground.lab import building, measuring, setup
+from fairground.lab.events import Checked, Event, Kept, Sink, unheard
+from fairground.lab.places import Places
+from fairground.measure.check import check as tried
+from fairground.model import Durability, LabError, Stack
+from fairground.model import record as model
+from fairground.model.record import CheckAsked, End, Kind, Record
+from fairground.run import records
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Which stacks are checked (`names`: stacks or servers; none: all), and on which cases (none: all).
+
+    `record` is one to go on with: then it says both.
+    """
+
+    places: Places
+    names: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()
+    database_url: str | None = None
+    command: str = ""
+    record: Record[CheckAsked, model.Checked] | None = None
+
+    @property
+    def asked(self) -> CheckAsked:
+        """Stacks by id, and cases. LabError for a name that is none."""
+        if self.record is not None:
+            return self.record.head.asked
+        return CheckAsked(tuple(stack.id for stack in _named(self.places, self.names)), self.cases or None)
+
+
+def check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
+    """Build each stack, start it and try the cases on it: `Checked` for each, in the order of the names, and `Kept` at the end.
+
+    What a record has already is told, and not tried again. Each report is on the disk before the next stack is started.
+    """
+    places, asked = inputs.places, inputs.asked
+    chosen = _named(places, asked.stacks)
+    cases = contract.load(places.contract / "cases")
+    with (
+        setup.keeping(places) as keeper,
+        setup.database(keeper, places, inputs.database_url, Durability.RELAXED) as database,
+    ):
+        servers = list({stack.server.id: stack.server for stack in chosen}.values())
+        builds = yield from building.built(keeper, servers, places, sink)
+        kept = measuring.Inputs(places, inputs.command, inputs.database_url, inputs.record)
+        infos, versions = setup.stack_infos(chosen, builds), setup.versions(places, database)
+        record: Record[CheckAsked, model.Checked] = measuring.opened(kept, keeper, Kind.CHECK, asked, versions, infos)
+        yield from (_event(record, one) for one in record.entries)
+        for stack in chosen[len(record.entries) :]:
+            made = builds[stack.server.id]
+            if isinstance(made, Unavailable):
+                found = model.Checked(stack.id, (), made.reason)
+            else:
+                report = tried(keeper, database, stack, cases, _log(record, stack.id), asked.cases)
+                found = model.Checked(stack.id, report.findings)
+            record = records.append(record, found)
+            yield _event(record, found)
+    if record.end is None:
+        record = records.end(record, End(time.time(), "every stack was checked"))
+    yield Kept(record.id)
+
+
+def checked(record: Record[CheckAsked, model.Checked]) -> list[Checked]:
+    """What a record holds, as it was told when it was made."""
+    return [_event(record, one) for one in record.entries]
+
+
+def _event(record: Record[CheckAsked, model.Checked], one: model.Checked) -> Checked:
+    return Checked(one.stack, one.findings, None if one.unavailable is not None else _log(record, one.stack), one.unavailable)
+
+
+def _log(record: Record[CheckAsked, model.Checked], stack: str) -> Path:
+    return record.folder / f"{stack.replace(':', '-')}.log"
+
+
+def _named(places: Places, names: Sequence[str]) -> Sequence[Stack]:
+    """The stacks of these names, all where there are none. LabError where there is no stack at all."""
+    known = places.load_servers()
+    named = [stack for name in names for stack in manifest.find_stack(known, name)]
+    chosen = named or [stack for server in known for stack in server.stacks]
+    if not chosen:
+        raise LabError(f"there is no stack in `{places.servers}`", "./fairground list")
+    return list({stack.id: stack for stack in chosen}.values())

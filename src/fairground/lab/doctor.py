@@ -1,0 +1,44 @@
+"""`doctor`: what this machine lacks or does that matters to a measurement, and the commands that mend it."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Iterator, Sequence
+
+from fairground.host import machine
+from fairground.host.machine import Check
+from fairground.lab import setup
+from fairground.lab.places import Places
+from fairground.model import LabError
+
+PROGRAMS = ("apt-get", "sysctl", "env", "cargo")
+"""Fixes that begin with one of these are commands; others are for the person to do."""
+
+
+def checks(places: Places) -> tuple[Check, ...]:
+    """Everything that is looked at, in the order in which it is shown."""
+    lines = machine.checks(places.cache, places.environ.get("PATH", ""))
+    return (*lines, *setup.tool_checks(places), setup.awake_check(places), _engine(places))
+
+
+def fixes(lines: Sequence[Check]) -> Iterator[list[str]]:
+    """The commands that mend what is lacking. Run each before the next is asked for."""
+    for line in lines:
+        if line.state == "lacking" and line.fix and line.fix.split()[0] in PROGRAMS:
+            if line.fix.startswith("apt-get"):
+                yield ["apt-get", "update", "-q"]
+            yield shlex.split(line.fix)
+
+
+def can_measure(lines: Sequence[Check]) -> bool:
+    """Whether anything can be measured at all: not without the load engine."""
+    return not any(line.id == "engine" and line.state == "lacking" for line in lines)
+
+
+def _engine(places: Places) -> Check:
+    try:
+        words = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+        return Check("engine", "ok", f"load engine: {words}")
+    except (LabError, OSError, subprocess.CalledProcessError):
+        return Check("engine", "lacking", "the load engine is not built: nothing can be measured", "make setup")

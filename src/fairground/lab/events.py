@@ -1,0 +1,129 @@
+"""What the use cases tell while they work: frozen values, one for each thing that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.model import Finding, Plan, Progress, Run, Severity, Trial
+from fairground.report.replication import Replication
+from fairground.stats.agreement import Agreement
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence for the person who waits."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Building:
+    """A server is built: the command that runs now."""
+
+    server: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Built:
+    """All servers are built, or known not to be available. `seconds`: how long it took."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Something that was asked for is not available here; the rest goes on. `what` is such as `generator wrk`."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The plan is frozen and has its folder. `left_s`: the seconds that the slots still to be measured will take."""
+
+    plan: Plan
+    folder: Path
+    left_s: float
+
+
+@dataclass(frozen=True)
+class Began:
+    """The trials begin. `done` are those that an interrupted run had already."""
+
+    plan: Plan
+    done: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class TrialDone:
+    """A trial has ended and is on the disk."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The run's page, table and trial pages are written. `path` is that of the page."""
+
+    path: Path
+    run: Run
+
+
+@dataclass(frozen=True)
+class Kept:
+    """All of it is in the record of this id, and nothing is missing."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the contract's cases found of one stack. `absent` says why the stack could not be tried; None: it was."""
+
+    stack: str
+    findings: tuple[Finding, ...]
+    log: Path | None
+    absent: str | None
+
+    @property
+    def state(self) -> str:
+        """`passed`, `failed` or `not here`."""
+        if self.absent is not None:
+            return "not here"
+        return "failed" if any(finding.severity is Severity.REJECT for finding in self.findings) else "passed"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """For machines: the state, the findings, and why a stack is not here."""
+        reason = {} if self.absent is None else {"reason": self.absent}
+        return {"state": self.state, **reason, "findings": [asdict(finding) for finding in self.findings]}
+
+
+@dataclass(frozen=True)
+class CrossChecked:
+    """Whether the generators of a run agree."""
+
+    agreements: tuple[Agreement, ...]
+
+
+@dataclass(frozen=True)
+class Replicated:
+    """The verdicts on published claims are written. `path` is that of their page."""
+
+    found: Replication
+    path: Path
+
+
+Event = Said | Building | Built | Absent | Planned | Began | TrialDone | Reported | Checked | Kept | CrossChecked | Replicated
+Within = Building | Progress
+"""What is told from inside one long call, while the use case cannot yield."""
+Sink = Callable[[Within], None]
+
+
+def unheard(_event: Within) -> None:
+    """The sink of a caller who does not want to hear what happens inside long calls."""

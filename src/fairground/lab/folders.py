@@ -1,0 +1,51 @@
+"""`clean` and `new`: the folders that the lab keeps, and a server's folder that begins as a copy."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.host import build
+from fairground.inputs import manifest
+from fairground.lab.places import Places
+from fairground.model import LabError
+from fairground.run import store
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A folder that takes space; `bytes` is what it took before it was removed."""
+
+    what: str
+    folder: str
+    bytes: int
+    removed: bool
+
+
+def clean(places: Places, remove: Collection[str] = ()) -> tuple[Kept, ...]:
+    """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed."""
+    folders = {"builds": places.cache / "builds", "databases": places.cache / "postgres", "runs": places.results}
+    rows = tuple(
+        Kept(name, str(folder), store.size(folder) if folder.exists() else 0, name in remove) for name, folder in folders.items()
+    )
+    for name in remove:
+        shutil.rmtree(folders[name], ignore_errors=True)
+    return rows
+
+
+def new(places: Places, name: str, source: str) -> Path:
+    """Begin the server `name` as a copy of `source`: its sources, without what was built. Its folder."""
+    known = {server.id: server for server in places.load_servers()}
+    if source not in known:
+        raise LabError(
+            f"there is no server `{source}` to copy" if source else "say which server to copy", f"--from {'|'.join(known)}"
+        )
+    if not manifest.NAME.fullmatch(name):
+        raise LabError(f"`{name}` is no id for a server", "use a–z, 0–9 and -")
+    target = places.servers / name
+    if target.exists():
+        raise LabError(f"`{target}` exists already", "choose another id")
+    build.copy_sources(known[source].folder, target)
+    return target

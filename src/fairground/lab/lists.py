@@ -1,0 +1,88 @@
+"""What there is, as rows: dictionaries whose keys are the same on a terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fairground.host import build, needs
+from fairground.inputs import manifest
+from fairground.lab.places import Places
+from fairground.model import LabError, Server, Topology
+
+Row = dict[str, Any]
+
+
+def rows(what: str, places: Places) -> list[Row]:
+    """The rows of one list; LabError when there is no such list."""
+    if what not in _KINDS:
+        raise LabError(f"there is no list of `{what}`", f"lists: {', '.join(_KINDS)}")
+    return _KINDS[what](places)
+
+
+def _stacks(places: Places) -> list[Row]:
+    rows, servers = [], places.load_servers()
+    unavailable = needs.unavailable(servers, places.environ, places.cache)
+    for server in servers:
+        lacking = unavailable.get(server.id)
+        state = "not here" if lacking else "ready" if build.is_built(server, places.cache) else "not built"
+        why = f"{lacking.reason}{f' → {lacking.hint}' if lacking.hint else ''}" if lacking else ""
+        rows += [_stack_row(server, stack.id, stack.variant.about, state, why) for stack in server.stacks]
+    return rows
+
+
+def _stack_row(server: Server, id: str, about: str, state: str, why: str) -> Row:
+    return {
+        "id": id, "title": server.title, "language": server.language, "about": about or server.about,
+        "homepage": server.homepage, "skip": dict(server.skip), "state": state, "why": why,
+    }  # fmt: skip
+
+
+def _workloads(places: Places) -> list[Row]:
+    return [
+        {"id": one.id, "title": one.title, "why": " ".join(one.why.split()), "request": f"{one.method} {one.path}"}
+        for one in places.workloads()
+    ]
+
+
+def _suites(places: Places) -> list[Row]:
+    suites = [(path, manifest.load_suite(path)) for path in sorted(places.suites.glob("*.toml"))]
+    return [
+        {"path": f"suites/{path.name}", "title": one.title, "about": one.about.strip(), "blocks": one.blocks}
+        for path, one in suites
+    ]
+
+
+def _topologies(places: Places) -> list[Row]:
+    from fairground import topology  # here, for it loads the database's driver, which no other list needs
+
+    rows, path = [], places.environ.get("PATH")
+    for kind in topology.KINDS.values():
+        one = Topology(pooler=kind.name) if kind.role == "pooler" else Topology(kind.name)
+        lacking = topology.lacking(one, path)
+        rows.append({
+            "id": kind.name, "role": kind.role, "state": "not here" if lacking else "ready",
+            "about": f"{kind.about}{' · ' + ' → '.join(lacking) if lacking else ''}",
+            "version": topology.versions([one], path).get(kind.program),
+        })  # fmt: skip
+    return rows
+
+
+def _runs(places: Places) -> list[Row]:
+    """Records of every kind, by name, which begins with the time of the start."""
+    from fairground.run import records, store  # here, for they load what measures, which no other list needs
+
+    return [
+        {"id": one.id, "kind": str(one.kind), "trials": one.entries, "finished": one.finished,
+         "bytes": f"{store.size(one.folder) / 1e6:.1f} MB", "command": one.command, "page": str(one.page)}
+        for one in records.listed(places.results)
+    ]  # fmt: skip
+
+
+_KINDS: Mapping[str, Callable[[Places], list[Row]]] = {
+    "stacks": _stacks,
+    "workloads": _workloads,
+    "suites": _suites,
+    "topologies": _topologies,
+    "runs": _runs,
+}

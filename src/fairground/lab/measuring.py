@@ -1,0 +1,98 @@
+"""What the use cases that keep records share: their events, building, and the record that is begun or gone on with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from fairground.host import Keeper, build, machine
+from fairground.host.build import Built, Unavailable
+from fairground.judge import thresholds
+from fairground.lab import setup
+from fairground.lab.places import Places
+from fairground.model import SCHEMA_VERSION, Server, StackInfo
+from fairground.model.record import Head, Kind, Record
+from fairground.run import records
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence for the person who waits."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Began:
+    """The record has its folder, and what it holds already is kept."""
+
+    record: Record[Any, Any]
+
+
+@dataclass(frozen=True)
+class UnitDone:
+    """The last entry of the record is finished and on the disk. `left_s`: at most so long until the end; None: unknown."""
+
+    record: Record[Any, Any]
+    left_s: float | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Nothing is missing any more; the record says why."""
+
+    record: Record[Any, Any]
+
+
+Event = Said | Began | UnitDone | Finished
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What every use case is given. `record` is the one to go on with; None: a new one is begun."""
+
+    places: Places
+    command: str
+    database_url: str | None = None
+    record: Record[Any, Any] | None = None
+
+
+def built(keeper: Keeper, servers: Iterable[Server], places: Places) -> Generator[Event, None, list[Built | Unavailable]]:
+    """Build servers one after the other. What cannot be built is said, with what mends it."""
+    found = []
+    for server in servers:
+        if not build.is_built(server, places.cache):
+            yield Said(f"building {server.id} …")
+        made = build.build(keeper, server, places.cache)
+        if isinstance(made, Unavailable):
+            yield Said(f"not here: {server.id}, {made.reason}" + (f" → {made.hint}" if made.hint else ""))
+        found.append(made)
+    return found
+
+
+def kept_awake(held: ExitStack, keeper: Keeper, inputs: Inputs) -> Generator[Event, None, None]:
+    """Keep processors from idling where that is wanted, or where the record that goes on had it so."""
+    said = list[str]()
+    must = inputs.record is not None and inputs.record.head.machine.awake
+    setup.keep_awake(held, keeper, inputs.places, said.append, must=must)
+    yield from map(Said, said)
+
+
+def opened(
+    inputs: Inputs, keeper: Keeper, kind: Kind, asked: object, versions: Mapping[str, str], stacks: Mapping[str, StackInfo]
+) -> Record[Any, Any]:
+    """A new record, its head on the disk; or the one to go on with, if machine, versions, thresholds and servers are the same."""
+    measured_on = machine.fingerprint(keeper.awake)
+    head = Head(SCHEMA_VERSION, kind, "", inputs.command, time.time(), measured_on, versions, thresholds.standard().values(),
+                stacks, asked)  # fmt: skip
+    if inputs.record is None:
+        return records.create(inputs.places.results, TITLES[kind], head)
+    records.same(inputs.record, head)
+    return inputs.record
+
+
+TITLES: Mapping[Kind, str] = {Kind.COMPARISON: "compare", Kind.CAPACITY: "capacity", Kind.TRY: "try", Kind.CHECK: "check"}
+"""What the folder of a kind is called, after its start."""

@@ -1,0 +1,143 @@
+"""Records as documents and pages: written when a measurement ends, and again from the record whenever one likes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.lab import capacity as capacities
+from fairground.lab import service
+from fairground.model import SCHEMA_VERSION, LabError, Machine
+from fairground.model.pair import Round
+from fairground.model.record import ComparisonAsked, Kind, Record
+from fairground.report import capacity, caveats, comparison, render, visit
+from fairground.report.comparison import Line
+from fairground.stats import rounds
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison says, whatever it is shown as. `rejected`: why there is nothing to compare."""
+
+    title: str
+    a: str
+    b: str
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+    rejected: str | None = None
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is said, most important first."""
+        first = [] if self.rejected is None else [self.rejected]
+        return [*first, *(comparison.sentence(line, self.a, self.b) for line in self.lines), *self.notes]
+
+    @property
+    def markdown(self) -> str:
+        """A summary for a pull request."""
+        return comparison.markdown(self.title, self.a, self.b, self.lines, self.sentences)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """For `--json`."""
+        found = {"a": self.a, "b": self.b, "lines": comparison.rows(self.lines), "notes": list(self.notes)}
+        return found | ({} if self.rejected is None else {"rejected": self.rejected})
+
+
+def compared(record: Record[ComparisonAsked, Round]) -> Compared:
+    """What the rounds of a record say so far. An arm that is rejected leaves nothing to compare."""
+    asked, made = record.head.asked, record.entries
+    title = f"{asked.label_b} against {asked.label_a}"
+    rejected = next((one.rejected for one in made if one.rejected is not None), None)
+    if rejected is not None:
+        return Compared(title, asked.label_a, asked.label_b, (), (), rejected)
+    decision = decided(record)
+    took_s = math.fsum(one.took_s for one in made)
+    notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
+    lines = comparison.lines(f"{asked.workload} c{asked.load.connections}", made, decision)
+    return Compared(title, asked.label_a, asked.label_b, lines, notes)
+
+
+def decided(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
+    """The words on the pairs of a record."""
+    return rounds.decide([pair for one in record.entries for pair in one.pairs], practical=record.head.asked.margin)
+
+
+def write(record: Record[Any, Any]) -> Path:
+    """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none.
+
+    A folder of a lab that wrote no records keeps the page that it has.
+    """
+    writers = {Kind.COMPARISON: _comparison, Kind.CAPACITY: _capacity, Kind.TRY: _visit}
+    if record.head.kind not in writers:
+        raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
+    if record.earlier is not None:
+        return _page_of_earlier(record)
+    return writers[record.head.kind](record)
+
+
+def _comparison(record: Record[Any, Any]) -> Path:
+    found, folder, foot = compared(record), record.folder, _foot(record)
+    (folder / "compare.md").write_text(found.markdown, encoding="utf-8")
+    notes = found.notes if found.rejected is None else (found.rejected,)
+    page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot)
+    return _written(record, "compare", found.document | {"lab": record.head.versions["fairground"]}, page)
+
+
+def _capacity(record: Record[Any, Any]) -> Path:
+    found, asked, machine = capacities.found(record), record.head.asked, record.head.machine
+    workers = asked.settings.workers
+    facts = (
+        machine.cpu_model or "unknown CPU",
+        f"{machine.cores} cores shared with the generator{', kept from idling' if machine.awake else ''}",
+        f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {asked.settings.durability} durability",
+        f"{workers} worker{'s' if workers > 1 else ''}, pool of {asked.settings.pool_size}",
+    )
+    document = {
+        "capacities": [capacity.rows(one) for one in found],
+        "settings": asdict(asked.settings),
+        "load": asdict(asked.load),
+        "seed": asked.seed,
+        "versions": dict(record.head.versions),
+    }
+    return _written(record, "capacity", document, capacity.html(found, render.svg(capacity.specs(found)), facts, _foot(record)))
+
+
+def _visit(record: Record[Any, Any]) -> Path:
+    found, machine = service.found(record), record.head.machine
+    facts = (
+        machine.cpu_model or "unknown CPU",
+        f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
+        time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.head.started_unix_s)),
+    )
+    document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
+    return _written(record, "try", document, visit.html(found, render.svg(visit.specs(found)), facts, _foot(record)))
+
+
+def _written(record: Record[Any, Any], name: str, document: Mapping[str, Any], page: str) -> Path:
+    whole = {"schema": SCHEMA_VERSION, **document, "machine": _plain(record.head.machine), "finished": record.end is not None}
+    (record.folder / f"{name}.json").write_text(json.dumps(whole, indent=2), encoding="utf-8")
+    path = record.folder / f"{name}.html"
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _page_of_earlier(record: Record[Any, Any]) -> Path:
+    found = sorted(record.folder.glob("*.html"))
+    if not found:
+        raise LabError(f"`{record.id}` was written by an earlier lab and has no page", "measure it again")
+    return found[0]
+
+
+def _foot(record: Record[Any, Any]) -> str:
+    return f"Fairground {record.head.versions['fairground']}"
+
+
+def _plain(machine: Machine) -> dict[str, Any]:
+    return dict(asdict(machine))

@@ -1,0 +1,49 @@
+"""A stack as it is in a revision of git: checked out into a worktree of its own, kept by commit so that it is built once."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from fairground.inputs import manifest
+from fairground.lab.places import Places
+from fairground.model import LabError, Stack
+
+WORKING_TREE = "."
+"""The name of what is not committed."""
+
+
+def parse(text: str) -> tuple[str, str]:
+    """`OLD,NEW` as two revisions. LabError for anything else."""
+    old, _, new = text.partition(",")
+    if not old or not new:
+        raise LabError(f"`--revisions {text}` should be two revisions", "for instance --revisions main,.")
+    if old == new:
+        raise LabError(f"`--revisions {text}` names one revision twice", "for instance --revisions HEAD~1,HEAD")
+    return old, new
+
+
+def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
+    """The stack as it is in a revision. LabError where there is no such revision, or no such stack in it."""
+    if revision == WORKING_TREE:
+        return stack
+    commit = _git(places.servers, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    if commit is None:
+        raise LabError(f"`{revision}` is no revision of this checkout", "`git log --oneline` shows some")
+    top = Path(_git(places.servers, "rev-parse", "--show-toplevel") or places.root)
+    tree = places.cache / "revisions" / commit[:12]
+    if not tree.exists():
+        _git(places.servers, "worktree", "prune")
+        if _git(places.servers, "worktree", "add", "--detach", str(tree), commit) is None:
+            raise LabError(f"git could not check out `{revision}` in {tree}", "remove the folder, and try again", exit_code=3)
+    there = manifest.load_servers(tree / places.servers.resolve().relative_to(top.resolve()))
+    found = [one for server in there for one in server.stacks if one.id == stack.id]
+    if not found:
+        raise LabError(f"the revision `{revision}` has no stack `{stack.id}`", f"it has: {', '.join(one.id for one in there)}")
+    return found[0]
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """What git prints, or None where it fails."""
+    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None

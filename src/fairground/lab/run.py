@@ -1,0 +1,291 @@
+"""`run`: from a suite to a plan, from a plan to a run's folder, trial by trial; and a run that is resumed or reported."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from fairground import contract, generators, postgres, topology
+from fairground.generators import Installed
+from fairground.host import Keeper, machine
+from fairground.host.build import Built, Unavailable
+from fairground.inputs import manifest
+from fairground.lab import building, ceilings, setup
+from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, TrialDone, unheard
+from fairground.lab.places import Places
+from fairground.measure import Bench, ceiling
+from fairground.model import Durability, LabError, Plan, Run, Server, Slot, Stack, Suite, Topology, Verdict, Workload
+from fairground.postgres import Database
+from fairground.report import charts, page, render, trial_page
+from fairground.run import plan, runner, store
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """How a run is carried out, apart from what it measures. `command` is what a person would type for it."""
+
+    places: Places
+    command: str = ""
+    database_url: str | None = None
+
+
+def dry_run(suite: Suite, inputs: Inputs) -> Plan:
+    """The plan of a suite as it would be if everything could be built. LabError for a load that its generator cannot make."""
+    return _foreseen(suite, inputs, inputs.places.load_servers(), inputs.places.workloads())[0]
+
+
+def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
+    """Build what the suite needs, freeze its plan, measure it and report it. Close it to end early: what is done is kept.
+
+    `sink` hears what happens inside one long call: commands of a build, and the progress of a trial.
+    """
+    places = inputs.places
+    servers, workloads = places.load_servers(), places.workloads()
+    _, wish = _foreseen(suite, inputs, servers, workloads)
+    chosen = wish.stacks_of(servers)
+    with ExitStack() as held:
+        tools = setup.tools(places, wish.generators)
+        absent = building.absent_topologies(places, wish.topologies) | building.absent_generators(places, tools)
+        yield from absent.values()
+        lacking = {name: one.why for name, one in absent.items()}
+        keeper = held.enter_context(setup.keeping(places))
+        builds = yield from building.built(keeper, _servers(chosen), places, sink)
+        lacking |= {one.id: building.reason(made) for one in chosen if isinstance(made := builds[one.server.id], Unavailable)}
+        if keeper.groups.version is None:
+            lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
+        frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
+        needs = Needs.of(frozen)
+        database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.durability, needs.postgres))
+        yield Said("making the data …")
+        database.prepare(needs.scale)
+        yield from _awake(held, keeper, places)
+        folder = store.create(
+            places.results,
+            frozen,
+            started_unix_s=time.time(),
+            machine=machine.fingerprint(keeper.awake),
+            versions=_versions(places, database, needs),
+            database_settings=database.settings(),
+            stacks=setup.stack_infos(chosen, builds),
+            workloads=needs.texts(workloads),
+        )
+        yield from _measured(frozen, folder, needs, _Hall(keeper, database, chosen, workloads, places, sink))
+    yield report(folder)
+
+
+def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Sink = unheard) -> Generator[Event]:
+    """Go on with an interrupted run: its own plan, its own folder; finished trials stay as they are.
+
+    A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
+    """
+    known, places = store.load(folder), inputs.places
+    left = _left(known)
+    if left and (not known.finished or budget_s is not None):
+        known = _with_budget(known, budget_s)
+        needs, servers = Needs.of(known.plan), places.load_servers()
+        with ExitStack() as held:
+            keeper = held.enter_context(setup.keeping(places))
+            chosen = replace(needs, stacks=frozenset(slot.cell.stack for slot in left)).stacks_of(servers)
+            _all_known(known, left, chosen, places)
+            builds = yield from building.built(keeper, _servers(chosen), places, sink)
+            _same_as_before(known, chosen, builds)
+            database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.durability, needs.postgres))
+            runner.one_version(known, _versions(places, database, needs))
+            if known.machine.awake:
+                yield from _awake(held, keeper, places, must=True)
+            hall = _Hall(keeper, database, chosen, places.workloads(), places, sink)
+            yield from _measured(known.plan, folder, needs, hall)
+    yield report(folder)
+
+
+def _all_known(known: Run, left: Sequence[Slot], chosen: Sequence[Stack], places: Places) -> None:
+    """LabError when a stack that is still to be measured is in no server here."""
+    absent = sorted({slot.cell.stack for slot in left} - {stack.id for stack in chosen})
+    if absent:
+        sentence = f"run `{known.id}` has stacks that `{places.servers}` has not: {', '.join(absent)}"
+        raise LabError(sentence, "name the folder that the run began with: --servers DIR")
+
+
+def report(folder: Path) -> Reported:
+    """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
+    found = store.load(folder)
+    store.write_summary(folder, page.summary_csv(found))
+    path = folder / "report.html"
+    path.write_text(page.html(found, render.svg(charts.specs(found))), encoding="utf-8")
+    (folder / "trials").mkdir(exist_ok=True)
+    for place, text in trial_page.pages(found):
+        (folder / place).write_text(text, encoding="utf-8")
+    return Reported(path, found)
+
+
+def rejected(found: Run) -> int:
+    """How many slots ended rejected."""
+    return sum(trial.verdict is Verdict.REJECTED for trial in found.trials)
+
+
+def measured(found: Run) -> int:
+    """How many trials have a verdict other than void."""
+    return sum(trial.verdict is not Verdict.VOID for trial in found.trials)
+
+
+# ---------------------------------------------------------------- what a plan needs
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a plan needs of the lab, by name; the database's class is one for the whole plan."""
+
+    stacks: frozenset[str]
+    workloads: frozenset[str]
+    generators: tuple[str, ...]
+    topologies: tuple[Topology, ...]
+    durability: Durability
+    postgres: Mapping[str, str]
+    scale: int
+
+    @classmethod
+    def of(cls, planned: Plan) -> Needs:
+        """LabError when the plan has several values of what a run has one of."""
+        cells = list(dict.fromkeys(slot.cell for slot in planned.slots))
+        settings = list(dict.fromkeys(cell.settings for cell in cells))
+        return cls(
+            frozenset(cell.stack for cell in cells),
+            frozenset(cell.workload for cell in cells),
+            tuple(dict.fromkeys(cell.load.generator for cell in cells)),
+            tuple(dict.fromkeys(cell.topology for cell in cells)),
+            Durability(str(_one("durability", [one.durability for one in settings]))),
+            dict(cast(tuple[tuple[str, str], ...], _one("postgres", [one.postgres for one in settings]))),
+            int(str(_one("scale", [one.scale for one in settings]))),
+        )
+
+    def stacks_of(self, servers: Sequence[Server]) -> list[Stack]:
+        """The stacks that are needed, of all that there are."""
+        return [stack for server in servers for stack in server.stacks if stack.id in self.stacks]
+
+    def rendered(self, workloads: Sequence[Workload]) -> dict[str, Workload]:
+        """Every workload by id, for the scale of the data."""
+        return {workload.id: manifest.render(workload, self.scale) for workload in workloads}
+
+    def texts(self, workloads: Sequence[Workload]) -> dict[str, dict[str, str]]:
+        """What a run's folder says of its workloads."""
+        return {
+            workload.id: {
+                "title": workload.title,
+                "why": " ".join(workload.why.split()),
+                "request": f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else ""),
+                "limit_sql": workload.limit_sql or "",
+            }
+            for workload in self.rendered([one for one in workloads if one.id in self.workloads]).values()
+        }
+
+
+def _one(name: str, values: Sequence[object]) -> object:
+    """The one value of a setting; LabError when there are several, since a run has one database."""
+    there = set(values)
+    if len(there) != 1:
+        raise LabError(
+            f"the plan has several values of `{name}`: {', '.join(sorted(map(str, there)))}", "make a run for each of them"
+        )
+    return there.pop()
+
+
+def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads: Sequence[Workload]) -> tuple[Plan, Needs]:
+    """The plan if everything could be built, and what it needs. LabError for what cannot be measured."""
+    planned = plan.of_suite(suite, servers, workloads, inputs.command)
+    needs = Needs.of(planned)
+    cells = dict.fromkeys(slot.cell for slot in planned.slots)
+    generators.check(cells, needs.rendered(workloads))
+    postgres.check(needs.postgres)
+    for settings in dict.fromkeys(cell.settings for cell in cells):
+        setup.check_pins(settings, inputs.database_url)
+    return planned, needs
+
+
+# ---------------------------------------------------------------- measuring
+
+
+@dataclass(frozen=True)
+class _Hall:
+    """What is up while the trials of a run are made."""
+
+    keeper: Keeper
+    database: Database
+    stacks: Sequence[Stack]
+    workloads: Sequence[Workload]
+    places: Places
+    sink: Sink
+
+
+def _measured(frozen: Plan, folder: Path, needs: Needs, hall: _Hall) -> Generator[Event]:
+    """Measure what is left of a plan."""
+    known, places = store.load(folder), hall.places
+    tools = _tools(places, needs)
+    yield Planned(frozen, folder, plan.seconds(_left(known)))
+    rendered, cores = needs.rendered(hall.workloads), machine.cores()
+    bounds = ceiling.Bench(hall.keeper, hall.database, places.engine, folder / "limits", cores)
+    yield from ceilings.measured(bounds, known, rendered)
+    yield from ceilings.qualified(bounds, known)
+    yield Began(frozen, known.everything)
+    cases = contract.load(places.contract / "cases")
+    bench = Bench(hall.keeper, hall.database, places.engine, cases, cores, hall.sink, tools=tools)
+    for trial in runner.run(frozen, folder, {stack.id: stack for stack in hall.stacks}, rendered, bench):
+        yield TrialDone(trial)
+
+
+def _tools(places: Places, needs: Needs) -> dict[str, Installed]:
+    """The load generators from elsewhere that the plan uses; LabError when one has vanished since it was made."""
+    tools = setup.tools(places, needs.generators)
+    for name, tool in tools.items():
+        if tool is None:
+            raise LabError(f"the load generator `{name}` is not here any more", setup.install_words(places, name), 3)
+    return {name: tool for name, tool in tools.items() if tool is not None}
+
+
+def _left(known: Run) -> list[Slot]:
+    """The slots of a run that are not done."""
+    done = store.done_slots(known)
+    return [slot for slot in known.plan.slots if slot.number not in done]
+
+
+def _with_budget(known: Run, budget_s: float | None) -> Run:
+    """The run under another budget, open again."""
+    if budget_s is None:
+        return known
+    if known.plan.budget_s is None:
+        raise LabError(f"run `{known.id}` has no budget: it ends with its plan", "leave `--budget` out")
+    store.reopen(known.folder)
+    return replace(known, plan=replace(known.plan, budget_s=budget_s))
+
+
+def _awake(held: ExitStack, keeper: Keeper, places: Places, must: bool = False) -> Generator[Event]:
+    """Keep processors from idling where that is wanted; what keeps that from being done is told."""
+    said = list[str]()
+    setup.keep_awake(held, keeper, places, said.append, must)
+    yield from map(Said, said)
+
+
+def _versions(places: Places, database: Database, needs: Needs) -> dict[str, str]:
+    """Versions of everything that a plan uses."""
+    tools = setup.tool_versions(setup.tools(places, needs.generators))
+    return setup.versions(places, database) | tools | topology.versions(needs.topologies, places.environ.get("PATH"))
+
+
+def _servers(stacks: Sequence[Stack]) -> list[Server]:
+    return list({stack.server.id: stack.server for stack in stacks}.values())
+
+
+def _same_as_before(known: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
+    """A run is of one version of every server: refuse to go on with others."""
+    for stack in stacks:
+        made, before = builds[stack.server.id], known.stacks[stack.id].content_hash
+        if isinstance(made, Unavailable):
+            raise LabError(f"`{stack.id}` cannot be had any more: {made.reason}", made.hint, exit_code=3)
+        if made.content_hash != before:
+            raise LabError(
+                f"`{stack.server.id}` has changed since the run began, and a run holds one version of each server",
+                "begin a new run, or bring the server's folder back to what it was",
+            )

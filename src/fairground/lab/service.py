@@ -1,0 +1,160 @@
+"""Any HTTP service, without a contract: how it behaves, what it gives, and its load curve. What it does wrong is a finding."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.capacity import objective
+from fairground.host import Child, Keeper, Resident, listener, listens, machine
+from fairground.lab import measuring, setup
+from fairground.lab.address import is_here
+from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
+from fairground.measure import Bench
+from fairground.measure.arm import ServiceArm
+from fairground.measure.session import Session
+from fairground.model import Cell, Finding, LabError, Load, Settings, Severity, Topology
+from fairground.model.record import End, Kind, Record, TryAsked
+from fairground.run import records
+from fairground.service import behaviour, drive, parts
+from fairground.service.behaviour import Asked
+from fairground.service.parts import Checks, Part, Unit
+from fairground.service.values import Visit
+
+READY_S = 30.0
+
+
+def attempt(inputs: Inputs, asked: TryAsked, request: Asked) -> Iterator[Event]:
+    """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given."""
+    places, engine = inputs.places, inputs.places.engine
+    if asked.command is not None and listens(request.host, request.port):
+        raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
+    with ExitStack() as held:
+        keeper = held.enter_context(setup.keeping(places))
+        if asked.load:
+            yield from measuring.kept_awake(held, keeper, inputs)
+        record = measuring.opened(inputs, keeper, Kind.TRY, asked, {"fairground": setup.lab_version()}, {})
+        yield Began(record)
+        yield Said(f"{request.method} {asked.url}: checks")
+        subject = Subject(inputs, keeper, engine, asked, request, record.folder)
+        yield from each(record, functools.partial(measured, subject))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is tried, and with what."""
+
+    inputs: Inputs
+    keeper: Keeper
+    engine: Path
+    asked: TryAsked
+    request: Asked
+    folder: Path
+
+
+def each(record: Record[TryAsked, Part], measure: Callable[[Sequence[Part]], Iterator[Part]]) -> Iterator[Event]:
+    """The parts that are missing. A record in which nothing could be measured at all is removed again."""
+    if record.end is None:
+        try:
+            for part in measure(record.entries):
+                record = records.append(record, part)
+                yield UnitDone(record, None)
+        except LabError:
+            if not record.entries:
+                records.discard(record)
+            raise
+        record = records.end(record, End(time.time(), "all that was asked for was measured"))
+    yield Finished(record)
+
+
+def found(record: Record[TryAsked, Part]) -> Visit:
+    """What is known of the service so far."""
+    asked = record.head.asked
+    return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)
+
+
+def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
+    """The parts that are missing. Where a command starts the service, what becomes of its process is a finding."""
+    command, request = subject.asked.command, subject.request
+    if command is None:
+        yield from _parts(subject, None, done)
+        return
+    log, inputs = subject.folder / "server.log", subject.inputs
+    with open(log, "ab") as stream:
+        child = subject.keeper.spawn(
+            command, role="server", env=inputs.places.environ, cwd=Path.cwd(), stdout=stream, stderr=stream
+        )
+    try:
+        fault = _not_ready(child, command[0], request)
+        if fault is None:
+            try:
+                yield from _parts(subject, child, done)
+            except LabError as error:
+                fault = _ended(child, command[0]) or _silent(error)
+                if fault is None:
+                    raise
+            fault = fault or _ended(child, command[0])
+        if fault is not None:
+            yield Part(Unit.SERVICE, findings=(fault,))
+    finally:
+        child.stop()
+
+
+def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Iterator[Part]:
+    asked, request = subject.asked, subject.request
+    metered, server = _metered(child, request)
+    seen = parts.checks(done)
+    if seen is None:
+        seen = Checks.of(behaviour.examine(request), server)
+        yield Part(Unit.CHECKS, checks=seen)
+    if asked.load:
+        bench = Bench(subject.keeper, None, subject.engine, (), machine.cores())
+        workload = drive.workload(request, seen.conduct)
+        cell = Cell("the service", workload.id, Topology(), Load(), Settings())
+        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered)
+        effort = drive.Effort(objective.parse(asked.objective), asked.seconds, asked.timeout_ms)
+        with Session(bench, [arm], subject.folder) as session:
+            yield from drive.measure(done, session, arm.label, effort, bench.cores)
+
+
+def _not_ready(child: Child, name: str, request: Asked) -> Finding | None:
+    """Wait until the service listens; why it does not."""
+    deadline = time.monotonic() + READY_S
+    while not listens(request.host, request.port):
+        if (ended := _ended(child, name)) is not None:
+            return ended
+        if time.monotonic() > deadline:
+            sentence = f"`{name}` does not listen on port {request.port} after {READY_S:.0f} s"
+            return Finding("ready", Severity.REJECT, sentence, {"waited_s": READY_S})
+        time.sleep(0.02)
+    return None
+
+
+def _ended(child: Child, name: str) -> Finding | None:
+    """That the service ended by itself; None while it runs."""
+    code = child.exit_code()
+    if code is None:
+        return None
+    return Finding("server-exit", Severity.REJECT, f"`{name}` ended with exit code {code}", {"exit_code": code})
+
+
+def _silent(error: LabError) -> Finding | None:
+    """That a service which runs and listens gives no answer; None where the error is another one."""
+    return Finding("no-answers", Severity.REJECT, error.message) if isinstance(error, behaviour.NoAnswer) else None
+
+
+def _metered(child: Child | None, request: Asked) -> tuple[Child | Resident | None, str | None]:
+    """Whose CPU is read, and in words: the process that was started or, on this machine, the one that listens."""
+    if child is not None:
+        return child, f"the process {child.pid} that was started"
+    if not is_here(request.host):
+        return None, None
+    process = listener(request.port)
+    if process is None:
+        return None, None
+    pids = ", ".join(map(str, process.pids))
+    return process, f"process {pids}, which listens on port {request.port}"

@@ -1,0 +1,161 @@
+"""What the use cases share: what they start and must stop, what they build, and which versions of all of it are here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+
+from fairground import generators, host, postgres
+from fairground.generators import Installed
+from fairground.host import Keeper, machine
+from fairground.host.build import Built, Unavailable
+from fairground.host.machine import Check
+from fairground.lab.places import ROOT, Places
+from fairground.model import Durability, LabError, Settings, Stack, StackInfo
+from fairground.postgres import Database
+
+AWAKE = "FAIRGROUND_AWAKE"
+AWAKE_CHOICES = ("auto", "yes", "no")
+
+
+@contextmanager
+def keeping(places: Places) -> Iterator[Keeper]:
+    """A keeper for the length of a verb."""
+    with Keeper(places.environ) as keeper:
+        yield keeper
+
+
+def wants_awake(environ: Mapping[str, str]) -> bool:
+    """Whether processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
+    said = environ.get(AWAKE) or "auto"
+    if said not in AWAKE_CHOICES:
+        raise LabError(f"{AWAKE} is `{said}`", f"write {', '.join(AWAKE_CHOICES[:-1])} or {AWAKE_CHOICES[-1]}")
+    return said == "yes" or (said == "auto" and machine.is_virtual(machine.fingerprint()))
+
+
+def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[str], None], must: bool = False) -> None:
+    """Keep processors from idling until `held` ends, where that is wanted; where it cannot be, say why and go on.
+
+    `must`, or FAIRGROUND_AWAKE=yes: LabError instead, for then the numbers would be other ones than asked for.
+    """
+    if not must and not wants_awake(places.environ):
+        return
+    try:
+        held.enter_context(host.keep_awake(keeper, places.engine))
+    except LabError as error:
+        if must or places.environ.get(AWAKE) == "yes":
+            raise
+        say(f"{error.message}; steal will be higher than it need be{f' → {error.hint}' if error.hint else ''}")
+
+
+@contextmanager
+def database(
+    keeper: Keeper, places: Places, url: str | None, durability: Durability, settings: Mapping[str, str] | None = None
+) -> Iterator[Database]:
+    """The given database, or the embedded one in `durability` and with these settings, stopped at the end."""
+    if url and settings:
+        raise LabError(
+            "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
+        )
+    if url:
+        found = postgres.given(url, places.contract)
+    else:
+        found = postgres.start(keeper, places.cache, durability, places.contract, settings)
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
+def check_pins(settings: Settings, database_url: str | None) -> None:
+    """LabError when a role is pinned to a core that this lab may not use, or a database that is not its own is pinned."""
+    if database_url and settings.cores_of("database"):
+        raise LabError("a given database cannot be pinned to cores", "pin it where it is started, or leave out `--database`")
+    ours = os.sched_getaffinity(0)
+    for role, cores in settings.pin:
+        if missing := sorted(set(cores) - ours):
+            there = ", ".join(map(str, sorted(ours)))
+            raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
+
+
+def stack_infos(stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> dict[str, StackInfo]:
+    """What a run says of its stacks, the unavailable ones among them."""
+    infos = {}
+    for stack in stacks:
+        server, made = stack.server, builds[stack.server.id]
+        built = made if isinstance(made, Built) else None
+        reason = None if built else made.reason if isinstance(made, Unavailable) else None
+        infos[stack.id] = StackInfo(
+            stack.id,
+            server.title,
+            server.language,
+            stack.variant.about or server.about,
+            server.homepage,
+            built.receipt if built else None,
+            reason,
+            built.content_hash if built else None,
+        )
+    return infos
+
+
+def versions(places: Places, found: Database) -> dict[str, str]:
+    """Versions of the lab's own parts."""
+    engine = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    own = {name: version(name) for name in ("psycopg", "hdrhistogram")}
+    return {"fairground": lab_version(), "engine": engine, "PostgreSQL": found.version(), "Python": sys.version.split()[0], **own}
+
+
+def tools(places: Places, names: Iterable[str]) -> dict[str, Installed | None]:
+    """The load generators from elsewhere among these names, with None for one that is not here."""
+    return {name: find_tool(places, name) for name in names if name != generators.ENGINE}
+
+
+def find_tool(places: Places, name: str) -> Installed | None:
+    """One load generator, from the lab's own folder or from PATH."""
+    return generators.find(name, os.pathsep.join([str(places.tools / "bin"), places.environ.get("PATH", os.defpath)]))
+
+
+def tool_versions(found: Mapping[str, Installed | None]) -> dict[str, str]:
+    """Versions of load generators that are here."""
+    return {name: tool.version or "it tells none" for name, tool in found.items() if tool is not None}
+
+
+def install_words(places: Places, name: str) -> str:
+    """The command that gets a load generator, or the sentence that says why there is none."""
+    return generators.TOOLS[name].install.format(tools=places.tools)
+
+
+def tool_checks(places: Places) -> list[Check]:
+    """The doctor's lines about load generators from elsewhere."""
+    lines = []
+    for name in generators.TOOLS:
+        tool = find_tool(places, name)
+        if tool is not None:
+            lines.append(Check(f"generator-{name}", "ok", f"load generator {tool.title} is at {tool.program}"))
+        else:
+            lines.append(Check(f"generator-{name}", "lacking", f"load generator {name} is missing", install_words(places, name)))
+    return lines
+
+
+def awake_check(places: Places) -> Check:
+    """The doctor's line about idle processors."""
+    if not wants_awake(places.environ):
+        return Check("awake", "ok", f"idle processors are left to the kernel: this is no virtual machine, or {AWAKE} says no")
+    try:
+        with keeping(places) as keeper, host.keep_awake(keeper, places.engine):
+            return Check("awake", "ok", "idle processors come back late here, so they are kept awake while something is measured")
+    except LabError as error:
+        return Check("awake", "lacking", error.message, error.hint)
+
+
+def lab_version() -> str:
+    """The version in pyproject.toml, with the commit where this is a checkout."""
+    import tomllib
+
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
+    return f"{declared} ({commit.stdout.strip()})" if commit.returncode == 0 else str(declared)

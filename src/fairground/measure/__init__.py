@@ -1,0 +1,6 @@
+"""Measuring: a session of arms is the one way in which the lab starts, verifies, loads, watches, stops and audits."""
+
+from fairground.measure.bench import Bench
+from fairground.measure.trial import run
+
+__all__ = ["Bench", "run"]

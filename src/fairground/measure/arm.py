@@ -1,0 +1,176 @@
+"""What a session loads, and what it says of it: arms, windows, and the end of an arm. Frozen values.
+
+An *arm* is a started stack (plain, planted, or again) or an address that somebody else serves. A *window* is what was measured of
+one arm. A *round* is one start of all arms: the unit of evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from fairground.host import Child, Resident
+from fairground.judge import bottleneck, thresholds
+from fairground.model import (
+    AuditLine,
+    Cell,
+    DatabaseUse,
+    Finding,
+    HostUse,
+    Load,
+    Result,
+    RoleUse,
+    Severity,
+    Stack,
+    Step,
+    Verdict,
+    Workload,
+)
+from fairground.model.pair import rejection
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One side of a measurement, under a label that no other arm of its session has."""
+
+    label: str
+    cell: Cell
+    workload: Workload
+    seed: int
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder; a revision's name in the label may hold slashes."""
+        return self.label.replace("/", "-")
+
+
+@dataclass(frozen=True)
+class StackArm(Arm):
+    """One of the lab's stacks, with every guarantee. `planted` is a slowdown added on purpose, as a share of the server's CPU."""
+
+    stack: Stack
+    planted: float = 0.0
+
+
+@dataclass(frozen=True)
+class ServiceArm(Arm):
+    """An address that somebody serves: no contract, no audit, no database of ours. `server`: whose CPU is read, if any."""
+
+    host: str
+    port: int
+    server: Child | Resident | None = None
+
+
+@dataclass(frozen=True)
+class NullArm(Arm):
+    """The null responder of the load engine: what this machine's HTTP side can do at most. `threads` are its own."""
+
+    threads: int
+
+
+@dataclass(frozen=True)
+class PgbenchArm(Arm):
+    """pgbench with the workload's statements in `script`, as many clients as the cell's pool has connections."""
+
+    script: str
+
+    @property
+    def protocol(self) -> str:
+        """Prepared where servers prepare."""
+        return "prepared" if self.cell.settings.prepared else "extended"
+
+
+@dataclass(frozen=True)
+class Window:
+    """One arm while it was loaded. A window made of turns holds all of its turns together, and has no `result` of its own.
+
+    `ok` and `not_ok` count the answers that arrived in its `window_s` seconds of load. `host` and `machine` are of the whole
+    time between its ends, the other arms' turns included. `number` is that of the question: windows made in turns share it.
+    """
+
+    arm: str
+    number: int
+    load: Load
+    ok: int
+    not_ok: int
+    window_s: float
+    roles: Mapping[str, RoleUse]
+    host: HostUse | None
+    machine: tuple[Finding, ...]
+    result: Result | None = None
+    steps: tuple[Step, ...] = ()
+    database: DatabaseUse | None = None
+    warm_up: bool = False
+    """Loaded to warm the arm: it counts for nothing."""
+
+    @property
+    def rate_per_s(self) -> float:
+        """Good answers a second."""
+        return self.ok / self.window_s if self.window_s else 0.0
+
+    @property
+    def whole(self) -> Result:
+        """What the generator told of a window that was one piece."""
+        assert self.result is not None, "a window made of turns has no result of its own"
+        return self.result
+
+    @property
+    def server_cpu_us(self) -> float | None:
+        """CPU of the server in it; None where nobody reads it."""
+        use = self.roles.get("server")
+        return None if use is None else use.cpu_us
+
+    @property
+    def void(self) -> str | None:
+        """What of the machine spoiled it, or None."""
+        return next((finding.sentence for finding in self.machine if finding.severity is Severity.VOID), None)
+
+    def limits(self, cell: Cell, cores: int) -> tuple[Finding, ...]:
+        """The named reasons that limited it, strongest first; none where the generator told no result."""
+        if self.result is None:
+            return ()
+        told = (self.result, self.roles, self.host, self.database, cores)
+        return bottleneck.limits(replace(cell, load=self.load), *told, thresholds.standard().reasons)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """One arm after its session: what it did in its whole life, and whether that may be believed.
+
+    `result` holds what all of its loads acknowledged together; what belongs to one window is the first one's.
+    """
+
+    arm: Arm
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    result: Result | None = None
+    windows: tuple[Window, ...] = ()
+    audit: tuple[AuditLine, ...] = ()
+    database: DatabaseUse | None = None
+    diagnosis: str | None = None
+    phases_s: Mapping[str, float] = field(default_factory=dict)
+    stderr_tail: str = ""
+
+    @property
+    def rejected(self) -> str | None:
+        """Why it has no number, in a sentence that names it; None where it has one."""
+        return rejection(self.arm.label, self.findings)
+
+    @property
+    def void(self) -> str | None:
+        """What made all of it void, in a sentence that names it; None where nothing did, or where it is rejected."""
+        found = next((finding for finding in self.findings if finding.severity is Severity.VOID), None)
+        return None if found is None or self.rejected else f"`{self.arm.label}` is void: {found.sentence}"
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What a session does now: a phase of an arm, and under load the last second's good and other answers."""
+
+    arm: str
+    phase: str
+    elapsed_s: float = 0.0
+    total_s: float | None = None
+    ok: int | None = None
+    not_ok: int | None = None
+    p99_us: int | None = None

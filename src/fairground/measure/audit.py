@@ -1,0 +1,126 @@
+"""The audit: what the database holds after a trial, against what was acknowledged."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import psycopg
+
+from fairground.generators.tool import together
+from fairground.judge import answers, statements, thresholds
+from fairground.judge.thresholds import Rules
+from fairground.model import AuditLine, DatabaseUse, LedgerRow, Result, Work, Workload
+from fairground.postgres import Database
+
+Found = TypeVar("Found")
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
+
+
+@dataclass(frozen=True)
+class Before:
+    """What the audit's statements said before the load: invariant id → value, ledger name → account → value."""
+
+    values: Mapping[str, int]
+    ledgers: Mapping[str, Mapping[str, int]]
+    work: Work | None = None
+
+
+def before(database: Database, workload: Workload) -> Before:
+    """Ask every statement of the workload's audit before the first request of the load is sent."""
+    return Before(
+        {invariant.id: _value(database, invariant.sql) for invariant in workload.audit.invariants},
+        {ledger.name: _accounts(database, ledger.sql) for ledger in workload.audit.ledgers},
+        database.work(),
+    )
+
+
+def work(database: Database, was: Before | None) -> Work | None:
+    """What the database counted since `was`; None where nothing was read then, or nothing can be read now."""
+    try:
+        return None if was is None or was.work is None else database.work().since(was.work)
+    except psycopg.Error:
+        return None
+
+
+def lines(
+    database: Database, workload: Workload, result: Result, use: DatabaseUse, was: Before, rules: Rules | None = None
+) -> tuple[AuditLine, ...]:
+    """Every line of the audit with its arithmetic. A statement that fails is a line with nothing found, which does not hold."""
+    life = result.life or result.window
+    unknown = None if result.uncounted_most is None else life.unknown + result.uncounted_most
+    found = list(answers.work_lines(workload, result, use))
+    found += statements.lines(workload, result, use, rules or thresholds.standard().rules)
+    for invariant in workload.audit.invariants:
+        names = {"before": was.values[invariant.id], "acknowledged": life.ok}
+        # A generator that drops requests at its end cannot say how many good answers there were, only the least.
+        above = invariant.may_exceed or (result.uncounted_most != 0 and "acknowledged" in invariant.equals)
+        value = _if_there(_value, database, invariant.sql)
+        found.append(
+            answers.invariant_line(invariant.id, invariant.sentence, value, evaluate(invariant.equals, names), unknown, above)
+        )
+    if result.ledgers is None:
+        return tuple(found)
+    for ledger in workload.audit.ledgers:
+        rows, after = result.ledgers.get(ledger.name, {}), _if_there(_accounts, database, ledger.sql)
+        if after is None:
+            sentence = f"the rows that the entries name can be read ({ledger.name}); rows that moved otherwise"
+            found.append(AuditLine(f"ledger-{ledger.name}", sentence, None, 0, 0))
+        else:
+            found.append(answers.ledger_line(ledger.name, rows, was.ledgers[ledger.name], after))
+    return tuple(found)
+
+
+def joined(results: Sequence[Result]) -> Result:
+    """All results as one: outcomes and ledgers added up, unknown ones unknown. What belongs to one window is the first one's.
+
+    Where one of them keeps no ledger, all of them together have none.
+    """
+    life = functools.reduce(together, (one.life or one.window for one in results))
+    ledgers: dict[str, dict[str, LedgerRow]] = {}
+    for one in results:
+        for name, rows in (one.ledgers or {}).items():
+            ours = ledgers.setdefault(name, {})
+            for account, row in rows.items():
+                was = ours.get(account, LedgerRow(0, 0, 0, 0))
+                ours[account] = LedgerRow(*(getattr(was, key) + getattr(row, key) for key in LedgerRow.__dataclass_fields__))
+    known = all(one.ledgers is not None for one in results)
+    return replace(results[0], life=life, ledgers=ledgers if known else None)
+
+
+def evaluate(expression: str, names: Mapping[str, int]) -> int:
+    """The value of an expression of integers, names, `+`, `-` and `*`; the manifest has seen to it that it is one."""
+    return _evaluate(ast.parse(expression, mode="eval").body, names)
+
+
+def _evaluate(node: ast.expr, names: Mapping[str, int]) -> int:
+    match node:
+        case ast.Constant(value=int(value)):
+            return value
+        case ast.Name(id=name):
+            return names[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluate(operand, names)
+        case ast.BinOp(left=left, op=operation, right=right):
+            return int(OPERATORS[type(operation)](_evaluate(left, names), _evaluate(right, names)))
+    raise ValueError(f"`{ast.unparse(node)}` is not integer arithmetic")
+
+
+def _if_there(read: Callable[[Database, str], Found], database: Database, statement: str) -> Found | None:
+    """What a statement finds; None where a server dropped what it reads, or emptied it so that a sum is NULL."""
+    try:
+        return read(database, statement)
+    except (psycopg.Error, TypeError, IndexError):
+        return None
+
+
+def _value(database: Database, statement: str) -> int:
+    return int(database.query(statement)[0][0])
+
+
+def _accounts(database: Database, statement: str) -> dict[str, int]:
+    return {str(account): int(value) for account, value in database.query(statement)}

@@ -1,0 +1,360 @@
+"""One arm under load: its generator in one piece or in turns, and what clocks and generator say of each window."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fairground import generators
+from fairground.generators import engine
+from fairground.host import RoleMeter, machine
+from fairground.judge import answers, validity
+from fairground.measure.arm import Arm, Doing, Ended, Window
+from fairground.measure.bench import Bench
+from fairground.measure.schedule import Whole
+from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
+from fairground.model import Finding, LabError, Load, Result, Severity, Step, Workload
+
+ENDLESS_S = 86_400.0
+SILENCE_S = 15.0
+"""A generator speaks every second, but while it waits for its last answers: for a timeout at most."""
+FATAL = frozenset({"start", "pooler", "proxy", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"})
+"""Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
+
+
+@dataclass
+class Loaded:
+    """Everything that is known of an arm that is up; it grows while the arm is measured."""
+
+    bench: Bench
+    arm: Arm
+    folder: Path
+    watch: Watch
+    seen: Seen
+    on: Callable[[Doing], None]
+    host: str = ""
+    port: int = 0
+    workload: Workload = field(init=False)
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    results: list[Result] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+    phases_s: dict[str, float] = field(default_factory=dict)
+    failed: bool = False
+    turns: TurnTaking | None = None
+
+    def __post_init__(self) -> None:
+        self.workload = self.arm.workload
+
+    # ------------------------------------------------------------ what kinds of arms do in their own way
+
+    def open(self) -> None:
+        """Start it, wait for it, verify it. What goes wrong is a finding, and `failed` is set."""
+        raise NotImplementedError
+
+    def ready(self) -> None:
+        """All arms are up: the load may begin."""
+
+    def close(self) -> None:
+        """Stop all of it."""
+        raise NotImplementedError
+
+    def judge(self) -> Ended:
+        """What its life was, once all arms are stopped."""
+        raise NotImplementedError
+
+    def exit_code(self) -> int | None:
+        """How it ended by itself; None while it runs, or where we do not know."""
+        return None
+
+    # ------------------------------------------------------------ findings
+
+    def find(self, id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> None:
+        """Something is to be said of the arm. After what is fatal it is not loaded any more."""
+        self.findings.append(Finding(id, severity, sentence, evidence))
+        self.failed = self.failed or id in FATAL
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Say that a phase begins, and note how long it took."""
+        self.on(Doing(self.arm.label, name))
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases_s[name] = self.phases_s.get(name, 0.0) + time.monotonic() - began
+
+    # ------------------------------------------------------------ one load without a break
+
+    def whole(self, ask: Whole, number: int) -> Window | None:
+        """Warm-up, window and drain of one run of the generator. None where it measured no window; the reason is a finding."""
+        folder = self.folder / ask.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        before_us = machine.pace_us()
+        run = _Run(self, ask, folder)
+        self.watch.turn = self.arm.label
+        try:
+            result = run.follow()
+        finally:
+            run.session.stop()
+            self.watch.turn = None
+            self.seen.close_window()
+        self.results.append(result)
+        self._judge_answers(result, run)
+        if run.ends is None:
+            self._say_unreachable()
+            return None
+        window = self._window(ask, number, result, run, before_us)
+        self.windows.append(window)
+        return window
+
+    def _say_unreachable(self) -> None:
+        """Why there was no window, unless that is said already."""
+        self.notice_end()
+        if not any(one.severity is Severity.REJECT for one in self.findings):
+            self.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
+
+    def _judge_answers(self, result: Result, run: _Run) -> None:
+        rejected = answers.life(result)
+        self.findings.extend(rejected)
+        self.failed = self.failed or bool(rejected)
+        self.findings.extend(one for one in answers.accounting(result, self.workload) if self._is_new(one))
+        if run.ask.trial:
+            self.findings.extend(answers.window(result))
+            self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
+
+    def _is_new(self, finding: Finding) -> bool:
+        """Whether it was not said of an earlier load."""
+        return all(finding.id != known.id for known in self.findings)
+
+    def _window(self, ask: Whole, number: int, result: Result, run: _Run, before_us: float | None) -> Window:
+        assert run.ends is not None
+        (reading, moment), (later, last) = run.ends
+        roles = roles_between(self.seen.meters, reading, later)
+        lab, use = machine_between(moment, last, roles.values(), "database" in roles)
+        roles["lab"] = lab
+        if "server" in roles:
+            roles["server"] = replace(roles["server"], cpu_us_by_second=_differences_us(run.clocks, "server"))
+        host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
+        shared = generators.with_share(result, ask.load, roles["generator"])
+        steps: tuple[Step, ...] = ()
+        if ask.load.generator == generators.ENGINE and ask.load.model == "open":
+            document = json.loads((self.folder / ask.folder / "engine.json").read_text())
+            steps = with_cpu(engine.curve(document, ask.load), run.clocks)
+        facts = validity.Facts(result.window_s, host=host)
+        spoiled = validity.findings(facts, self.bench.thresholds, of=("machine",))
+        counted = (result.completed_ok, _others(result), result.window_s)
+        database = self.seen.so_far() if self.seen.database is not None else None
+        return Window(self.arm.label, number, ask.load, *counted, roles, host, spoiled, shared, steps, database)
+
+    # ------------------------------------------------------------ turns
+
+    def begin_turns(self, load: Load) -> TurnTaking:
+        """A generator that stands still until it is its turn; it lives as long as the arm."""
+        if self.turns is None:
+            self.turns = TurnTaking(self, load)
+        return self.turns
+
+    def notice_end(self) -> None:
+        """Find out whether the server ended by itself while it was measured."""
+        code = self.exit_code()
+        if code is not None and not self.failed:
+            self.find("server-exit", Severity.REJECT, f"the server ended by itself with exit code {code} while it was measured")
+
+    def end_turns(self) -> None:
+        """End that generator and take what it counted over its whole life. One that gives no result makes the arm void."""
+        if self.turns is not None:
+            try:
+                result = self.turns.finish()
+                self.results.append(result)
+                self.findings += [*answers.life(result), *answers.accounting(result, self.workload)]
+                if self.turns.measured and not self.failed:
+                    self.findings += answers.window(result)
+            except LabError as error:
+                if not self.failed:
+                    self.find("instrument", Severity.VOID, error.message)
+
+
+class _Run:
+    """One run of a generator: its events up to the result, and the clocks at the ends of its window."""
+
+    def __init__(self, loaded: Loaded, ask: Whole, folder: Path) -> None:
+        bench, load = loaded.bench, ask.load
+        self._loaded, self.ask = loaded, ask
+        self.warmup, self.settled = list[int](), True
+        self.clocks: list[Mapping[str, float]] = []
+        self._readings: dict[str, tuple[Reading, Moment]] = {}
+        task = generators.Task(loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates)
+        self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
+        self._meter()
+
+    @property
+    def ends(self) -> tuple[tuple[Reading, Moment], tuple[Reading, Moment]] | None:
+        """The clocks where the window began and ended; None where it did not."""
+        if "window" not in self._readings or "drain" not in self._readings:
+            return None
+        return self._readings["window"], self._readings["drain"]
+
+    def _meter(self) -> None:
+        """Whose CPU the generator's is: another process from the window on, where warm-up and window are two runs."""
+        self.session.child.pin(self._loaded.arm.cell.settings.cores_of("generator"))
+        self._loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
+
+    def follow(self) -> Result:
+        """Read the events to the end; begin the window once the warm-up has settled or its time is up."""
+        loaded, load, asked = self._loaded, self.ask.load, False
+        clock = time.monotonic()
+        phase, began = "warmup", clock
+        if not self.ask.trial:  # a time is given, which need not be one of whole seconds
+            time.sleep(load.warmup_min_s)
+            self.session.measure()
+            asked = True
+        while (event := self.session.event(SILENCE_S + load.timeout_ms / 1000)) is not None:
+            now = time.monotonic()
+            match event["event"]:
+                case "second":
+                    self._second(event, phase, now - began)
+                    if self._has_ended(phase):
+                        phase = "ended"
+                case "window" | "drain" as name:
+                    loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + now - began
+                    phase, began = name, now
+                    self._read(name)
+            if phase == "warmup" and not asked:
+                self.settled = answers.settled(self.warmup, loaded.bench.thresholds.rules)
+                if now - began >= load.warmup_max_s or (now - began >= load.warmup_min_s and self.settled):
+                    self.session.measure()
+                    asked = True
+        loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + time.monotonic() - began
+        return self.session.result()
+
+    def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
+        load = self.ask.load
+        total_s = load.window_s if phase == "window" else load.warmup_max_s
+        self._loaded.on(Doing(self._loaded.arm.label, phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"]))
+        if phase == "warmup" and event["ok"] is not None:
+            self.warmup.append(event["ok"])
+        elif phase == "window":
+            self._clock()
+
+    def _has_ended(self, phase: str) -> bool:
+        """Whether the server has ended by itself: that ends the load, too."""
+        code = self._loaded.exit_code()
+        if code is None or phase == "ended":
+            return False
+        sentence = f"the server ended during the {phase} with exit code {code}"
+        self._loaded.find("server-exit", Severity.REJECT, sentence)
+        self.session.halt()
+        return True
+
+    def _read(self, name: str) -> None:
+        """Take the clocks at one end of the window."""
+        seen = self._loaded.seen
+        if seen.meters["generator"].child is not self.session.child:
+            self._meter()
+        self._readings[name] = Reading(seen.meters), Moment(self._loaded.bench.keeper.spun_ns())
+        if name == "window":
+            self._clock()
+            seen.open_window()
+        else:
+            seen.close_window()
+
+    def _clock(self) -> None:
+        """CPU so far, at a second of the window: of every role where each step of a load curve is to have its own."""
+        meters = self._loaded.seen.meters
+        read = meters if self.ask.load.model == "open" else {role: meters[role] for role in ("server",) if role in meters}
+        self.clocks.append({role: meter.cpu_ns() / 1000 for role, meter in read.items()})
+
+
+class TurnTaking:
+    """The engine of one arm that takes turns with others'. `told`: what it had counted when it last stood still."""
+
+    def __init__(self, loaded: Loaded, load: Load) -> None:
+        bench, cores = loaded.bench, loaded.arm.cell.settings.cores_of("generator")
+        self._loaded, self._silence_s = loaded, SILENCE_S + load.timeout_ms / 1000
+        endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
+        address = (loaded.host, loaded.port, loaded.arm.seed, loaded.bodies)
+        plan = engine.plan(loaded.workload, endless, *address, begin="held")
+        self.session = engine.Session(bench.keeper, bench.engine, plan, loaded.folder, cores)
+        loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
+        self.told: Mapping[str, int] = {}
+        self.shared_us: dict[str, float] = {}
+        """CPU of roles that all arms share, while it was this one's turn."""
+        self.measured = False
+        self._await_held()
+
+    def measure(self) -> None:
+        """The warm-up is over: the engine's window begins with the next turn, and lasts to the arm's end."""
+        if not self.measured:
+            self.session.measure()
+            self.measured = True
+
+    def turn(self, seconds: float) -> None:
+        """Load the arm for so long, and wait for its last answer."""
+        self._loaded.watch.turn = self._loaded.arm.label
+        before = self._shared_ns()
+        self.session.go()
+        time.sleep(seconds)
+        self.session.hold()
+        self._await_held()
+        self._loaded.watch.turn = None
+        for role, spent_ns in self._shared_ns().items():
+            self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
+
+    def _shared_ns(self) -> dict[str, int]:
+        return {role: meter.cpu_ns() for role, meter in self._loaded.seen.meters.items() if role == "database"}
+
+    def _await_held(self) -> None:
+        """Wait until it stands still. An engine that ends by itself could not reach its server, or its server has ended."""
+        while not self._loaded.failed:
+            event = self.session.event(self._silence_s)
+            if event is None:
+                self._loaded.notice_end()
+                if not self._loaded.failed:
+                    self._loaded.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
+            elif event["event"] == "held":
+                self.told = event
+                return
+
+    def finish(self) -> Result:
+        """End the load and take what was counted over the whole life."""
+        self.session.halt()
+        while self.session.event(self._silence_s) is not None:
+            pass
+        return self.session.result()
+
+    def stop(self) -> None:
+        """End the engine, whatever it is doing."""
+        self.session.stop()
+
+
+def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tuple[Step, ...]:
+    """The steps with the CPU of each, from `clocks`: µs by role at the window's start and at the end of each of its seconds.
+
+    The generator's busiest thread is its only one, so its share of a step is known, too.
+    """
+    found, at_s = [], 0.0
+    for step in steps:
+        first, last = round(at_s), round(at_s + step.duration_s)
+        whole = abs(step.duration_s - round(step.duration_s)) < 0.05 and last < len(clocks)
+        used = {role: clocks[last][role] - clocks[first][role] for role in clocks[first]} if whole else {}
+        busy = used["generator"] / 1e6 / step.duration_s if "generator" in used else step.busiest_thread_share
+        found.append(replace(step, cpu_us=used, busiest_thread_share=busy))
+        at_s += step.duration_s
+    return tuple(found)
+
+
+def _others(result: Result) -> int:
+    """Answers of the window that were not good; where a generator does not tell how many ended, its requests that were not."""
+    return result.window.not_ok if result.completed is None else result.completed - result.completed_ok
+
+
+def _differences_us(clocks: Sequence[Mapping[str, float]], role: str) -> tuple[float, ...]:
+    at = [clock[role] for clock in clocks if role in clock]
+    return tuple(after - before for before, after in itertools.pairwise(at))

@@ -1,0 +1,121 @@
+"""The path of one trial: pooler, server and proxy, started from the database outwards and stopped the other way round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fairground import topology
+from fairground.host import Child, Keeper, RoleMeter, free_port, listens, server, wait_ready, wait_until_silent
+from fairground.model import Cell, Finding, LabError, Settings, Severity, Stack
+from fairground.postgres import Database
+
+HOST = "127.0.0.1"
+STOP_GRACE_S = 5.0
+PROXY_TIMEOUT_S = 5.0
+
+
+class Route:
+    """What stands between generator and database in one trial. `meters` grows as roles are started."""
+
+    def __init__(self, keeper: Keeper, database: Database, cell: Cell, cores: int, folder: Path) -> None:
+        self._keeper, self._database, self._cell, self._cores, self._folder = keeper, database, cell, cores, folder
+        self.meters: dict[str, RoleMeter] = {}
+        self.server: Child | None = None
+        self.server_port = 0
+        self.pooler: topology.Pooler | None = None
+        self.proxy: topology.Hop | None = None
+
+    @property
+    def port(self) -> int:
+        """Where requests go: the proxy, or the server where there is none."""
+        return self.proxy.port if self.proxy is not None else self.server_port
+
+    def open_pooler(self) -> None:
+        """Pin the database, and put the pooler before it, if the topology has one. LabError when it does not start."""
+        settings = self._cell.settings
+        if self._database.child is not None:
+            self._database.child.pin(settings.cores_of("database"))
+            self.meters["database"] = RoleMeter(self._database.child)
+        if self._cell.topology.pooler is not None:
+            place = (self._folder, settings.cores_of("pooler"), self._workers(settings, "pooler"))
+            self.pooler = topology.start_pooler(self._keeper, self._cell.topology, self._database.server_url(), *place)
+            self.meters["pooler"] = RoleMeter(self.pooler.child)
+        if topology.pooled(self._cell.topology):
+            self._database.log_errors()
+
+    def open_server(self, stack: Stack) -> Child:
+        """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed."""
+        self.server_port = free_port()  # not before the pooler has its own
+        url = self._database.server_url()
+        url = topology.at(url, self.pooler.port) if self.pooler is not None else url
+        log = self._folder / "server.log"
+        self.server = server.start(self._keeper, stack, self._cell.settings, HOST, self.server_port, url, log)
+        self.meters["server"] = RoleMeter(self.server)
+        return self.server
+
+    def wait(self, timeout_s: float) -> str | None:
+        """None once the server is ready, else one phrase on why it is not."""
+        assert self.server is not None
+        return server.wait(self.server, HOST, self.server_port, timeout_s)
+
+    def exposed(self) -> Finding | None:
+        """A warning when other machines may reach the server."""
+        return server.exposed(self.server_port)
+
+    def listens(self) -> bool:
+        """Whether the server accepts connections, ready or not."""
+        return self.server is not None and self.server.exit_code() is None and listens(HOST, self.server_port)
+
+    def open_proxy(self, ready: bool) -> None:
+        """Put the proxy before the server, if the topology has one; behind a server that is `ready` it must be so, too."""
+        settings, name = self._cell.settings, self._cell.topology.proxy
+        if name is None:
+            return
+        place = (self._folder, settings.cores_of("proxy"), self._workers(settings, "proxy"))
+        self.proxy = topology.start_proxy(self._keeper, name, self.server_port, *place)
+        self.meters["proxy"] = RoleMeter(self.proxy.child)
+        hop = self.proxy
+        if ready and (why := wait_ready(HOST, hop.port, "/ready", 204, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None)):
+            raise LabError(f"the proxy `{name}` does not reach the server: {why}", exit_code=3)
+
+    def close(self) -> tuple[Finding, ...]:
+        """Stop all of it and prove that nothing of it is left. What did not end as it should is a finding."""
+        found: list[Finding] = []
+        if self.server is not None:
+            found += _stop_server(self.server, self._cell.settings)
+        for hop in (self.proxy, self.pooler):
+            if hop is not None:
+                code = hop.child.exit_code()
+                hop.stop()
+                if code is not None:
+                    said = hop.said(300).strip() or "it said nothing"
+                    sentence = f"the {hop.role} ended by itself with exit code {code}: {said}"
+                    found.append(Finding(hop.role, Severity.VOID, sentence, {"exit_code": code}))
+        hops = [hop.port for hop in (self.proxy, self.pooler) if hop is not None]
+        for port in [*hops, self.server_port] if self.server_port else hops:
+            if not wait_until_silent(HOST, port):
+                sentence = f"something still listens on port {port} after everything was stopped"
+                found.append(Finding("port", Severity.VOID, sentence, {"port": port}))
+        return tuple(found)
+
+    def _workers(self, settings: Settings, role: str) -> int:
+        """Processes or threads of a hop that can have several: one for each core that it may use."""
+        return len(settings.cores_of(role) or ()) or self._cores
+
+
+def _stop_server(child: Child, settings: Settings) -> list[Finding]:
+    found, exited, killed = list[Finding](), child.exit_code(), child.group.memory_kills()
+    if killed:
+        sentence = f"the kernel killed {killed} of the server's processes at its memory limit of {settings.memory_mb} MB"
+        found.append(Finding("memory-limit", Severity.REJECT, sentence, {"killed": killed, "memory_mb": settings.memory_mb}))
+    if exited is not None:
+        sentence = f"the server ended by itself with exit code {exited}"
+        found.append(Finding("server-exit", Severity.REJECT, sentence, {"exit_code": exited}))
+    stopped = child.stop(STOP_GRACE_S)
+    if stopped.seconds is None:
+        sentence = f"the server did not exit within {STOP_GRACE_S:.0f} s of SIGTERM and was killed"
+        found.append(Finding("stop", Severity.WARN, sentence))
+    if stopped.strays:
+        sentence = f"the server left {len(stopped.strays)} processes behind, which were killed"
+        found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(stopped.strays)[:300]}))
+    return found

@@ -1,0 +1,87 @@
+"""pgbench as an arm: what this machine's database does at most with a workload's statements. It is its own generator."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from fairground.judge import answers, validity
+from fairground.measure.arm import Doing, Ended, PgbenchArm, Window
+from fairground.measure.loaded import Loaded
+from fairground.measure.schedule import Whole
+from fairground.measure.watch import Moment, machine_between
+from fairground.model import Severity
+from fairground.postgres import Database, binary
+
+TPS = re.compile(r"^tps = ([\d.]+) \(without initial connection time\)$", re.MULTILINE)
+GRACE_S = 30.0
+
+
+@dataclass
+class Pgbench(Loaded):
+    """pgbench with as many clients as a pool has connections, on data of its own that is thrown away."""
+
+    database: Database = field(kw_only=True)
+
+    @property
+    def pgbench_arm(self) -> PgbenchArm:
+        """The arm, which is pgbench's."""
+        assert isinstance(self.arm, PgbenchArm)
+        return self.arm
+
+    def open(self) -> None:
+        """Fresh data, and the script."""
+        self.on(Doing(self.arm.label, "reset"))
+        self.database.reset(self.arm.cell.settings.scale)
+        (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
+
+    def whole(self, ask: Whole, number: int) -> Window | None:
+        """One run of pgbench; its own report as a window. None, and a finding with its last line, where it has none."""
+        seconds = max(1, round(ask.load.window_s))
+        before = Moment(self.bench.keeper.spun_ns())
+        output, code = self._run(seconds)
+        rate = rate_per_s(output, code)
+        if rate is None:
+            self.find("instrument", Severity.VOID, last_line(output))
+            return None
+        _, host = machine_between(before, Moment(self.bench.keeper.spun_ns()), (), False)
+        spoiled = validity.findings(validity.Facts(float(seconds), host=host), self.bench.thresholds, of=("machine",))
+        window = Window(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, host, spoiled)
+        self.windows.append(window)
+        return window
+
+    def _run(self, seconds: int) -> tuple[str, int | None]:
+        settings, address, clients = self.arm.cell.settings, self.database.app, self.arm.cell.settings.pool_size
+        argv = [
+            str(binary("pgbench")), "--no-vacuum", f"--protocol={self.pgbench_arm.protocol}", f"--client={clients}",
+            f"--jobs={min(clients, self.bench.cores)}", f"--time={seconds}", "--random-seed=1", "--max-tries=1000",
+            f"--file={self.folder / f'{self.workload.id}.sql'}", f"--host={address.host}", f"--port={address.port}",
+            f"--username={address.user}", self.database.name,
+        ]  # fmt: skip
+        cores, log = settings.cores_of("generator"), self.folder / f"{self.workload.id}.pgbench"
+        with open(log, "wb") as output:
+            child = self.bench.keeper.spawn(
+                argv, role="pgbench", env={"PGPASSWORD": address.password}, cwd=self.folder, stdout=output, stderr=output,
+                cpus=cores,
+            )  # fmt: skip
+        code = child.wait(seconds + GRACE_S)
+        child.stop()
+        return log.read_text(errors="replace"), code
+
+    def close(self) -> None:
+        """Its process ended with its window."""
+
+    def judge(self) -> Ended:
+        """Nothing of it is audited: it writes what it likes, and its rate is a ceiling, not a result."""
+        return Ended(self.arm, answers.verdict(self.findings), tuple(self.findings), windows=tuple(self.windows))
+
+
+def rate_per_s(output: str, code: int | None) -> float | None:
+    """Transactions per second of pgbench's own report, connecting left out; None where it failed or has no number."""
+    found = TPS.search(output)
+    return float(found[1]) if code == 0 and found else None
+
+
+def last_line(output: str) -> str:
+    """Why it failed, in its own words."""
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "no output")[:200]

@@ -1,0 +1,82 @@
+"""Rounds of two arms: both are started afresh, loaded in turns for a few pairs of windows, stopped and audited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from fairground.judge import answers
+from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.bench import Bench
+from fairground.measure.schedule import TURN_S, InTurns
+from fairground.measure.session import Session
+from fairground.model import Cell, Load, Settings, Stack, Topology, Workload
+from fairground.model import pair as model
+from fairground.model.pair import Pair, Round
+
+
+@dataclass(frozen=True)
+class Side:
+    """A stack under a label of its own; `planted` is a slowdown added on purpose, as a share of the server's CPU."""
+
+    label: str
+    stack: Stack
+    planted: float = 0.0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What all rounds share: the question, and how it is asked. `turn_s` is the shortest turn, `pairs` are those of a round."""
+
+    workload: Workload
+    load: Load
+    settings: Settings
+    seed: int = 1
+    turn_s: float = TURN_S
+    pairs: int = 5
+
+
+def one_round(bench: Bench, sides: tuple[Side, Side], effort: Effort, folder: Path, number: int) -> Round:
+    """One start of both arms: the round of a number, from 1. Who starts first and who measures first takes turns.
+
+    What an arm does wrong is among its findings; the pairs until then are kept.
+    """
+    began = time.monotonic()
+    order = sides if number % 2 else sides[::-1]
+    labels = (sides[0].label, sides[1].label)
+    settled = partial(answers.settled, rules=bench.thresholds.rules)
+    schedule = InTurns(labels, effort.load, effort.pairs, settled, effort.turn_s, first=number)
+    pairs: list[Pair] = []
+    with Session(bench, [_arm(side, effort, number) for side in order], folder) as session:
+        windows: dict[int, dict[str, Window]] = {}
+        for window in session.play(schedule):
+            both = windows.setdefault(window.number, {})
+            both[window.arm] = window
+            if len(both) == len(labels) and not window.warm_up:
+                pairs.append(_pair(number, len(pairs) + 1, both, labels))
+    findings = {label: ended.findings for label, ended in session.ended.items()}
+    return Round(number, tuple(_believed(pairs, session.ended)), time.monotonic() - began, findings)
+
+
+def _arm(side: Side, effort: Effort, number: int) -> StackArm:
+    cell = Cell(side.stack.id, effort.workload.id, Topology(), effort.load, effort.settings)
+    return StackArm(side.label, cell, effort.workload, effort.seed + 1000 * number, side.stack, side.planted)
+
+
+def _pair(round_: int, number: int, both: Mapping[str, Window], labels: tuple[str, str]) -> Pair:
+    """Two windows of the same turns; the first label of `both` had the first turn."""
+    a, b = (both[label] for label in labels)
+    return Pair(round_, number, next(iter(both)), _tally(a), _tally(b), a.void)
+
+
+def _tally(window: Window) -> model.Window:
+    return model.Window(window.ok, window.not_ok, window.window_s, window.server_cpu_us)
+
+
+def _believed(pairs: Sequence[Pair], ended: Mapping[str, Ended]) -> list[Pair]:
+    """The pairs, void where the round of one of their arms is."""
+    void = next((one.void for one in ended.values() if one.void), None)
+    return [replace(pair, void=pair.void or void) for pair in pairs]

@@ -1,0 +1,161 @@
+"""What a session loads next. Pure values: a schedule is told what was measured, and answers with the next question.
+
+Two methods make a schedule: so a plan, a comparison and a search are driven in the same way, and tested without a server.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fairground.measure.arm import Window
+from fairground.model import Load
+
+Rates = tuple[tuple[float, float], ...]
+"""Rates per second, each with the seconds for which it is offered."""
+
+TURN_S = 0.1
+"""How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
+TURN_ROUND_TRIPS = 20
+"""A turn is at least so many times as long as an answer takes, for each begins with all requests at once and ends with none."""
+WARMING_S = 0.5
+"""A warm-up in turns is judged by windows of so many seconds of load on each arm."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Load one arm without a break: warm-up, window and drain of one run of its generator.
+
+    `rates` are the steps of a load curve, in place of the load's own rate. `trial`: the warm-up ends when its rate has settled,
+    between `warmup_min_s` and `warmup_max_s` of the load, and errors are said of the arm. Else it lasts `warmup_min_s`, and
+    errors are for whoever asked to judge. `folder`: where raw data goes, inside the arm's.
+    """
+
+    arm: str
+    load: Load
+    seed: int
+    rates: Rates = ()
+    trial: bool = False
+    folder: str = ""
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Load some arms in turns of `turn_s`, each for `window_s` in all. The order is the first turn's; every other is reversed.
+
+    `warm_up`: what it gives counts for nothing.
+    """
+
+    arms: tuple[str, ...]
+    load: Load
+    turn_s: float
+    window_s: float
+    warm_up: bool = False
+
+
+Ask = Whole | Turns
+
+
+class Schedule(Protocol):
+    """What decides on the next load. `failed` are the arms that cannot be loaded any more."""
+
+    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+        """The next question, or None at the end. `windows` are all so far, in order, those of warm-ups among them."""
+
+    def left_s(self, windows: Sequence[Window]) -> float | None:
+        """About how many seconds of load are still to come; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class WholeWindows:
+    """One question after the other, whatever comes of them."""
+
+    asks: tuple[Whole, ...]
+
+    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+        """The first question that has no window yet; none for an arm that failed."""
+        left = self.asks[len(windows) :]
+        return left[0] if left and left[0].arm not in failed else None
+
+    def left_s(self, windows: Sequence[Window]) -> float | None:
+        """Windows and the shortest warm-ups."""
+        return sum(_seconds(ask) for ask in self.asks[len(windows) :])
+
+
+def whole(arm: str, load: Load, seed: int) -> WholeWindows:
+    """One window of one arm: the schedule of a trial."""
+    return WholeWindows((Whole(arm, load, seed, trial=True),))
+
+
+def ramp(arm: str, load: Load, rates: Rates, seed: int) -> WholeWindows:
+    """One load curve on one arm: `rates` are its steps."""
+    return WholeWindows((Whole(arm, load, seed, rates),))
+
+
+@dataclass(frozen=True)
+class InTurns:
+    """All arms in turns: a warm-up until `settled` says so of the ratio of their rates, then `windows` windows.
+
+    Each rate by itself follows the machine, which would be waited for long after the servers are warm. Who is first takes turns,
+    beginning with `first`. `turn_s` is the shortest turn; slow answers make it longer, up to a whole window.
+    """
+
+    arms: tuple[str, ...]
+    load: Load
+    windows: int
+    settled: Callable[[Sequence[float]], bool] = field(compare=False)
+    turn_s: float = TURN_S
+    first: int = 0
+
+    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+        """A warm-up, a window, or the end: a comparison lacks its other side when an arm has failed."""
+        if any(arm in failed for arm in self.arms):
+            return None
+        made = _by_number(windows)
+        warm = [some for some in made if some[0].warm_up]
+        done = len(made) - len(warm)
+        turn_s = self._turn_s(warm[-1]) if warm else self.turn_s
+        if not done and not self._is_warm(warm):
+            return Turns(self.arms, self.load, turn_s, WARMING_S, warm_up=True)
+        if done >= self.windows:
+            return None
+        order = self.arms if (done + self.first) % 2 == 0 else self.arms[::-1]
+        return Turns(order, self.load, turn_s, self.load.window_s)
+
+    def left_s(self, windows: Sequence[Window]) -> float | None:
+        """Windows that are still to come; a warm-up ends when it will."""
+        done = sum(not some[0].warm_up for some in _by_number(windows))
+        return (self.windows - done) * self.load.window_s * len(self.arms)
+
+    def _is_warm(self, warm: Sequence[Sequence[Window]]) -> bool:
+        loaded_s = math.fsum(max(window.window_s for window in some) for some in warm)
+        if loaded_s >= self.load.warmup_max_s:
+            return True
+        if not warm or loaded_s < self.load.warmup_min_s:
+            return False
+        against = [[_ratio(some[place].rate_per_s, some[-1].rate_per_s) for some in warm] for place in range(len(self.arms) - 1)]
+        return all(map(self.settled, against or [[some[0].rate_per_s for some in warm]]))
+
+    def _turn_s(self, some: Sequence[Window]) -> float:
+        """The turn that suits the slowest answers of a window: all connections' time over its answers."""
+        answers_s = [window.window_s * self.load.connections / max(1, window.ok + window.not_ok) for window in some]
+        return min(max(self.turn_s, TURN_ROUND_TRIPS * max(answers_s)), self.load.window_s)
+
+
+def _by_number(windows: Sequence[Window]) -> list[list[Window]]:
+    """Windows that were made in the same turns, together, in the order of their labels' first appearance."""
+    found: dict[int, list[Window]] = {}
+    for window in windows:
+        found.setdefault(window.number, []).append(window)
+    return list(found.values())
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below else 0.0
+
+
+def _seconds(ask: Whole) -> float:
+    window_s = sum(seconds for _, seconds in ask.rates) if ask.rates else ask.load.window_s
+    return ask.load.warmup_min_s + window_s

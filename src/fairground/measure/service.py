@@ -1,0 +1,94 @@
+"""Arms without a database: an address that somebody else serves, and the null responder."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+
+from fairground.host import Child, RoleMeter, free_port
+from fairground.judge import answers
+from fairground.measure import audit
+from fairground.measure.arm import Doing, Ended, NullArm, ServiceArm
+from fairground.measure.loaded import Loaded
+from fairground.measure.path import HOST
+from fairground.model import LabError, Severity
+
+LISTENS_WITHIN_S = 5.0
+
+
+@dataclass
+class Reached(Loaded):
+    """A service that runs already. Only what it answers, and whose CPU can be read, is known."""
+
+    def open(self) -> None:
+        """Nothing is started; the roles that can be metered are."""
+        assert isinstance(self.arm, ServiceArm)
+        self.host, self.port = self.arm.host, self.arm.port
+        if self.arm.server is not None:
+            self.seen.meters["server"] = RoleMeter(self.arm.server)
+
+    def exit_code(self) -> int | None:
+        server = self.arm.server if isinstance(self.arm, ServiceArm) else None
+        return server.exit_code() if isinstance(server, Child) else None
+
+    def close(self) -> None:
+        """Whoever started it stops it."""
+
+    def judge(self) -> Ended:
+        """What its answers say; there is nothing to hold them against."""
+        result = audit.joined(self.results) if self.results else None
+        ended = (answers.verdict(self.findings), tuple(self.findings), result, tuple(self.windows))
+        return Ended(self.arm, *ended, phases_s=self.phases_s)
+
+
+@dataclass
+class NullResponder(Loaded):
+    """The engine's responder that parses nothing more than it must and answers one fixed body."""
+
+    child: Child | None = None
+    stdin: int | None = None
+
+    def open(self) -> None:
+        """Start it; one that does not listen is the instrument's fault."""
+        assert isinstance(self.arm, NullArm)
+        self.on(Doing(self.arm.label, "start"))
+        self.host, self.port, keeper = HOST, free_port(), self.bench.keeper
+        argv = [str(self.bench.engine), "null", "--host", HOST, "--port", str(self.port), "--threads", str(self.arm.threads)]
+        theirs, self.stdin = os.pipe2(os.O_CLOEXEC)  # it serves until its standard input closes
+        try:
+            self.child = keeper.spawn(argv, role="null", env={}, stdin=theirs)
+            self.seen.meters["server"] = RoleMeter(self.child)
+            if not self._listens():
+                self.find("instrument", Severity.VOID, "the null responder did not start")
+        except LabError as error:
+            self.find("instrument", Severity.VOID, error.message)
+        finally:
+            os.close(theirs)
+
+    def _listens(self) -> bool:
+        deadline = time.monotonic() + LISTENS_WITHIN_S
+        while time.monotonic() < deadline and self.exit_code() is None:
+            with socket.socket() as probe:
+                if probe.connect_ex((HOST, self.port)) == 0:
+                    return True
+            time.sleep(0.02)
+        return False
+
+    def exit_code(self) -> int | None:
+        return None if self.child is None else self.child.exit_code()
+
+    def close(self) -> None:
+        """It ends with its standard input, and is stopped in any case."""
+        if self.stdin is not None:
+            os.close(self.stdin)
+            self.stdin = None
+        if self.child is not None:
+            self.child.stop()
+
+    def judge(self) -> Ended:
+        """How many answers it gave."""
+        result = audit.joined(self.results) if self.results else None
+        ended = (answers.verdict(self.findings), tuple(self.findings), result, tuple(self.windows))
+        return Ended(self.arm, *ended, phases_s=self.phases_s)

@@ -1,0 +1,224 @@
+"""A session of arms: the one way in which the lab measures.
+
+    with Session(bench, arms, folder) as session:     # every arm on a database of its own: reset, start, verify
+        for window in session.play(schedule):         # one after the other, or in turns
+            ...
+    session.ended                                     # stopped, audited and judged, each arm by itself
+
+Small cloud machines change speed by a quarter, in phases of half a second to minutes. Turns of a tenth of a second, in changing
+order, share each phase out between all arms, so that the ratios of their windows are steady where their values are not. What
+differs from one start of a process to the next is real, too: the session is the unit of evidence, not the window.
+
+An arm that fails has a finding and is not loaded any more; the others go on. A session never raises for what a server does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psycopg
+
+from fairground.judge import validity
+from fairground.measure.arm import Arm, Doing, Ended, NullArm, PgbenchArm, StackArm, Window
+from fairground.measure.bench import Bench
+from fairground.measure.loaded import Loaded
+from fairground.measure.pgbench import Pgbench
+from fairground.measure.schedule import Ask, Schedule, Turns, Whole
+from fairground.measure.service import NullResponder, Reached
+from fairground.measure.stack import StartedStack
+from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
+from fairground.model import LabError, RoleUse, Severity
+
+
+class Session:
+    """Arms that are up at once, for the length of a `with`. `on` hears what it does.
+
+    `folder` takes raw data: a folder for each arm, or of a session of one arm the data itself.
+    """
+
+    def __init__(self, bench: Bench, arms: Sequence[Arm], folder: Path, on: Callable[[Doing], None] = lambda _: None) -> None:
+        assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
+        self._bench, self._number = bench, 0
+        self._seen = {arm.label: Seen(None) for arm in arms}
+        looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
+        self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
+        self._loaded: dict[str, Loaded] = {}
+        for place, arm in enumerate(arms, 1):
+            mine = folder if len(arms) == 1 else folder / arm.folder
+            mine.mkdir(parents=True, exist_ok=True)
+            self._loaded[arm.label] = self._prepared(arm, place, mine, on)
+        self.ended: Mapping[str, Ended] = {}
+        """Each arm's end by its label, once the session is over."""
+
+    def _prepared(self, arm: Arm, place: int, folder: Path, on: Callable[[Doing], None]) -> Loaded:
+        given = (self._bench, arm, folder, self._watch, self._seen[arm.label], on)
+        if not isinstance(arm, StackArm | PgbenchArm):
+            return NullResponder(*given) if isinstance(arm, NullArm) else Reached(*given)
+        assert self._bench.database is not None, "an arm with a database needs a database server"
+        database = self._bench.database.arm(place)
+        if isinstance(arm, PgbenchArm):
+            return Pgbench(*given, database=database)
+        self._seen[arm.label].database = database.name
+        return StartedStack(*given, database=database)
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """The labels of arms that cannot be loaded any more."""
+        return frozenset(label for label, loaded in self._loaded.items() if loaded.failed)
+
+    def __enter__(self) -> Session:
+        self._watch.__enter__()
+        try:
+            for loaded in self._loaded.values():
+                loaded.open()
+            for loaded in self._loaded.values():
+                loaded.ready()  # the cases of all starts have written by now
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                for loaded in self._loaded.values():
+                    loaded.end_turns()
+        finally:
+            self._stop()
+        if kind is None:
+            self.ended = {label: loaded.judge() for label, loaded in self._loaded.items()}
+
+    def _stop(self) -> None:
+        """Stop everything, whatever of it goes wrong: first who loads, then what is loaded."""
+        self._watch.__exit__()
+        for loaded in self._loaded.values():
+            if self._watch.failure is not None and isinstance(loaded.arm, StackArm):
+                sentence = f"the lab stopped looking at connections and memory: {self._watch.failure}"
+                loaded.find("watch", Severity.VOID, sentence)
+        arms = list(self._loaded.values())
+        with ExitStack() as last_first:  # each is stopped even where another cannot be
+            for loaded in reversed(arms):
+                last_first.callback(loaded.close)
+            for loaded in reversed(arms):
+                if loaded.turns is not None:
+                    last_first.callback(loaded.turns.stop)
+
+    # ------------------------------------------------------------ loading
+
+    def play(self, schedule: Schedule) -> Iterator[Window]:
+        """Load as the schedule asks, and yield each window. It ends with the schedule, or when no arm is left to load."""
+        windows: list[Window] = []
+        while len(self.failed) < len(self._loaded) and (ask := schedule.next(tuple(windows), self.failed)) is not None:
+            made = self.load(ask)
+            windows += made
+            yield from made
+            if not made:
+                return  # the question cannot be answered: its arm has failed, and the finding says why
+
+    def load(self, ask: Ask) -> tuple[Window, ...]:
+        """The windows of one question; none where its arm has failed, which is among that arm's findings."""
+        self._number += 1
+        if isinstance(ask, Turns):
+            return self._in_turns(ask)
+        window = self._whole(ask)
+        return () if window is None else (window,)
+
+    def _whole(self, ask: Whole) -> Window | None:
+        loaded = self._loaded[ask.arm]
+        if loaded.failed:
+            return None
+        try:
+            return loaded.whole(ask, self._number)
+        except (LabError, psycopg.Error) as error:
+            loaded.find("instrument", Severity.VOID, " ".join(str(error).split()))
+            return None
+
+    # ------------------------------------------------------------ turns
+
+    def _in_turns(self, ask: Turns) -> tuple[Window, ...]:
+        """One window of each arm, in turns. An arm that fails in it has no window, and the others keep theirs."""
+        for label in ask.arms:
+            self._guarded(label, lambda loaded: loaded.begin_turns(ask.load))
+        here = [label for label in ask.arms if not self._loaded[label].failed]
+        before = self._still(here)
+        for label in here:
+            if not ask.warm_up:
+                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load).measure())
+            self._seen[label].open_window(afresh=False)
+        for number in range(max(1, round(ask.window_s / min(ask.turn_s, ask.window_s)))):
+            for label in here if number % 2 == 0 else here[::-1]:
+                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load).turn(ask.turn_s))
+        for label in here:
+            self._seen[label].close_window()
+            self._loaded[label].notice_end()
+        after = self._still(here)
+        found = [self._window(ask, label, before, after) for label in here]
+        return tuple(window for window in found if window is not None)
+
+    def _guarded(self, label: str, do: Callable[[Loaded], object]) -> None:
+        """Do something with an arm unless it has failed; what of ours goes wrong makes it void."""
+        loaded = self._loaded[label]
+        if loaded.failed:
+            return
+        try:
+            do(loaded)
+        except LabError as error:
+            loaded.find("instrument", Severity.VOID, error.message)
+
+    def _still(self, labels: Sequence[str]) -> _Still:
+        counts = {}
+        for label in labels:
+            taking = self._loaded[label].turns
+            assert taking is not None
+            counts[label] = _Counts(dict(taking.told), dict(taking.shared_us), Reading(self._seen[label].meters))
+        return _Still(Moment(self._bench.keeper.spun_ns()), counts)
+
+    def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
+        """What an arm did between two moments. A window without a good answer is none: left out, it would flatter its arm."""
+        loaded, seen = self._loaded[label], self._seen[label]
+        if loaded.failed:
+            return None
+        was, now = before.counts[label], after.counts[label]
+        ok, not_ok, active_us = (now.told[name] - was.told.get(name, 0) for name in ("ok", "not_ok", "active_us"))
+        if ok == 0:
+            loaded.find("no-good-answer", Severity.REJECT, f"it gave no good answer in a whole window ({not_ok:,} others)")
+            return None
+        roles = roles_between(seen.meters, was.reading, now.reading)
+        lab, host = machine_between(before.moment, after.moment, self._used(before, after), "database" in roles)
+        for role, us in now.shared_us.items():
+            roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
+        facts = validity.Facts(after.moment.host.at_s - before.moment.host.at_s, host=host)
+        spoiled = validity.findings(facts, self._bench.thresholds, of=("machine",))
+        counted = (ok, not_ok, active_us / 1e6, roles | {"lab": lab}, host, spoiled)
+        database = seen.so_far() if seen.database is not None else None
+        window = Window(label, self._number, ask.load, *counted, database=database, warm_up=ask.warm_up)
+        loaded.windows.append(window)
+        return window
+
+    def _used(self, before: _Still, after: _Still) -> list[RoleUse]:
+        """What all arms' roles used between two moments; the database server, which they share, counts once."""
+        found: dict[tuple[str, str], RoleUse] = {}
+        for label, was in before.counts.items():
+            for role, use in roles_between(self._seen[label].meters, was.reading, after.counts[label].reading).items():
+                found["" if role == "database" else label, role] = use
+        return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What one arm's engine had counted, what shared roles had used on its turns, and its own clocks."""
+
+    told: Mapping[str, int]
+    shared_us: Mapping[str, float]
+    reading: Reading
+
+
+@dataclass(frozen=True)
+class _Still:
+    """A moment at which every engine stands still."""
+
+    moment: Moment
+    counts: Mapping[str, _Counts]

@@ -1,0 +1,261 @@
+"""A started stack as an arm: reset, start, verify before the load; stop, audit and judge after it. Every guarantee is here.
+
+A server that fails at any step has a finding that rejects it; what fails of our own makes it void.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psycopg
+
+from fairground import contract, topology
+from fairground.host import Child, burner, machine
+from fairground.judge import answers, bottleneck, statements, validity
+from fairground.measure import audit, prepared
+from fairground.measure.arm import Doing, Ended, StackArm
+from fairground.measure.loaded import Loaded
+from fairground.measure.path import HOST, Route
+from fairground.measure.watch import database_use
+from fairground.model import AuditLine, DatabaseUse, Finding, HostUse, LabError, Result, RoleUse, Severity, Workload
+from fairground.postgres import Database
+
+STDERR_TAIL = 2000
+LOG_CHARACTERS = 100_000
+
+
+@dataclass
+class StartedStack(Loaded):
+    """One stack on a database of its own. `database` is that database."""
+
+    database: Database = field(kw_only=True)
+    path: Route = field(init=False)
+    planted: Child | None = None
+    before: audit.Before | None = None
+    wal_before: int | None = None
+    use: DatabaseUse | None = None
+    audit: tuple[AuditLine, ...] = ()
+    diagnosis: str | None = None
+    opened: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        bench = self.bench
+        self.path = Route(bench.keeper, self.database, self.arm.cell, bench.cores, self.folder)
+        self.path.meters = self.seen.meters
+
+    @property
+    def stack_arm(self) -> StackArm:
+        """The arm, which is a stack's."""
+        assert isinstance(self.arm, StackArm)
+        return self.arm
+
+    def exit_code(self) -> int | None:
+        return None if self.path.server is None else self.path.server.exit_code()
+
+    # ------------------------------------------------------------ before the load
+
+    def open(self) -> None:
+        """Fresh data, then pooler, server and proxy, then the contract's cases of the workload."""
+        try:
+            with self.phase("reset"):
+                self.database.reset(self.arm.cell.settings.scale)
+            began = time.monotonic()
+            self.on(Doing(self.arm.label, "start"))
+            if self._start():
+                problem = self.path.wait(self.bench.ready_timeout_s)
+                self.phases_s["start"] = time.monotonic() - began
+                self.findings += [one for one in [self.path.exposed()] if one is not None]
+                self._verify_behind_proxy(problem)
+        except (LabError, psycopg.Error) as error:
+            self.find("instrument", Severity.VOID, " ".join(str(error).split()))
+
+    def _start(self) -> bool:
+        """Start pooler and server. A pooler that does not start makes the arm void, a server that does not is rejected."""
+        try:
+            self.path.open_pooler()
+        except (LabError, psycopg.Error) as error:
+            self.find("pooler", Severity.VOID, " ".join(str(error).split()))
+            return False
+        self.seen.pooler = self.path.pooler
+        try:
+            self.path.open_server(self.stack_arm.stack)
+        except LabError as error:
+            self.find("start", Severity.REJECT, f"the server could not be started: {error.message}")
+            return False
+        self.opened = True
+        return True
+
+    def _verify_behind_proxy(self, problem: str | None) -> None:
+        """Verify a server, `problem` being why it is not ready. Lost prepared statements are measured, not given up on."""
+        if problem is not None and not (self.path.listens() and self.lost_statements()):
+            self.find("ready", Severity.REJECT, f"the server did not become ready: {problem}")
+            return
+        try:
+            self.path.open_proxy(ready=problem is None)
+        except LabError as error:
+            self.find("proxy", Severity.VOID, error.message)
+            return
+        self.host, self.port = HOST, self.path.port
+        bodies = self._verify()
+        if bodies is None:
+            self.failed = True
+        else:
+            self.bodies, self.workload = bodies, _comparable(self.workload, bodies)
+
+    def _verify(self) -> Mapping[str, str] | None:
+        """The workload's contract cases at low rate: the bodies that were found right, or None when the server failed one.
+
+        Cases that fail because a pooler loses prepared statements do not fail the arm: the share of such failures is its result.
+        """
+        with self.phase("verify"):
+            cases = contract.select(self.bench.cases, self.workload.id, quick=True)
+            probe, skip = self.database.query, self.stack_arm.stack.server.skip
+            report = contract.run(cases, host=HOST, port=self.port, facts=contract.facts_from(probe), probe=probe, skip=skip)
+            excused = None if report.passed or not self.lost_statements() else prepared.excused(report.findings)
+            shown = report.findings if excused is None else excused
+            self.findings.extend(finding for finding in shown if finding.severity is not Severity.NOTE)
+            return report.bodies if report.passed or excused is not None else None
+
+    def ready(self) -> None:
+        """Note what the audit's statements say, and plant the slowdown, if one is to be planted."""
+        if self.failed:
+            return
+        try:
+            self.before = audit.before(self.database, self.workload)
+            self.wal_before = self.database.wal_position()
+            arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
+            if arm.planted and self.path.server is not None:
+                self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
+        except (LabError, psycopg.Error) as error:
+            self.find("instrument", Severity.VOID, " ".join(str(error).split()))
+
+    # ------------------------------------------------------------ after the load
+
+    def close(self) -> None:
+        """Stop what is planted, then the path from its end. A server's end is said once."""
+        if self.planted is not None:
+            self.planted.stop(0.0)
+        with self.phase("stop"):
+            if self.opened:
+                self._say_lost_statements()
+            known = {finding.id for finding in self.findings}
+            spoken = {"server-exit"} if known & {"ready", "server-exit"} else set()
+            self.findings.extend(finding for finding in self.path.close() if finding.id not in spoken)
+
+    def judge(self) -> Ended:
+        """Hold what the server acknowledged against its database, and what was measured against the bounds."""
+        with self.phase("audit"):
+            try:
+                self._audit()
+            except psycopg.Error as error:
+                words = " ".join(str(error).split())
+                self.find("database", Severity.VOID, f"the database could not be read after the trial: {words}")
+        tail = _printable(_tail(self.folder / "server.log"))
+        self._believe()
+        if tail:
+            sentence = "the server wrote to its standard streams"
+            self.find("stderr", Severity.NOTE, sentence, characters=len(tail))
+        return Ended(
+            self.arm, answers.verdict(self.findings), tuple(self.findings), self._joined(), tuple(self.windows), self.audit,
+            self.use, self.diagnosis, self.phases_s, tail,
+        )  # fmt: skip
+
+    def _joined(self) -> Result | None:
+        """All of its loads together."""
+        return audit.joined(self.results) if self.results else None
+
+    def _audit(self) -> None:
+        """Read the database once the server's connections are gone, and hold it against the answers."""
+        if not self.opened:
+            return
+        if not self.database.wait_for_no_connections():
+            sentence = "the server's database connections were still open after it had ended"
+            self.findings.append(Finding("connections-left", Severity.VOID, sentence))
+        counters, wal = self.database.counters(), self.database.wal_position()
+        wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
+        self.use = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
+        self.findings.extend(answers.budget(self.use, self.arm.cell))
+        result = self._joined()
+        if result is None or self.before is None:
+            return
+        rules = self.bench.thresholds.rules
+        self.audit = audit.lines(self.database, self.workload, result, self.use, self.before, rules)
+        self.findings.extend(answers.audit_findings(self.audit))
+        self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
+        self.findings.extend(statements.findings(self.workload, result, self.use, rules))
+        self._diagnose(result)
+
+    def _diagnose(self, result: Result) -> None:
+        """What limited a trial: an arm that was loaded once. A search names the limits of each of its loads."""
+        if self.diagnosis is not None or self.turns is not None or len(self.results) != 1:
+            return
+        roles, host, result = self._only_window(result)
+        for reason in bottleneck.limits(
+            self.arm.cell, result, roles, host, self.use, self.bench.cores, self.bench.thresholds.reasons
+        ):
+            self.findings.append(reason)
+            self.diagnosis = self.diagnosis or reason.id
+
+    def _only_window(self, result: Result) -> tuple[Mapping[str, RoleUse], HostUse | None, Result]:
+        """Roles, machine and result of the only load; nothing is known of the first two where it had no window."""
+        if not self.windows:
+            return {}, None, result
+        window = self.windows[0]
+        return window.roles, window.host, window.result or result
+
+    def _believe(self) -> None:
+        """Whether what was measured may be believed."""
+        bench = self.bench
+        if not self.opened:
+            return
+        self.findings.extend(validity.identity(bench.machine, machine.fingerprint(bench.keeper.awake)))
+        if len(self.results) == 1 and self.turns is None:
+            roles, host, result = self._only_window(self.results[0])
+            facts = validity.Facts(result.window_s, self.arm.cell, result, roles, host, self.use)
+            self.findings.extend(validity.findings(facts, bench.thresholds))
+            self.findings.extend(validity.unmade(facts, bench.thresholds))
+
+    # ------------------------------------------------------------ lost prepared statements
+
+    def lost_statements(self) -> str | None:
+        """The error of a prepared statement that a pooler lost, in the words of who reported it; None when there was none."""
+        if not topology.pooled(self.arm.cell.topology):
+            return None
+        log = self.folder / "database.log"
+        with open(log, "a") as kept:
+            kept.write(self.database.take_errors())
+        samples = [sample.body or "" for result in self.results for sample in result.samples]
+        logs = [_tail(self.folder / name) for name in ("server.log", "pooler.log")] + [log.read_text()[:LOG_CHARACTERS]]
+        return prepared.error([*samples, *(finding.sentence for finding in self.findings), *logs])
+
+    def _say_lost_statements(self) -> None:
+        if self.path.pooler is None or not (said := self.lost_statements()):
+            return
+        name = f"{self.arm.cell.topology.pooler} {self.path.pooler.version}"
+        result = self.results[0] if self.results else None
+        self.findings.append(prepared.finding(result, name, said, self.bench.thresholds.rules.prepared_reject))
+        self.diagnosis = prepared.ID
+
+
+def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:
+    """The workload without its comparison of bodies, where the case whose right body it needs was excused."""
+    rule = workload.expect.body
+    if rule is None or "verified" not in rule or rule["verified"] in bodies:
+        return workload
+    return replace(workload, expect=replace(workload.expect, body=None))
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_bytes()[-STDERR_TAIL:].decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _printable(text: str) -> str:
+    """The text without control characters: what a server prints reaches terminals and pages as text only."""
+    return "".join(letter for letter in text if letter in "\n\t" or (letter.isprintable())).strip()

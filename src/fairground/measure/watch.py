@@ -1,0 +1,217 @@
+"""Looking on while servers work: memory, connections, wait events and statements, five times a second, each given to its arm."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+
+from fairground.host import HostReading, RoleMeter, host_use
+from fairground.judge import statements
+from fairground.model import DatabaseUse, HostUse, RoleUse, Work
+from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
+from fairground.topology import Census, Pooler
+
+INTERVAL_S = 0.2
+HYGIENE_EVERY = 5
+"""Every so many samples of the window, and once after it, it is looked for strangers in the database server."""
+
+Connect = Callable[[], "psycopg.Connection[tuple[object, ...]]"]
+
+
+@dataclass
+class Seen:
+    """What was seen of one arm. `database`: the name of its database, None where it has none; `meters` grow as roles start.
+
+    Connections are counted from its start to its stop. What its backends wait for and run counts in its windows, while it is the
+    arm on turn: in between they are idle, whatever limits it.
+    """
+
+    database: str | None
+    meters: dict[str, RoleMeter] = field(default_factory=dict)
+    pooler: Pooler | None = None
+    connections_peak: int | None = None
+    pooler_clients_peak: int | None = None
+    pooler_waiting_peak: int | None = None
+    wait_events: Counter[str] = field(default_factory=Counter)
+    wait_samples: int = 0
+    statements: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """In its window: (what a backend did, its last statement) → how often that was seen."""
+    asked: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The same in all of its windows together: what the audit holds its whole life against."""
+    hygiene: list[Hygiene] = field(default_factory=list)
+    in_window: bool = False
+    looked_after: bool = False
+    console: psycopg.Connection[tuple[object, ...]] | None = None
+
+    def open_window(self, afresh: bool = True) -> None:
+        """From now on samples are the window's. `afresh`: those of an earlier window are forgotten."""
+        for meter in self.meters.values():
+            meter.start()
+        if afresh:
+            self.wait_events.clear()
+            self.statements.clear()
+            self.wait_samples = 0
+        self.in_window = True
+
+    def close_window(self) -> None:
+        """The window is over; connections go on being counted."""
+        self.in_window = False
+
+    def take(self, now: Activity, on_turn: bool) -> None:
+        """One sample of its database."""
+        self.connections_peak = max(self.connections_peak or 0, sum(now.waits.values()))
+        if self.in_window and on_turn:
+            self.wait_events.update(now.waits)
+            self.wait_samples += 1
+            self.statements.update(now.statements)
+            self.asked.update(now.statements)
+
+    def look_for_strangers(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        """The first sample of the window, every fifth, and the first after it."""
+        over = bool(self.hygiene) and not self.in_window and not self.looked_after
+        if over or (self.in_window and self.wait_samples and (self.wait_samples - 1) % HYGIENE_EVERY == 0):
+            self.hygiene.append(hygiene(connection))
+            self.looked_after = over
+
+    def count(self, seen: Census) -> None:
+        """One sample of its pooler."""
+        self.pooler_clients_peak = max(self.pooler_clients_peak or 0, seen.clients)
+        self.pooler_waiting_peak = max(self.pooler_waiting_peak or 0, seen.waiting)
+
+    def so_far(self) -> DatabaseUse:
+        """What its backends were seen waiting for; the database's counters are read once the server is gone."""
+        known = (self.connections_peak, dict(self.wait_events), self.wait_samples)
+        return DatabaseUse(None, None, None, None, None, *known, statements=statements.tally(self.statements))
+
+
+class Watch:
+    """A thread that samples all arms of a session. It is ours, so its CPU is counted as the lab's.
+
+    `connect` opens a connection to the database server, None where no arm has a database. `turn` is the label of the arm that is
+    loaded now; None: none is, or nobody takes turns.
+    """
+
+    def __init__(self, arms: Mapping[str, Seen], connect: Connect | None) -> None:
+        self._arms, self._connect, self._ending = arms, connect, threading.Event()
+        self.turn: str | None = None
+        self.failure: str | None = None
+        """Why it ended before its time: then what it counted is too little to be believed."""
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._sample()
+        except Exception as error:  # in a thread nobody else would hear of it
+            self.failure = f"{type(error).__name__}: {error}"
+
+    def _sample(self) -> None:
+        connection: psycopg.Connection[tuple[object, ...]] | None = None
+        while not self._ending.wait(INTERVAL_S):
+            for arm in self._arms.values():
+                for meter in list(arm.meters.values()):
+                    meter.sample()
+            if self._connect is not None:
+                try:
+                    connection = connection or self._connect()
+                    self._look(connection)
+                except psycopg.Error:
+                    connection = None  # the database is restarting, or gone: the session will find that out itself
+            for arm in self._arms.values():
+                _ask_pooler(arm)
+        for one in (connection, *(arm.console for arm in self._arms.values())):
+            if one is not None:
+                one.close()
+
+    def _look(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        """One sample of every database. Where the turn changed meanwhile, nobody knows whose it was: connections alone count."""
+        turn = self.turn
+        found = activity(connection)
+        kept = turn if turn == self.turn else None
+        for label, arm in self._arms.items():
+            if arm.database is not None:
+                arm.take(found.get(arm.database, Activity({}, ())), label == kept)
+                if label == kept or not arm.in_window:
+                    arm.look_for_strangers(connection)
+
+
+def _ask_pooler(arm: Seen) -> None:
+    if arm.pooler is None:
+        return
+    try:
+        arm.console = arm.console or arm.pooler.connect()
+        arm.count(arm.pooler.census(arm.console))
+    except psycopg.Error:
+        arm.console = None  # the pooler is starting, or gone
+
+
+class Reading:
+    """All CPU clocks of some roles at one moment."""
+
+    def __init__(self, meters: Mapping[str, RoleMeter]) -> None:
+        self.clocks = {role: meter.clock() for role, meter in meters.items()}
+
+
+class Moment:
+    """The lab's and the machine's clocks at one moment. `spun_ns`: that of what keeps processors awake; None: nothing does."""
+
+    def __init__(self, spun_ns: int | None) -> None:
+        self.lab_ns = time.process_time_ns()
+        self.host = HostReading.now(spun_ns)
+
+
+def roles_between(meters: Mapping[str, RoleMeter], before: Reading, after: Reading) -> dict[str, RoleUse]:
+    """What each role used between two readings."""
+    return {role: meters[role].use(before.clocks[role], after.clocks[role]) for role in before.clocks if role in after.clocks}
+
+
+def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], database_is_ours: bool) -> tuple[RoleUse, HostUse]:
+    """What the lab used between two moments, and what the machine did; `used`: what all roles that we know of used meanwhile."""
+    lab = RoleUse((after.lab_ns - before.lab_ns) / 1000, None, None, "process clock")
+    # A given database is no role of ours, so what it used cannot be told from what strangers used: unknown, not foreign.
+    known = [lab.cpu_us, *(use.cpu_us for use in used)] + ([] if database_is_ours else [None])
+    return lab, host_use(before.host, after.host, known)
+
+
+def database_use(counters: Counters, seen: Seen | None, wal_bytes: int | None, work: Work | None = None) -> DatabaseUse:
+    """The database from its own counters and from what was seen meanwhile; `seen` None: nobody looked on."""
+    looks = seen.hygiene if seen else []
+    vacuums, strangers = [one.autovacuums for one in looks], [one.foreign for one in looks]
+    ends = (looks[0].checkpoints, looks[-1].checkpoints) if looks else (None, None)
+    return DatabaseUse(
+        commits=counters.commits,
+        rollbacks=counters.rollbacks,
+        rows_read=counters.rows_read,
+        deadlocks=counters.deadlocks,
+        wal_bytes=wal_bytes,
+        connections_peak=seen.connections_peak if seen else None,
+        wait_events=dict(seen.wait_events) if seen else {},
+        wait_samples=seen.wait_samples if seen else 0,
+        pooler_clients_peak=seen.pooler_clients_peak if seen else None,
+        pooler_waiting_peak=seen.pooler_waiting_peak if seen else None,
+        sessions=counters.sessions,
+        checkpoints=None if ends[0] is None or ends[1] is None else ends[1] - ends[0],
+        hygiene_samples=len(looks),
+        autovacuum_samples=_samples(vacuums),
+        foreign_samples=_samples(strangers),
+        temp_files=counters.temp_files,
+        statements=statements.tally(seen.asked) if seen else {},
+        work=work,
+    )
+
+
+def _samples(counts: Sequence[int | None]) -> int | None:
+    """In how many samples something was seen; None where one of them could not see, or there was none."""
+    return sum(bool(count) for count in counts) if counts and None not in counts else None

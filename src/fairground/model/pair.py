@@ -1,0 +1,68 @@
+"""Two windows in turns: one of each arm of a comparison. Frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fairground.model.result import Finding, Severity
+
+
+@dataclass(frozen=True)
+class Window:
+    """One arm in one window of one pair: all its turns together, from the first request of each to its last answer."""
+
+    ok: int
+    not_ok: int
+    window_s: float
+    cpu_us: float | None
+
+    @property
+    def rate_per_s(self) -> float:
+        return self.ok / self.window_s if self.window_s else 0.0
+
+    @property
+    def cpu_us_per_answer(self) -> float | None:
+        return None if self.cpu_us is None or not self.ok else self.cpu_us / self.ok
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two windows whose turns alternate; `first` had the first of them.
+
+    `void` says what of the machine spoiled it; then it is kept, and counts for nothing.
+    """
+
+    round: int
+    number: int
+    first: str
+    a: Window
+    b: Window
+    void: str | None = None
+
+
+@dataclass(frozen=True)
+class Round:
+    """One start of both arms: the unit of evidence. `findings`: what is to be said of an arm, by its label.
+
+    A finding of severity `reject` says that there is nothing to compare. `took_s`: from the start of the servers to their end.
+    """
+
+    number: int
+    pairs: tuple[Pair, ...]
+    took_s: float
+    findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> str | None:
+        """Why there is nothing to compare, naming the arm; None where there is something."""
+        return next((why for label, findings in self.findings.items() if (why := rejection(label, findings))), None)
+
+
+def rejection(label: str, findings: Iterable[Finding]) -> str | None:
+    """Why an arm has no number, in a sentence that names it; None where no finding rejects it."""
+    found = next((finding for finding in findings if finding.severity is Severity.REJECT), None)
+    if found is None:
+        return None
+    why = "it does not fulfil the contract: " if found.id.startswith("case:") else ""
+    return f"`{label}` is rejected: {why}{found.sentence}"

@@ -1,0 +1,196 @@
+"""A record: what was asked, everything that was measured for it, and how it ended. Frozen values.
+
+There is one kind of record for each thing that can be measured. All have a head, written before the first measurement; entries,
+one for each finished unit; and an end. What was asked, and what an entry is, depends on the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from fairground.model.plan import Load, Settings
+from fairground.model.result import Finding, Machine, StackInfo
+
+Asked = TypeVar("Asked", covariant=True)
+Entry = TypeVar("Entry", covariant=True)
+
+
+class Kind(StrEnum):
+    """What a record is of."""
+
+    RUN = "run"
+    COMPARISON = "comparison"
+    CAPACITY = "capacity"
+    TRY = "try"
+    CHECK = "check"
+    CROSS_CHECK = "cross-check"
+
+
+@dataclass(frozen=True)
+class Head(Generic[Asked]):
+    """What was known before the first measurement. `id` is the name of the record's folder."""
+
+    schema: int
+    kind: Kind
+    id: str
+    command: str
+    started_unix_s: float
+    machine: Machine
+    versions: Mapping[str, str]
+    """Lab, engine, PostgreSQL … → version."""
+    thresholds: Mapping[str, Any]
+    """By what it is judged; empty where the record is too old to say."""
+    stacks: Mapping[str, StackInfo]
+    """What is said of each stack that is measured, by its label in the record."""
+    asked: Asked
+
+
+@dataclass(frozen=True)
+class End:
+    """The record is whole, and why nothing more was measured."""
+
+    ended_unix_s: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Record(Generic[Asked, Entry]):
+    """A finished or interrupted measurement. `end` is None while units are missing.
+
+    `earlier` is the document of a lab that wrote no records: then `entries` holds only what can be read of it.
+    """
+
+    folder: Path
+    head: Head[Asked]
+    entries: tuple[Entry, ...] = ()
+    end: End | None = None
+    earlier: Mapping[str, Any] | None = None
+
+    @property
+    def id(self) -> str:
+        return self.head.id
+
+
+# ---------------------------------------------------------------- what can be asked
+
+
+@dataclass(frozen=True)
+class ComparisonAsked:
+    """Two arms by label, of the stacks `stack_a` and `stack_b`; `revisions` are of git, or None. Shares, not percent."""
+
+    label_a: str
+    label_b: str
+    stack_a: str
+    stack_b: str
+    revisions: tuple[str, str] | None
+    workload: str
+    load: Load
+    settings: Settings
+    seed: int
+    budget_s: float
+    width: float
+    """The half-width of the interval that is enough."""
+    pairs: int
+    """Pairs of windows for each start of the servers."""
+    margin: float
+    """Within ± this share the arms are equivalent."""
+    turn_s: float
+    planted: float = 0.0
+    """The slowdown of B on purpose, as a share of its CPU."""
+
+
+@dataclass(frozen=True)
+class CapacityAsked:
+    """Cells (stack, workload) in their order, and what each is asked. `budget_s` is of one cell."""
+
+    cells: tuple[tuple[str, str], ...]
+    objective: str
+    budget_s: float
+    width: float
+    """How narrow the bracket should be: upper over lower bound, less 1."""
+    load: Load
+    settings: Settings
+    seed: int
+
+
+@dataclass(frozen=True)
+class TryAsked:
+    """A request to any service. `headers` whose value is None held a secret, which is not kept.
+
+    `command` starts the service; None: it runs already. `seconds` is the length of each measurement.
+    """
+
+    url: str
+    method: str
+    headers: tuple[tuple[str, str | None], ...]
+    body: str | None
+    objective: str
+    seconds: int
+    timeout_ms: int
+    load: bool
+    """Whether it is loaded, or only looked at."""
+    other_host: bool
+    """Whether the caller said that the host is theirs."""
+    command: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class CheckAsked:
+    """Stacks that are held against the contract. `cases` None: all of its cases."""
+
+    stacks: tuple[str, ...]
+    cases: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class CrossCheckAsked:
+    """One stack on one workload under several generators; its trials are in the run `run`."""
+
+    stack: str
+    workload: str
+    loads: tuple[Load, ...]
+    rounds: int
+    run: str
+
+
+# ---------------------------------------------------------------- entries that only this module knows
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The contract's verdict on one stack. `unavailable` says why it could not be tried; then there are no findings."""
+
+    stack: str
+    findings: tuple[Finding, ...] = ()
+    unavailable: str | None = None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One measure of one generator beside the first one's. `ratio` None: fewer than two rounds have both."""
+
+    measure: str
+    reference: str
+    other: str
+    ratio: tuple[float, float, float] | None
+    """Middle and limits."""
+    rounds: int
+    agrees: bool | None
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One line of a list of records. `page` is where its page is, or would be."""
+
+    id: str
+    kind: Kind
+    folder: Path
+    started_unix_s: float
+    finished: bool
+    entries: int | None
+    command: str
+    page: Path = field(default=Path())

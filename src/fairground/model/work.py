@@ -1,0 +1,56 @@
+"""What a database counted of the work that it did for one arm. None: it did not count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableWork:
+    """What was done to one table."""
+
+    scans: int
+    """Sequential and index scans."""
+    rows: int
+    """Rows that they read."""
+
+
+@dataclass(frozen=True)
+class StatementWork:
+    """What `pg_stat_statements` counted of one statement, constants taken out."""
+
+    calls: int
+    rows: int
+    time_us: float
+    """Time in its execution, waits included."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counters of one arm's database between two moments."""
+
+    tables: Mapping[str, TableWork]
+    functions: Mapping[str, int] | None = None
+    """Function → calls, where the server tracks functions."""
+    statements: Mapping[str, StatementWork] | None = None
+    """Statement → what was counted of it, where the server has `pg_stat_statements`."""
+
+    def since(self, before: Work) -> Work:
+        """What was counted after `before`."""
+        tables = {
+            name: TableWork(one.scans - was.scans, one.rows - was.rows)
+            for name, one in self.tables.items()
+            for was in [before.tables.get(name, TableWork(0, 0))]
+        }
+        functions = statements = None
+        if self.functions is not None:
+            functions = {name: calls - (before.functions or {}).get(name, 0) for name, calls in self.functions.items()}
+        if self.statements is not None:
+            statements = {
+                text: StatementWork(one.calls - was.calls, one.rows - was.rows, one.time_us - was.time_us)
+                for text, one in self.statements.items()
+                for was in [(before.statements or {}).get(text, StatementWork(0, 0, 0.0))]
+                if one.calls > was.calls
+            }
+        return Work(tables, functions, statements)

@@ -1,0 +1,95 @@
+"""What a PostgreSQL server does at a moment: what each arm's backends wait for and were last asked, and who else is at work."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from fairground.postgres.names import APPLICATION_NAME, TRIAL_DATABASE, TRIAL_DATABASES
+
+STATEMENT_CHARACTERS = 500
+DOING = (
+    "CASE WHEN state LIKE 'idle%%' THEN state WHEN wait_event IS NULL THEN 'running'"
+    " ELSE wait_event_type || ':' || wait_event END"
+)
+"""What a backend does: `running`, `idle`, `idle in transaction` or the event that it waits for."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The client backends of one database at a moment, the lab's own left out."""
+
+    waits: Mapping[str, int]
+    """What they do (wait event, `running`, `idle` or `idle in transaction`) → how many of them."""
+    statements: tuple[tuple[str, str], ...]
+    """One for each backend that was sent a statement in the last second: what it does, in the same words, and the statement's
+    beginning. One that nobody uses is left out: what it was asked long ago says nothing of the work under way."""
+
+
+@dataclass(frozen=True)
+class Hygiene:
+    """What else the database server does at a moment. None: we may not see it."""
+
+    checkpoints: int | None
+    """Since the server's counters were reset; only differences mean anything."""
+    autovacuums: int | None
+    """Those at work on an arm's database."""
+    foreign: int | None
+    """Sessions at work in databases that are no arm's, the lab's own left out."""
+
+
+def activity(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
+    """What the backends of all arms do at this moment, read in one query: name of the arm's database → its activity.
+
+    A database without client backends is not in it.
+    """
+    rows = connection.execute(
+        f"SELECT datname, {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
+        " THEN left(query, %(most)s) END FROM pg_stat_activity"
+        " WHERE datname ~ %(ours)s AND application_name <> %(lab)s AND backend_type = 'client backend'",
+        {"most": STATEMENT_CHARACTERS, "ours": TRIAL_DATABASES, "lab": APPLICATION_NAME},
+    ).fetchall()
+    seen: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
+    for database, doing, statement in rows:
+        seen[database].append((doing, statement))
+    return {
+        name: Activity(
+            Counter(doing for doing, _ in backends),
+            tuple((doing, statement) for doing, statement in backends if statement is not None),
+        )
+        for name, backends in seen.items()
+    }
+
+
+def waits(connection: psycopg.Connection[Any], database: str = TRIAL_DATABASE) -> Sequence[tuple[str, int]]:
+    """What the backends of one database do at this moment: (wait event, `running`, `idle` or `idle in transaction`; how many)."""
+    return connection.execute(
+        f"SELECT {DOING}, count(*)::int FROM pg_stat_activity"
+        " WHERE datname = %s AND application_name <> %s AND backend_type = 'client backend' GROUP BY 1",
+        [database, APPLICATION_NAME],
+    ).fetchall()
+
+
+def hygiene(connection: psycopg.Connection[Any]) -> Hygiene:
+    """Whether anything but the arms keeps the database server busy at this moment."""
+    version = connection.info.server_version
+    if version >= 180_000:
+        checkpoints = "(SELECT num_done FROM pg_stat_checkpointer)"
+    elif version >= 170_000:
+        checkpoints = "(SELECT num_timed + num_requested FROM pg_stat_checkpointer)"
+    else:
+        checkpoints = "(SELECT checkpoints_timed + checkpoints_req FROM pg_stat_bgwriter)"
+    row = connection.execute(
+        # Others' sessions show what they do only to those who may read all statistics: what is hidden is unknown, not none.
+        f"SELECT {checkpoints}::bigint, CASE WHEN sees THEN autovacuums END, CASE WHEN sees THEN strangers END FROM (SELECT"
+        " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees,"
+        " count(*) FILTER (WHERE backend_type = 'autovacuum worker' AND datname ~ %(ours)s)::int AS autovacuums,"
+        " count(*) FILTER (WHERE backend_type = 'client backend' AND state = 'active' AND datname !~ %(ours)s"
+        " AND application_name <> %(lab)s)::int AS strangers FROM pg_stat_activity) AS now",
+        {"ours": TRIAL_DATABASES, "lab": APPLICATION_NAME},
+    ).fetchone()
+    return Hygiene(*row) if row else Hygiene(None, None, None)

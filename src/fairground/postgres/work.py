@@ -1,0 +1,50 @@
+"""What a PostgreSQL database counts of its own work: scans and rows of tables, calls of functions, statements where it can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from fairground.model import StatementWork, TableWork, Work
+
+TABLES = (
+    "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)"
+    " FROM pg_stat_user_tables"
+)
+FUNCTIONS = "SELECT funcname, sum(calls)::bigint FROM pg_stat_user_functions GROUP BY funcname"
+COUNTED = "SELECT current_setting('pg_stat_statements.track', true) IN ('top', 'all')"
+"""Whether the module is preloaded (else it has no such setting) and counts."""
+STATEMENTS = (
+    "SELECT query, sum(calls)::bigint, sum(rows)::bigint, sum(total_exec_time) * 1000 FROM pg_stat_statements"
+    " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query IS NOT NULL GROUP BY query"
+)
+
+
+def work(connection: psycopg.Connection[Any]) -> Work:
+    """What the connection's database has counted since it was made. An open idle backend hands in its counts up to 10 s late."""
+    tables = {name: TableWork(scans, rows) for name, scans, rows in connection.execute(TABLES.encode()).fetchall()}
+    functions = None
+    if _value(connection, "SHOW track_functions") in ("pl", "all"):
+        functions = {str(name): int(calls) for name, calls in connection.execute(FUNCTIONS.encode()).fetchall()}
+    return Work(tables, functions, _statements(connection))
+
+
+def _statements(connection: psycopg.Connection[Any]) -> dict[str, StatementWork] | None:
+    """From the extension, made in the arm's own database if it may be; None where the server has none, or we may not ask.
+
+    The server counts whether or not the extension's view is there, so that making it late loses nothing.
+    """
+    try:
+        if not _value(connection, COUNTED):
+            return None
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+        rows = connection.execute(STATEMENTS.encode()).fetchall()
+    except psycopg.Error:
+        return None
+    return {str(text): StatementWork(int(calls), int(rows_), float(time_us)) for text, calls, rows_, time_us in rows}
+
+
+def _value(connection: psycopg.Connection[Any], statement: str) -> Any:
+    row = connection.execute(statement.encode()).fetchone()
+    return row[0] if row else None

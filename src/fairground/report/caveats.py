@@ -1,0 +1,49 @@
+"""What is to be known beside the numbers of a comparison: how much was measured, on which terms, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fairground.model import Settings
+from fairground.model.record import ComparisonAsked
+from fairground.report import words
+from fairground.stats.rounds import JUDGED_ROUNDS, Decision
+
+WIDE = 0.02
+"""A half-width from which on it is said what would narrow the interval."""
+
+
+def of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: Sequence[int]) -> tuple[str, ...]:
+    """Sentences, what was measured first. `awake`: whether processors were kept from idling; `cores`: those one may pin to."""
+    return tuple(_of_rounds(asked, decision, seconds, awake, cores))
+
+
+def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake: bool, cores: Sequence[int]) -> Iterator[str]:
+    took = words.seconds(seconds)
+    yield f"{decision.pairs} pairs of windows, in turns, over {decision.rounds} starts of both servers, in {took}"
+    for label, share in zip((asked.label_a, asked.label_b), decision.failed, strict=True):
+        if share:
+            yield f"`{label}` gave no good answer to {share:.2%} of its requests, and only good ones count"
+    if decision.void_pairs:
+        yield f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing"
+    if asked.planted:
+        yield f"B was slowed down on purpose, by {asked.planted:.1%} of its CPU"
+    if awake:
+        yield "the processors of this virtual machine were kept from idling meanwhile"
+    if asked.settings.pin:
+        yield f"pinned to cores: {', '.join(f'{role} {_cores(some)}' for role, some in asked.settings.pin)}"
+    if decision.rounds < JUDGED_ROUNDS:
+        yield f"fewer than {JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
+    else:
+        yield from _narrower(decision.half_width, asked.settings, cores)
+
+
+def _narrower(half_width: float | None, settings: Settings, cores: Sequence[int]) -> Iterator[str]:
+    """What meets less of the machine's other users, where an interval is wide and there are cores to choose among."""
+    if half_width is not None and half_width > WIDE and not settings.pin and len(cores) > 1:
+        options = f"--workers 1 --connections 16 --turn 0.02 --pin server={cores[0]} --pin generator={cores[1]}"
+        yield f"± {half_width:.1%} is wide: `{options}` meets less of what slows single cores down for a while"
+
+
+def _cores(cores: tuple[int, ...]) -> str:
+    return "+".join(map(str, cores))

@@ -1,0 +1,123 @@
+"""Files that are written as a measurement goes on: append-only lines that survive a crash, and folders named by their start.
+
+A line that a crash tore is no finished unit: readers step over it, and the next append cuts it off.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fairground.model import LabError
+
+
+def append(path: Path, line: bytes) -> None:
+    """Add a line (its end included) to a file that exists. When this returns, the line survives a crash of the machine."""
+    with path.open("r+b") as file:
+        _cut_torn_line(file)
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file, on the disk when this returns."""
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace(path: Path, content: bytes) -> Path:
+    """Write a file in place of an earlier one, so that a reader meets the old text or the new and no half of either."""
+    partial = path.with_suffix(".partial")
+    write(partial, content)
+    partial.replace(path)
+    return path
+
+
+def whole(path: Path) -> Any:
+    """What is in a JSON file. LabError when it cannot be read."""
+    try:
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"`{path.name}` of run `{path.parent.name}` cannot be read ({error})"
+        raise LabError(message, "restore the folder from where it was copied, or remove it") from error
+
+
+def lines(path: Path) -> list[Any]:
+    """The values of a `.jsonl` file without its torn end; none where there is no file. LabError for a damaged line."""
+    values = []
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1] if path.is_file() else [], start=1):
+        try:
+            values.append(json.loads(line))
+        except ValueError as error:
+            message = f"`{path.name}` of run `{path.parent.name}` is damaged in line {number}"
+            raise LabError(message, "restore the folder from where it was copied, or remove that line") from error
+    return values
+
+
+def new_folder(results: Path, started_unix_s: float, title: str) -> Path:
+    """Make a folder that is named by the minute of its start in UTC and a title. LabError where none can be made."""
+    name = f"{datetime.fromtimestamp(started_unix_s, UTC).strftime('%Y-%m-%d-%H%M')}-{slug(title)}"
+    number, folder = 1, results / name
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        while True:
+            try:
+                folder.mkdir()
+                return folder
+            except FileExistsError:
+                number += 1
+                folder = results / f"{name}-{number}"
+    except OSError as error:
+        raise LabError(f"`{folder}` cannot be made ({error.strerror})", "choose another folder with --results") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of new files last, not their contents alone."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def slug(text: str) -> str:
+    """A text in plain letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "run"
+
+
+def pick(found: Mapping[str, tuple[float, Path]], text: str, results: Path, noun: str = "run") -> Path:
+    """One folder of `found` (id → start, folder) by id, beginning of an id, or `latest`. LabError when it is unclear."""
+    if text == "latest" and found:
+        return max(found.values(), key=lambda one: (one[0], one[1].name))[1]
+    if text in found:
+        return found[text][1]
+    fitting = [name for name in found if text and name.startswith(text)]
+    if len(fitting) == 1:
+        return found[fitting[0]][1]
+    if fitting:
+        raise LabError(f"`{text}` fits {len(fitting)} {noun}s in `{results}`", f"say which: {', '.join(fitting)}")
+    if not found:
+        hint = "make one with `./fairground demo`" if noun == "run" else "`./fairground list runs` shows what there is"
+        raise LabError(f"there is no {noun} in `{results}`", hint)
+    near = difflib.get_close_matches(text, found, n=3, cutoff=0.3) or list(found)[-3:]
+    raise LabError(f"there is no {noun} `{text}` in `{results}`", f"there are {', '.join(near)}; `latest` is the newest")
+
+
+def _cut_torn_line(file: BinaryIO) -> None:
+    """Cut what follows the last line end, and stand there."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(end - 1, 0))
+    if file.read(1) not in (b"", b"\n"):
+        file.seek(0)
+        end = file.read().rfind(b"\n") + 1
+        file.truncate(end)
+    file.seek(end)

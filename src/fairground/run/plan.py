@@ -1,0 +1,267 @@
+"""What is measured in which order: blocks of cells, order-balanced from a seed. Pure: no I/O, no clock, no hidden chance.
+
+A *heat* is the set of stacks that are compared with each other: one workload, load and settings. Inside a block the stacks of a
+heat follow each other, so that a drifting machine harms them alike, and the topologies of one stack stand side by side, since
+they are compared most closely of all: what a hop costs. The order of stacks in a heat, of topologies in a stack, and of heats in
+a block, follows the rows of Williams designs: over as many blocks as there are stacks, every stack stands once in every place
+and, for an even number, once behind every other (for an odd number: twice, over twice as many blocks).
+
+A plan that compares holds *controls* in each heat: its anchor once more (A/A), and its anchor slowed down by a known share. They
+take places among the stacks like any other, so that what an order does to stacks it does to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from fairground.model import (
+    Cell,
+    Control,
+    LabError,
+    Load,
+    Plan,
+    Server,
+    Settings,
+    Slot,
+    Stack,
+    Suite,
+    SuiteGroup,
+    Topology,
+    Workload,
+)
+
+Item = TypeVar("Item")
+HeatKey = tuple[str, Load, Settings]
+Heat = dict[str, list[Cell]]
+"""Stack → its cells, one for each topology."""
+Entry = tuple[str, Control | None]
+"""What takes a place in a heat: a stack, or a control of it."""
+
+PLANTED = 0.10
+"""The known slowdown, as a share of the server's CPU: twice that of `compare`, since whole trials differ more than windows."""
+COMPARING_STACKS, COMPARING_BLOCKS = 2, 3
+"""From so many stacks and blocks on a plan compares, and holds controls."""
+MOST_BLOCKS = 100
+"""The most blocks of a plan that ends by its budget."""
+
+OVERHEAD_S = 1.5
+"""Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Stacks × workloads × loads × topologies under `settings`; a plan joins one or more of them."""
+
+    stacks: tuple[Stack, ...]
+    workloads: tuple[Workload, ...]
+    loads: tuple[Load, ...]
+    topologies: tuple[Topology, ...]
+    settings: Settings
+
+
+def build(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str] | None = None) -> Plan:
+    """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
+
+    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as could at most
+    be measured in it.
+    """
+    if suite.blocks == 0 and suite.budget_s is not None:
+        one = _join(replace(suite, blocks=1, controls=suite.controls is not False), parts, command, unavailable or {})
+        most = max(1, min(MOST_BLOCKS, int(suite.budget_s / least_s(one))))
+        return _join(replace(suite, blocks=most), parts, command, unavailable or {})
+    return _join(suite, parts, command, unavailable or {})
+
+
+def of_suite(
+    suite: Suite,
+    servers: Sequence[Server],
+    workloads: Sequence[Workload],
+    command: str,
+    unavailable: Mapping[str, str] | None = None,
+) -> Plan:
+    """The plan of a suite. A cell that stands in several of its groups is measured once.
+
+    `unavailable` says of stacks by id, of load generators by `generator NAME`, and of topologies by `topology ID`, why they are
+    not here; of the slowed control, as `control slowed`, why none can be made.
+    """
+    parts = [
+        Part(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
+        for group in suite.groups
+    ]
+    return build(suite, parts, command, unavailable)
+
+
+def estimate_s(plan: Plan) -> float:
+    """Seconds that the plan will take, from its loads alone; retries are not foreseen."""
+    return seconds(plan.slots)
+
+
+def seconds(slots: Iterable[Slot]) -> float:
+    """Seconds that these slots will take, from their loads alone."""
+    return sum(_slot_s(slot) for slot in slots)
+
+
+def least_s(plan: Plan) -> float:
+    """Seconds below which no machine can measure the plan: its windows and shortest warm-ups alone."""
+    return sum(slot.cell.load.warmup_min_s + slot.cell.load.window_s for slot in plan.slots)
+
+
+def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
+    """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
+    rest = [slot for slot in plan.slots if slot.number not in done]
+    return seconds(rest) if mean is None else mean * len(rest)
+
+
+def williams(count: int) -> list[list[int]]:
+    """Rows that hold 0…count−1 each once: `count` rows for an even count, twice as many for an odd one.
+
+    Each half is a Latin square (every number once in every place), and all rows together are balanced for what stands before.
+    """
+    zigzag = [0]
+    low, high = 1, count - 1
+    while low <= high:
+        zigzag.append(low)
+        if high > low:
+            zigzag.append(high)
+        low, high = low + 1, high - 1
+    rows = [[(number + shift) % count for number in zigzag] for shift in range(count)]
+    return rows if count % 2 == 0 else rows + [row[::-1] for row in rows]
+
+
+def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str]) -> Plan:
+    skipped: dict[str, str] = {}
+    heats: dict[HeatKey, Heat] = {}
+    for whole in parts:
+        names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
+        skipped |= {name: unavailable[name] for name in sorted(set(names)) if name in unavailable}
+        part = replace(
+            whole,
+            loads=tuple(load for load in whole.loads if f"generator {load.generator}" not in unavailable),
+            topologies=tuple(one for one in whole.topologies if f"topology {one.id}" not in unavailable),
+        )
+        for workload in part.workloads:
+            for stack in part.stacks:
+                if stack.id in unavailable:
+                    skipped[stack.id] = unavailable[stack.id]
+                elif workload.id in stack.server.skip:
+                    skipped[f"{stack.id} {workload.id}"] = stack.server.skip[workload.id]
+                else:
+                    _enter(heats, part, stack, workload)
+    if not heats:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items())
+        raise LabError("nothing is left to measure" + (f" ({reasons})" if reasons else ""), "choose other stacks or workloads", 3)
+    if suite.blocks < 1:
+        raise LabError(f"a plan of {suite.blocks} blocks measures nothing", "ask for at least 1 block")
+    every = list(heats.values())
+    known = {stack for heat in every for stack in heat}
+    if suite.anchor is not None and suite.anchor not in known and suite.anchor not in skipped:
+        raise LabError(f"the anchor `{suite.anchor}` is not in the plan", f"it has {', '.join(sorted(known))}")
+    anchor = suite.anchor if suite.anchor in known else next(iter(every[0]))
+    controls = _controls(suite, every, unavailable)
+    if Control.AGAIN in controls and Control.SLOWED not in controls:
+        skipped["control slowed"] = unavailable["control slowed"]
+    slots = _slots(every, replace(suite, anchor=anchor), controls)
+    return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s)
+
+
+def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:
+    """The controls of each heat: none where the plan compares nothing and nobody asked for them."""
+    compares = suite.blocks >= COMPARING_BLOCKS and any(len(heat) >= COMPARING_STACKS for heat in heats)
+    if not (compares if suite.controls is None else suite.controls):
+        return ()
+    return tuple(control for control in Control if f"control {control}" not in unavailable)
+
+
+def _enter(heats: dict[HeatKey, Heat], part: Part, stack: Stack, workload: Workload) -> None:
+    for topology in part.topologies:
+        for load in part.loads:
+            neighbours = heats.setdefault((workload.id, load, part.settings), {}).setdefault(stack.id, [])
+            cell = Cell(stack.id, workload.id, topology, load, part.settings)
+            if cell not in neighbours:
+                neighbours.append(cell)
+
+
+def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -> tuple[Slot, ...]:
+    """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block."""
+    blocks, seed = suite.blocks, suite.seed
+    heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
+    entry_orders, cell_orders = list[list[list[Entry]]](), list[dict[Entry, list[list[Cell]]]]()
+    for place, heat in enumerate(heats):
+        name = f"{seed}/{next(iter(heat.values()))[0].workload}/{place}"
+        entries = _entries(heat, suite, controls)
+        entry_orders.append(_orders(list(entries), blocks, name))
+        cell_orders.append({entry: _orders(cells, blocks, f"{name}/{entry[0]}") for entry, cells in entries.items()})
+    slots: list[Slot] = []
+    for block in range(blocks):
+        stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
+        stream = stream if suite.stream is None else suite.stream
+        for place in heat_orders[block]:
+            for entry in entry_orders[place][block]:
+                planted = PLANTED if entry[1] is Control.SLOWED else 0.0
+                for cell in cell_orders[place][entry][block]:
+                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream, entry[1], planted))
+    return tuple(slots)
+
+
+def _entries(heat: Heat, suite: Suite, controls: tuple[Control, ...]) -> dict[Entry, list[Cell]]:
+    """What takes a place in a heat: its stacks, and the controls of its anchor on the first topology."""
+    entries: dict[Entry, list[Cell]] = {(stack, None): cells for stack, cells in heat.items()}
+    if len(heat) >= COMPARING_STACKS or suite.controls:
+        anchor = suite.anchor if suite.anchor in heat else next(iter(heat))
+        entries |= {(str(anchor), control): heat[str(anchor)][:1] for control in controls}
+    return entries
+
+
+def _orders(items: Sequence[Item], blocks: int, seed: str) -> list[list[Item]]:
+    """One order of the items for each block: the rows of a Williams design, its numbers and rows shuffled.
+
+    The rows of an odd design are shuffled inside its two halves, so that any `len(items)` blocks in a row from a multiple of
+    that number give every item every place.
+    """
+    names = _shuffled(items, f"{seed}/names")
+    rows, half = williams(len(items)), len(items)
+    rows = _shuffled(rows[:half], f"{seed}/rows") + _shuffled(rows[half:], f"{seed}/reversed")
+    return [[names[number] for number in rows[block % len(rows)]] for block in range(blocks)]
+
+
+def _shuffled(items: Sequence[Item], seed: str) -> list[Item]:
+    """A shuffle that is the same on every machine and in every version of the language."""
+    return [item for _, item in sorted(enumerate(items), key=lambda pair: _digest(f"{seed}/{pair[0]}"))]
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+
+
+def _slot_s(slot: Slot) -> float:
+    load = slot.cell.load
+    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + load.window_s
+
+
+def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:
+    found: dict[str, Stack] = {}
+    for name in group.stacks:
+        chosen = [
+            stack
+            for server in servers
+            for place, stack in enumerate(server.stacks)
+            if name in ("all", server.id, stack.id)
+            or (name == "first-variants" and place == 0)
+            or (name == "other-variants" and place > 0)
+        ]
+        if not chosen and name not in ("all", "first-variants", "other-variants"):
+            raise LabError(f"the suite names a stack `{name}` that does not exist", "`./fairground list` shows them all")
+        found |= {stack.id: stack for stack in chosen}
+    return tuple(found.values())
+
+
+def _workloads(group: SuiteGroup, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+    known = {workload.id: workload for workload in workloads}
+    unknown = [name for name in group.workloads if name not in known and name != "all"]
+    if unknown:
+        raise LabError(f"the suite names a workload `{unknown[0]}` that does not exist", f"workloads: {', '.join(sorted(known))}")
+    names = [one for name in group.workloads for one in (known if name == "all" else [name])]
+    return tuple(known[name] for name in dict.fromkeys(names))

@@ -1,0 +1,30 @@
+"""After how long a void trial is repeated. Pure.
+
+Others' work on a machine comes in phases of seconds to minutes: a trial that such work made void is not repeated at once, for it
+would fall into the same phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairground.judge import validity
+from fairground.model import Severity, Trial, Verdict
+
+PAUSES_S = (10, 30)
+"""Before the second and the third attempt."""
+OF_THE_MACHINE = frozenset(check.id for check in validity.CHECKS if check.of == "machine")
+
+
+def pause_s(trial: Trial) -> int:
+    """Seconds between a trial and its repetition: none where it is not repeated, or void by its own or the instrument's fault."""
+    if trial.verdict is not Verdict.VOID or trial.attempt > len(PAUSES_S):
+        return 0
+    disturbed = any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in trial.findings)
+    return PAUSES_S[trial.attempt - 1] if disturbed else 0
+
+
+def paused_s(trials: Sequence[Trial]) -> int:
+    """Seconds that a run has waited: the pauses before those attempts that took place."""
+    made = {(trial.number, trial.attempt) for trial in trials}
+    return sum(pause_s(trial) for trial in trials if (trial.number, trial.attempt + 1) in made)

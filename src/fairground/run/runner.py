@@ -1,0 +1,116 @@
+"""Carrying out a plan: every slot that is not done yet, in order; each trial is stored before the next begins."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from fairground import measure
+from fairground.host import machine
+from fairground.judge import thresholds, validity
+from fairground.model import LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
+from fairground.run import retry, stopping, store
+
+
+def run(
+    plan: Plan, folder: Path, stacks: Mapping[str, Stack], workloads: Mapping[str, Workload], bench: measure.Bench
+) -> Iterator[Trial]:
+    """Measure what is left of `plan` into the run folder and yield each trial once it is on disk.
+
+    `stacks` and `workloads` are by id, workloads rendered for the plan's scale. A void trial is repeated in its slot as often
+    as `store` says; all attempts are kept. Interrupt it wherever you like: what was yielded is done, and calling it again on the
+    same folder goes on with the rest. A plan with a budget ends after the whole block that `stopping` says, and the run's folder
+    then holds why.
+    """
+    known = store.load(folder)
+    _one_machine(known, bench.keeper.awake)
+    _one_measure(folder, known, bench)
+    bench = replace(bench, machine=known.machine)
+    measured = list(known.everything)
+    for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
+        for one in _measure(tuple(slots), known, folder, stacks, workloads, bench):
+            measured.append(one)
+            yield one
+        newest = block >= max((one.block for one in measured), default=0)
+        if plan.budget_s is not None and newest and (ending := stopping.ending(plan, measured, plan.budget_s)):
+            store.end(folder, ending)
+            return
+
+
+def _measure(
+    slots: Sequence[Slot],
+    known: Run,
+    folder: Path,
+    stacks: Mapping[str, Stack],
+    workloads: Mapping[str, Workload],
+    bench: measure.Bench,
+) -> Iterator[Trial]:
+    """What is left of one block."""
+    done, tried = store.done_slots(known), _attempts(known.everything)
+    for slot in slots:
+        if slot.number in done:
+            continue
+        for attempt in range(tried.get(slot.number, 0) + 1, store.ATTEMPTS + 1):
+            place = store.trial_folder(folder, slot, attempt)
+            found = measure.run(
+                bench,
+                slot,
+                attempt,
+                stacks[slot.cell.stack],
+                workloads[slot.cell.workload],
+                place,
+                str(place.relative_to(folder)),
+            )
+            store.append(folder, found)
+            yield found
+            if found.verdict is not Verdict.VOID:
+                break
+            _pause(bench, slot, attempt + 1, retry.pause_s(found))
+
+
+def _pause(bench: measure.Bench, slot: Slot, attempt: int, seconds: int) -> None:
+    """Wait before an attempt, and say so."""
+    for passed in range(seconds):
+        bench.say(Progress(slot, attempt, "pause", passed, seconds))
+        time.sleep(1.0)
+
+
+def one_version(run: Run, now: Mapping[str, str]) -> None:
+    """LabError when a program of a run that is to go on has another version `now` than it had."""
+    _refuse(f"run `{run.id}` was begun with other versions", validity.changes(run.versions, now))
+
+
+def _one_machine(run: Run, awake: bool) -> None:
+    """LabError when this is not the machine of a run that has begun; what changes later makes trials void."""
+    now = machine.fingerprint(awake)
+    _refuse(f"run `{run.id}` was begun on another machine", validity.changes(asdict(run.machine), asdict(now)))
+
+
+def _refuse(problem: str, changes: Sequence[str]) -> None:
+    if changes:
+        hint = "begin a new run, or bring back what was: a run is of one machine and one version of each program"
+        raise LabError(f"{problem}: {', '.join(changes)}", hint)
+
+
+def _one_measure(folder: Path, known: Run, bench: measure.Bench) -> None:
+    """Write down by which thresholds a new run is judged; LabError when an older one was judged by others."""
+    now = bench.thresholds.values()
+    before = store.thresholds(folder)
+    if before is None and not known.trials:
+        store.write_thresholds(folder, now)
+    elif before is not None and (names := thresholds.changed(before, now)):
+        raise LabError(
+            f"the thresholds have changed since the run began ({', '.join(names)}), and a run is judged by one set of them",
+            "begin a new run, or go on with the version of the lab that began this one",
+        )
+
+
+def _attempts(trials: tuple[Trial, ...]) -> dict[int, int]:
+    """Slot number → attempts that are stored."""
+    counts: dict[int, int] = {}
+    for one in trials:
+        counts[one.number] = max(counts.get(one.number, 0), one.attempt)
+    return counts

@@ -1,0 +1,1 @@
+"""Any HTTP service, seen from outside: how it behaves on the wire, and what it does under load."""

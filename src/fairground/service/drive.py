@@ -1,0 +1,154 @@
+"""A visit to any HTTP service: how it behaves on the wire, what closed loops get from it, and its load curve.
+
+Nothing is known of what is behind it: no contract, no audit, no database. What stays unknown is None, and the reasons that would
+need it are not given.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from fairground.capacity import loadcurve
+from fairground.capacity.loadcurve import Point
+from fairground.capacity.objective import LEAST_TAIL, Objective
+from fairground.judge import thresholds
+from fairground.measure.arm import Window
+from fairground.measure.schedule import Rates, Whole
+from fairground.measure.session import Session
+from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
+from fairground.service.behaviour import Asked
+from fairground.service.parts import Part, Unit
+from fairground.service.values import Closed, Conduct
+
+CONNECTIONS = (1, 10, 100)
+"""Of the closed loops."""
+SHARES = (0.1, 0.25, 0.5, 0.7, 0.85, 1.0, 1.2)
+"""Of the best closed loop's goodput: the rates of the load curve."""
+LEAD_S = 0.3
+LARGE_BODY, WHOLE_BODY, CHECK_LARGE = 1 << 10, 64 << 10, 100
+"""Bodies above the first are compared for one answer in a hundred, above the second not at all; lengths always."""
+OPEN_CONNECTIONS = 1000
+
+
+def workload(asked: Asked, conduct: Conduct) -> Workload:
+    """The request as the engine asks it, and what is right: the status and, where bodies were all the same, the body."""
+    body, rule, one_in = conduct.body, None, 1
+    if body is not None and len(body) <= WHOLE_BODY:
+        try:
+            rule = {"exact": body.decode("utf-8")}
+            one_in = 1 if len(body) <= LARGE_BODY else CHECK_LARGE
+        except UnicodeDecodeError:
+            pass  # the engine compares text: of other bodies the status alone is held against the service
+    host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
+    return Workload(
+        id="try",
+        title=f"{asked.method} {asked.target}",
+        why="",
+        method=asked.method,
+        path=_plain(asked.target),
+        headers=(*host, *asked.headers),
+        body=None if asked.body is None else _plain(asked.body.decode()),
+        expect=Expectation(conduct.status, None, rule, one_in),
+        ledger=(),
+        audit=Audit(writes=False, commits_per_answer=0, rows_per_answer=0),
+        limit_sql=None,
+    )
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long each measurement is, in seconds, and when an answer is too late."""
+
+    objective: Objective
+    seconds: int
+    timeout_ms: int
+
+
+def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Part]:
+    """The closed loops, then the load curve about the best of them, of the arm `label`, a service.
+
+    What is among the parts `done` is not measured again. LabError where the engine has no result.
+    """
+    loads = itertools.count(1 + sum(part.closed is not None or bool(part.curve) for part in done))
+
+    def load(shape: Load, seed: int, rates: Rates = ()) -> Window:
+        windows = session.load(Whole(label, shape, seed, rates, folder=f"load-{next(loads):03}"))
+        if not windows:
+            raise LabError("the load engine measured no window: its log is in the folder of the last load", exit_code=3)
+        return windows[0]
+
+    known = [part.closed for part in done if part.closed is not None]
+    seconds, timeout_ms = float(effort.seconds), effort.timeout_ms
+    for number, connections in enumerate(CONNECTIONS, 1):
+        if all(one.connections != connections for one in known):
+            shape = Load(connections, window_s=seconds, warmup_min_s=min(1.0, seconds / 2), timeout_ms=timeout_ms)
+            part, closed = _loop(load(shape, number), cores)
+            known.append(closed)
+            yield part
+    if all(part.curve is None for part in done):
+        yield _curve(load, max(one.goodput_per_s for one in known), effort)
+
+
+def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort: Effort) -> Part:
+    """The load curve about the best closed loop; empty where no loop got a good answer."""
+    if best_per_s == 0:
+        return Part(Unit.CURVE, curve=())
+    shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms)
+    rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
+    measured = load(shape, len(CONNECTIONS) + 1, rates)
+    judged = [loadcurve.judge(step, effort.objective, measured.void) for step in measured.steps]
+    return Part(Unit.CURVE, curve=tuple(Point("curve", 1, step, one) for step, one in zip(measured.steps, judged, strict=True)))
+
+
+def _loop(measured: Window, cores: int) -> tuple[Part, Closed]:
+    """What came of one closed loop."""
+    result, used = measured.whole, measured.roles.get("server")
+    latency, cpu_us = result.latency_ok, used.cpu_us if used else None
+    closed = Closed(
+        connections=measured.load.connections,
+        goodput_per_s=result.goodput_per_s,
+        p50_us=latency.p50_us if latency else None,
+        p99_us=latency.p99_us if latency and latency.count * 0.01 >= LEAST_TAIL else None,
+        due=result.window.total,
+        not_ok=result.window.not_ok,
+        server_us_per_answer=None if cpu_us is None or not result.completed_ok else cpu_us / result.completed_ok,
+        server_cores=None if cpu_us is None else cpu_us / 1e6 / result.window_s,
+        void=measured.void,
+    )
+    cell = Cell("the service", "try", Topology(), Load(), Settings(workers=cores))
+    return Part(Unit.LOOP, closed=closed, limited_by=_limits(measured, cell, cores), note=_strangers(measured, cores)), closed
+
+
+def _limits(measured: Window, cell: Cell, cores: int) -> tuple[Finding, ...]:
+    """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
+    busy = measured.host.busy_share if measured.host else None
+    idle = busy is not None and busy < thresholds.standard().reasons.idle_cores and "server" in measured.roles
+    return tuple(one for one in measured.limits(cell, cores) if idle or one.id != "too-few-connections")
+
+
+def _strangers(measured: Window, cores: int) -> str | None:
+    """A sentence on CPU that was used by nobody whom we meter; None where it is little or not known."""
+    if measured.host is None or measured.host.busy_share is None or any(use.cpu_us is None for use in measured.roles.values()):
+        return None
+    known = sum(use.cpu_us or 0.0 for use in measured.roles.values()) / 1e6 / measured.window_s
+    others = measured.host.busy_share * cores - known
+    most = thresholds.standard().checks.foreign_cpu.void
+    if most is None or others <= most:
+        return None
+    whose = "the service, its database and others" if "server" not in measured.roles else "its database, the kernel and others"
+    said = f"{others:.1f} of {cores} cores were used by what is not metered here ({whose})"
+    return f"{said}; what of it is not part of the service makes these numbers too low"
+
+
+def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
+    """LabError for a header that the engine writes itself."""
+    for name, _ in headers:
+        if name.lower() in ("content-length", "connection", "transfer-encoding"):
+            raise LabError(f"`--header {name}` cannot be given: the lab frames its requests itself", "leave it out")
+
+
+def _plain(text: str) -> str:
+    """Text as a template that stands for itself."""
+    return text.replace("{", "{{")

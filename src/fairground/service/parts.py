@@ -1,0 +1,98 @@
+"""What a visit to a service finds, part by part, and the visit that the parts make together. Pure.
+
+Parts are: the checks, each closed loop, the load curve, and what the service itself did wrong. A visit is a function of them.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from fairground.capacity.loadcurve import Point
+from fairground.capacity.objective import Objective
+from fairground.model import Finding
+from fairground.service.values import Closed, Conduct, Visit
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What a service answers, as text that JSON can hold. `server`: whose CPU is metered, in words.
+
+    `body_base64` None: its answers differ.
+    """
+
+    status: int
+    content_type: str | None
+    body_base64: str | None
+    body_bytes: int
+    kept_open: bool
+    findings: tuple[Finding, ...]
+    server: str | None
+
+    @classmethod
+    def of(cls, conduct: Conduct, server: str | None) -> Checks:
+        """From what was seen."""
+        body = None if conduct.body is None else base64.b64encode(conduct.body).decode()
+        seen = (conduct.status, conduct.content_type, body, conduct.body_bytes, conduct.kept_open, conduct.findings)
+        return cls(*seen, server)
+
+    @property
+    def conduct(self) -> Conduct:
+        """What was seen."""
+        body = None if self.body_base64 is None else base64.b64decode(self.body_base64)
+        return Conduct(self.status, self.content_type, body, self.body_bytes, self.kept_open, self.findings)
+
+
+class Unit(StrEnum):
+    """What a part is of."""
+
+    CHECKS = "checks"
+    LOOP = "closed-loop"
+    CURVE = "load-curve"
+    SERVICE = "service"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One finished unit of a visit. The field of its `unit` is set: `checks`, `closed`, `curve` or `findings`.
+
+    `limited_by` and `note` go with a closed loop.
+    """
+
+    unit: Unit
+    checks: Checks | None = None
+    closed: Closed | None = None
+    curve: tuple[Point, ...] | None = None
+    findings: tuple[Finding, ...] = ()
+    """What the service did wrong by itself: it ended, or never listened."""
+    limited_by: tuple[Finding, ...] = ()
+    note: str | None = None
+
+
+def checks(parts: Sequence[Part]) -> Checks | None:
+    """The checks, where they were made."""
+    return next((part.checks for part in parts if part.checks is not None), None)
+
+
+def visit(url: str, method: str, objective: Objective, parts: Sequence[Part]) -> Visit:
+    """What the parts say so far."""
+    seen = checks(parts)
+    loops = [part for part in parts if part.closed is not None]
+    notes = [part.note for part in loops if part.note is not None][-1:]
+    found = Visit(
+        url,
+        method,
+        objective.text,
+        objective.deadline_us,
+        None if seen is None else seen.conduct,
+        None if seen is None else seen.server,
+        closed=tuple(part.closed for part in loops if part.closed is not None),
+        curve=tuple(point for part in parts for point in part.curve or ()),
+        limited_by=next((part.limited_by for part in reversed(loops) if part.limited_by), ()),
+        findings=tuple(finding for part in parts for finding in part.findings),
+    )
+    if any(part.curve == () for part in parts):
+        notes.append("no closed loop got a good answer, so no load curve was measured")
+    return replace(found, notes=tuple(notes))

@@ -1,0 +1,64 @@
+"""Whether load generators agree that loaded the same server in the same way, in turns. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.model import Trial
+from fairground.stats import intervals
+
+MEASURES: Mapping[str, Callable[[Trial], float | None]] = {
+    "goodput": lambda trial: trial.goodput_per_s,
+    "median latency": lambda trial: trial.result.latency_ok.p50_us if trial.result and trial.result.latency_ok else None,
+    "server CPU per answer": lambda trial: trial.cpu_us_per_answer("server"),
+}
+"""What generators must agree in when they load the same server in the same way."""
+FAMILY = 0.95
+"""Confidence of all comparisons together: so seldom does one call a difference where there is none."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One number of one generator beside the first one's; `ratio` is None where fewer than two rounds have both."""
+
+    measure: str
+    reference: str
+    other: str
+    ratio: intervals.Interval | None
+    agrees: bool | None
+
+    @property
+    def sentence(self) -> str:
+        """What came of it, in words."""
+        if self.ratio is None:
+            return f"{self.measure}: fewer than two rounds have a number of both {self.reference} and {self.other}"
+        amount, low, high = (f"{(value - 1) * 100:+.1f}".replace("-", "−") for value in (
+            self.ratio.middle, self.ratio.low, self.ratio.high))  # fmt: skip
+        word = "agree" if self.agrees else "differ beyond their noise"
+        return (
+            f"{self.measure}: {self.reference} and {self.other} {word}, {amount} % ({low} to {high} %, {self.ratio.count} rounds)"
+        )
+
+
+def of_generators(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Agreement, ...]:
+    """Every measure of every generator but the first against the first, by rounds that have both.
+
+    The confidence of each interval is Bonferroni's share of `FAMILY`.
+    """
+    pairs = [(name, other) for other in names[1:] for name in MEASURES]
+    confidence = 1 - (1 - FAMILY) / max(1, len(pairs))
+    found = []
+    for name, other in pairs:
+        ours, theirs = (_by_round(trials, generator, MEASURES[name]) for generator in (names[0], other))
+        rounds = sorted(set(ours) & set(theirs))
+        said = intervals.agreement([ours[at] for at in rounds], [theirs[at] for at in rounds], confidence=confidence)
+        found.append(Agreement(name, names[0], other, said.ratio if said else None, said.agrees if said else None))
+    return tuple(found)
+
+
+def _by_round(trials: Sequence[Trial], name: str, value_of: Callable[[Trial], float | None]) -> dict[int, float]:
+    """Round → value, of trials that have a number above zero; of a repeated trial the last."""
+    known = {trial.block: value_of(trial) for trial in trials
+             if trial.cell.load.generator == name and trial.goodput_per_s is not None}  # fmt: skip
+    return {at: value for at, value in known.items() if value}

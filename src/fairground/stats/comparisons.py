@@ -1,0 +1,217 @@
+"""A run's stacks held against its anchor: ratios paired by block, what the controls say of them, groups and words. Pure.
+
+The controls decide how much a difference has to be. The anchor measured twice (A/A) gives the *noise floor*: what is nearer to
+1 than the far end of that interval cannot be told from nothing. An A/A pair that is itself called different withdraws the
+comparisons of its heat. The anchor with a planted slowdown shows whether the run can see what is there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from fairground.model import Cell, Control, Plan, Topology, Trial
+from fairground.stats import differences, intervals
+from fairground.stats.differences import PRACTICAL, Difference, Word
+
+
+class Quantity(StrEnum):
+    """What is compared. Of CPU less is better: its ratios are turned over, so that above 1 is better in both."""
+
+    GOODPUT = "goodput"
+    CPU = "server CPU"
+
+
+Levels = Mapping[str, Mapping[int, float]]
+"""Stack → block → value, more is better."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """One stack held against the anchor: its ratios by block, above 1 where it is better, and what they say."""
+
+    stack: str
+    ratios: tuple[float, ...]
+    difference: Difference
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One quantity of one field. `rows` lack the anchor; groups and ranks hold it, and are empty where nothing may be said."""
+
+    quantity: Quantity
+    anchor: str
+    rows: tuple[Held, ...]
+    groups: tuple[tuple[str, ...], ...]
+    ranks: Mapping[str, tuple[int, int]]
+    floor: float | None
+    """The noise between identical stacks, 0.02 is 2 %; None: no control measured it."""
+    withdrawn: bool
+
+    def of(self, stack: str) -> Held | None:
+        """What is said of a stack; None for the anchor and for one with fewer than two blocks in common with it."""
+        return next((row for row in self.rows if row.stack == stack), None)
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest change that every comparison would have shown in 8 of 10 runs; None where none is known."""
+        known = [row.difference.detectable for row in self.rows if row.difference.detectable is not None]
+        return max(known, default=None)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A control held against the anchor in one quantity; `sure` is an A/A pair's interval, simultaneous over those of the run."""
+
+    heat: Cell
+    stack: str
+    control: Control
+    planted: float
+    quantity: Quantity
+    ratios: tuple[float, ...]
+    difference: Difference
+    sure: intervals.Interval | None
+
+    @property
+    def floor(self) -> float | None:
+        """What identical stacks may differ by, where it is an A/A pair."""
+        return differences.noise_floor(self.ratios) if self.control is Control.AGAIN else None
+
+    @property
+    def failed(self) -> bool:
+        """Identical stacks were told apart: the interval excludes 1, and its middle is beyond what would be equivalent."""
+        interval = self.sure
+        if self.control is not Control.AGAIN or interval is None:
+            return False
+        return (interval.low > 1 or interval.high < 1) and abs(math.log(interval.middle)) > math.log1p(PRACTICAL)
+
+    @property
+    def found(self) -> bool:
+        """The planted slowdown was called slower (dearer)."""
+        return self.control is Control.SLOWED and self.difference.word is Word.SLOWER
+
+
+def value_of(trial: Trial, quantity: Quantity) -> float | None:
+    """A trial's value, more is better; None where it has none above zero."""
+    if trial.goodput_per_s is None:
+        return None
+    if quantity is Quantity.GOODPUT:
+        return trial.goodput_per_s or None
+    cost = trial.cpu_us_per_answer("server")
+    return 1 / cost if cost else None
+
+
+def levels(trials: Iterable[Trial], quantity: Quantity) -> Levels:
+    """The values of each stack by block; several of one block are averaged (geometric)."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for trial in trials:
+        if (value := value_of(trial, quantity)) is not None:
+            found.setdefault(trial.cell.stack, {}).setdefault(trial.block, []).append(value)
+    return {
+        stack: {block: intervals.geometric_mean(values) for block, values in sorted(blocks.items())}
+        for stack, blocks in found.items()
+    }
+
+
+def heat_of(cell: Cell) -> Cell:
+    """What the cells of one heat have in common: a cell without stack and topology."""
+    return replace(cell, stack="", topology=Topology())
+
+
+def readings(results: Sequence[Trial], controls: Sequence[Trial], plan: Plan) -> tuple[Reading, ...]:
+    """All controls of a run held against their anchors' trials of the same cell and block, in the plan's order of heats."""
+    kinds = {(slot.cell, slot.control): slot.planted for slot in plan.slots if slot.control is not None}
+    found = []
+    for (cell, control), planted in kinds.items():
+        anchors = [trial for trial in results if trial.cell == cell]
+        ours = [trial for trial in controls if (trial.cell, trial.control) == (cell, control)]
+        for quantity in Quantity:
+            one, other = (levels(trials, quantity).get(cell.stack, {}) for trials in (ours, anchors))
+            assert control is not None
+            alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)))
+            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None))
+    return tuple(_held(reading, found) for reading in found)
+
+
+def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
+    """An A/A pair is held to the number of A/A pairs of the run, a planted slowdown to the noise that its A/A pair shows."""
+    again = [one for one in every if one.control is Control.AGAIN and one.floor is not None]
+    if reading.control is Control.AGAIN:
+        return replace(reading, sure=differences.of_pairs(reading.ratios, confidence=1 - 0.05 / max(1, len(again))).ratio)
+    floors = [one.floor for one in again if (one.heat, one.quantity) == (reading.heat, reading.quantity)]
+    return replace(reading, difference=differences.of_pairs(reading.ratios, (floors[0] if floors else None) or 0.0))
+
+
+def compare(quantity: Quantity, held: Levels, anchors: Sequence[str], floor: float | None, withdrawn: bool) -> Comparison | None:
+    """Stacks held against the first of `anchors` that has a number; None where no two stacks share two blocks.
+
+    The rows are held to their number; with `withdrawn` all are inconclusive, and there are neither groups nor ranks.
+    """
+    anchor = next((name for name in (*anchors, *sorted(held)) if len(held.get(name, {})) > 1), None)
+    if anchor is None:
+        return None
+    ratios = {stack: differences.paired(values, held[anchor]) for stack, values in held.items() if stack != anchor}
+    known = {stack: pairs for stack, pairs in ratios.items() if len(pairs) > 1}
+    if not known:
+        return None
+    words = differences.table(known, floor or 0.0)
+    if withdrawn:
+        words = {stack: replace(one, word=Word.INCONCLUSIVE) for stack, one in words.items()}
+    rows = tuple(Held(stack, tuple(known[stack]), words[stack]) for stack in known)
+    ordered = tuple(sorted(rows, key=lambda row: -_middle(row.difference)))
+    several = {stack: values for stack, values in held.items() if len(values) > 1}
+    groups = () if withdrawn else tuple(differences.groups(several, floor or 0.0))
+    return Comparison(quantity, anchor, ordered, groups, {} if withdrawn else _ranks(several), floor, withdrawn)
+
+
+def _ranks(held: Levels) -> dict[str, tuple[int, int]]:
+    """Rank intervals over the blocks that all stacks have; none where these are fewer than two."""
+    common = sorted(set.intersection(*(set(values) for values in held.values())))
+    if len(common) < 2:
+        return {}
+    return differences.rank_intervals({stack: [values[block] for block in common] for stack, values in held.items()})
+
+
+def _middle(difference: Difference) -> float:
+    return difference.ratio.middle if difference.ratio is not None else 0.0
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs."""
+
+    plan: Plan
+    readings: tuple[Reading, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
+        """The judge of a run, with what its controls say."""
+        return cls(plan, readings(results, controls, plan))
+
+    def anchors(self, heat: Cell) -> tuple[str, ...]:
+        """The stacks that may be the anchor of a heat, first choice first; chosen by the plan, never by a number."""
+        controlled = [slot.cell.stack for slot in self.plan.slots if slot.control is not None and heat_of(slot.cell) == heat]
+        return (*controlled[:1], *([self.plan.anchor] if self.plan.anchor is not None else []))
+
+    def field(self, trials: Sequence[Trial], quantity: Quantity) -> Comparison | None:
+        """The comparison of one field's results; None where they carry none."""
+        if not trials:
+            return None
+        heat = heat_of(trials[0].cell)
+        again = self._of(heat, quantity, Control.AGAIN)
+        floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
+        return compare(quantity, levels(trials, quantity), self.anchors(heat), floor, withdrawn)
+
+    def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
+        ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
+        return next(ours, None)
+
+
+def fields_of(trials: Iterable[Trial]) -> list[list[Trial]]:
+    """Trials by field, in the order of their first trial."""
+    grouped: dict[Cell, list[Trial]] = {}
+    for trial in trials:
+        grouped.setdefault(replace(trial.cell, stack=""), []).append(trial)
+    return list(grouped.values())

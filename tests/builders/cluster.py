@@ -1,0 +1,36 @@
+"""The embedded database in tests: its contract and scale, what it holds, and waiting for its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from builders import waiting
+from builders.paths import ROOT
+from fairground.postgres import Database
+
+CONTRACT = ROOT / "contract"
+SCALE = 1
+PATIENCE_S = 30.0
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Whether something becomes true in the time that a database may take."""
+    return waiting.eventually(holds, PATIENCE_S)
+
+
+def contents(database: Database) -> dict[str, Any]:
+    """A digest of every table's rows and every sequence's state in the trial's database."""
+    with database.connect() as connection:
+        names = [
+            row[0]
+            for row in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1").fetchall()
+        ]
+        found: dict[str, Any] = {
+            name: connection.execute(
+                f"SELECT count(*), md5(string_agg(ctid::text || t::text, ',' ORDER BY ctid)) FROM {name} AS t".encode()
+            ).fetchone()
+            for name in names
+        }
+        found["sequences"] = connection.execute("SELECT sequencename, last_value FROM pg_sequences ORDER BY 1").fetchall()
+    return found

@@ -1,0 +1,322 @@
+"""A host, a database and an engine that are none: what a session does in which order, in milliseconds and without a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import psycopg
+import pytest
+
+from builders.facts import facts, outcomes
+from fairground.contract import Report
+from fairground.host import Child
+from fairground.host.cgroup import Group
+from fairground.measure import loaded, session, stack
+from fairground.measure.arm import StackArm
+from fairground.measure.bench import Bench
+from fairground.model import (
+    Audit,
+    Cell,
+    Expectation,
+    Finding,
+    Invariant,
+    LabError,
+    Load,
+    Result,
+    Settings,
+    Severity,
+    Stack,
+    Topology,
+    Work,
+    Workload,
+)
+from fairground.postgres import Counters
+
+LOAD = Load(connections=4, window_s=1.0, warmup_min_s=0.0, warmup_max_s=0.0)
+WORKLOAD = Workload(
+    id="write",
+    title="write a row",
+    why="",
+    method="POST",
+    path="/write",
+    headers=(),
+    body=None,
+    expect=Expectation(200, None, None, 1),
+    ledger=(),
+    audit=Audit(
+        True, 0, 0, (Invariant("rows", "one row for each good answer", "SELECT count(*) FROM rows", "before + acknowledged"),)
+    ),
+    limit_sql=None,
+)
+"""Each good answer leaves a row."""
+GOOD = 1000
+"""Answers of a window, and of a turn."""
+
+
+@dataclass
+class Server:
+    """How one server behaves. `rows`: those in its database; `keeps`: the share of its answers that leaves one."""
+
+    starts: bool = True
+    not_ready: str | None = None
+    wrong_case: bool = False
+    keeps: float = 1.0
+    ends_with: int | None = None
+    """The exit code with which it ends once it is loaded."""
+    engine_fails: bool = False
+    unreadable: bool = False
+    """Whether its database is gone when it is audited."""
+    unreachable: bool = False
+    """Whether no connection to it ever stands: its engine has a result without a window."""
+    will_not_stop: bool = False
+    """Whether stopping it fails."""
+    leaves: bool = False
+    """Whether a process of its own is left behind."""
+    rows: int = 7
+    loaded: bool = False
+
+
+@dataclass
+class World:
+    """Servers by their label; `log` holds everything that was done to them, in order. `watch_failure`: why nobody looks on."""
+
+    servers: Mapping[str, Server]
+    log: list[str] = field(default_factory=list)
+    watch_failure: str | None = None
+
+    def does(self, label: str, what: str) -> None:
+        """Note it."""
+        self.log.append(f"{label} {what}")
+
+    def arms(self) -> list[StackArm]:
+        """One arm for each server."""
+        return [
+            StackArm(label, Cell(label, WORKLOAD.id, Topology(), LOAD, Settings()), WORKLOAD, 7, cast(Stack, FakeStack(label)))
+            for label in self.servers
+        ]
+
+    def bench(self) -> Bench:
+        """What a session is given."""
+        keeper = SimpleNamespace(spun_ns=lambda: None, awake=False)
+        return Bench(cast(Any, keeper), cast(Any, FakeDatabases(self)), cast(Any, None), (), cores=2)
+
+    def moved_into(self, monkeypatch: pytest.MonkeyPatch) -> World:
+        """In place of processes, databases, engines and clocks that take time."""
+        monkeypatch.setattr(stack, "Route", lambda *words: FakePath(self, words[2].stack))
+        monkeypatch.setattr(stack, "contract", FakeContract(self))
+        monkeypatch.setattr(stack.machine, "fingerprint", lambda _: None)
+        monkeypatch.setattr(loaded.machine, "pace_us", lambda: 10.0)
+        monkeypatch.setattr(loaded.generators, "start", lambda *words: FakeEngine(self, self.label_at(words[3].port)))
+        monkeypatch.setattr(
+            loaded.engine, "Session", lambda *words: FakeEngine(self, self.label_at(words[2]["target"]["port"]), True)
+        )
+        monkeypatch.setattr(loaded, "time", SimpleNamespace(sleep=lambda _: None, monotonic=loaded.time.monotonic))
+        monkeypatch.setattr(session, "Watch", lambda *_: FakeWatch(self.watch_failure))
+        return self
+
+    def label_at(self, port: int) -> str:
+        """Whose port it is: they are numbered from 1."""
+        return list(self.servers)[port - 1]
+
+
+@dataclass(frozen=True)
+class FakeStack:
+    """A stack of which only its id and what it skips are looked at."""
+
+    id: str
+    server: Any = field(default_factory=lambda: SimpleNamespace(skip={}))
+
+
+class FakeWatch:
+    """Nobody looks on."""
+
+    def __init__(self, failure: str | None) -> None:
+        self.failure, self.turn = failure, None
+
+    def __enter__(self) -> FakeWatch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to end."""
+
+
+class FakeGroup(Group):
+    """A cgroup whose processes need no CPU."""
+
+    def __init__(self) -> None:
+        super().__init__(None, ())
+
+    def cpu_ns(self) -> int:
+        return 0
+
+
+class FakeChild:
+    """A process that is none."""
+
+    def __init__(self, server: Server | None = None) -> None:
+        self.group, self.bounds, self._server = FakeGroup(), {}, server
+
+    def exit_code(self) -> int | None:
+        """How it ended, once it was loaded."""
+        return self._server.ends_with if self._server is not None and self._server.loaded else None
+
+    def processes(self) -> list[Any]:
+        """None."""
+        return []
+
+    def pin(self, cores: object) -> None:
+        """It runs nowhere."""
+
+
+class FakePath:
+    """What stands between a generator that is none and a database that is none."""
+
+    def __init__(self, world: World, label: str) -> None:
+        self._world, self._label, self._server = world, label, world.servers[label]
+        self.meters: dict[str, Any] = {}
+        self.server, self.pooler = None, None
+        self.port = list(world.servers).index(label) + 1
+
+    def open_pooler(self) -> None:
+        """There is none."""
+
+    def open_server(self, _: object) -> None:
+        """LabError where it cannot be executed."""
+        self._world.does(self._label, "start")
+        if not self._server.starts:
+            raise LabError("no such program")
+        self.server = cast(Child, FakeChild(self._server))
+        self.meters["server"] = loaded.RoleMeter(self.server)
+
+    def wait(self, _: float) -> str | None:
+        return self._server.not_ready
+
+    def exposed(self) -> None:
+        """It is not."""
+
+    def listens(self) -> bool:
+        return self._server.not_ready is None
+
+    def open_proxy(self, ready: bool) -> None:
+        """There is none."""
+
+    def close(self) -> tuple[Finding, ...]:
+        self._world.does(self._label, "stop")
+        if self._server.will_not_stop:
+            raise OSError("it cannot be stopped")
+        return (Finding("strays", Severity.WARN, "the server left 1 processes behind"),) if self._server.leaves else ()
+
+
+class FakeContract:
+    """Cases that a server passes, or not."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def select(self, *_: object, **__: object) -> tuple[()]:
+        return ()
+
+    def facts_from(self, _: object) -> None:
+        """There are none."""
+
+    def run(self, _: Sequence[object], *, port: int, **__: object) -> Report:
+        label = self._world.label_at(port)
+        self._world.does(label, "verify")
+        wrong = Finding("case:one", Severity.REJECT, "one case: it is wrong")
+        return Report((wrong,) if self._world.servers[label].wrong_case else ())
+
+
+class FakeDatabases:
+    """A database server with a database for each arm, in their order."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def connect(self, _: str) -> Any:
+        """Nobody looks on, so nobody connects."""
+        raise AssertionError("a fake database has no connections")
+
+    def arm(self, number: int) -> FakeDatabase:
+        return FakeDatabase(self._world, list(self._world.servers)[number - 1])
+
+
+class FakeDatabase:
+    """One arm's database, which holds rows."""
+
+    def __init__(self, world: World, label: str) -> None:
+        self._world, self.name, self._server = world, label, world.servers[label]
+
+    def reset(self, _: int) -> None:
+        self._world.does(self.name, "reset")
+
+    def query(self, _: str) -> list[tuple[int]]:
+        """How many rows there are; an error where it is gone, once the server was loaded."""
+        self._world.does(self.name, "count")
+        return [(self._server.rows,)]
+
+    def work(self) -> Work:
+        return Work({})
+
+    def wal_position(self) -> None:
+        """It keeps none."""
+
+    def wait_for_no_connections(self) -> bool:
+        return True
+
+    def counters(self) -> Counters:
+        """Read after the load; an error where the database is gone by then."""
+        if self._server.unreadable:
+            raise psycopg.OperationalError("connection refused")
+        return Counters(GOOD, 0, GOOD, 0, 1)
+
+
+class FakeEngine:
+    """An engine that tells of good answers, in one piece or in turns, without a request."""
+
+    def __init__(self, world: World, label: str, in_turns: bool = False) -> None:
+        self._world, self._label, self._server, self._in_turns = world, label, world.servers[label], in_turns
+        self.child = cast(Child, FakeChild())
+        self._told, self._good = [{"event": "held", "ok": 0, "not_ok": 0, "active_us": 0}], 0
+
+    def measure(self) -> None:
+        """One second of load, unless the engine or its server fails."""
+        self._world.does(self._label, "measure")
+        self._told = [] if self._server.unreachable else [{"event": "window"}, self._second(), {"event": "drain"}]
+        if not self._in_turns and not self._server.unreachable:
+            self._answer()
+
+    def _second(self) -> dict[str, Any]:
+        return {"event": "second", "ok": GOOD, "not_ok": 0, "p99_us": 1000}
+
+    def _answer(self) -> None:
+        self._good += GOOD
+        self._server.loaded = True
+        self._server.rows += round(GOOD * self._server.keeps)
+
+    def go(self) -> None:
+        """Answer for one turn."""
+        self._world.does(self._label, "turn")
+        self._answer()
+
+    def hold(self) -> None:
+        self._told = [{"event": "held", "ok": self._good, "not_ok": 0, "active_us": self._good * 1000}]
+
+    def halt(self) -> None:
+        self._told = []
+
+    def event(self, _: float) -> dict[str, Any] | None:
+        if self._server.engine_fails:
+            raise LabError("the load engine has been silent", exit_code=3)
+        return self._told.pop(0) if self._told else None
+
+    def stop(self) -> None:
+        self._world.does(self._label, "engine ends")
+
+    def result(self) -> Result:
+        """All that it told as a result."""
+        made = facts(window=outcomes(self._good)).result
+        assert made is not None
+        return made

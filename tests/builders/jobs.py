@@ -1,0 +1,21 @@
+"""A job of a load generator, as a session would give it: shared by the tests of what tools are told and of what they tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from builders.paths import ROOT
+from fairground.generators.slots import Templates
+from fairground.generators.tool import Job
+from fairground.inputs import manifest
+from fairground.model import Load
+
+WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+
+
+def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> Job:
+    """One run of a second with four connections, or what `load` says otherwise."""
+    shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000} | load))
+    asked = WORKLOADS[workload]
+    return Job(shape, asked, Templates.of(asked), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder)

@@ -1,0 +1,106 @@
+"""A capacity's phases on a server that is simulated: interrupted after any part, it goes on without measuring a part twice."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from builders.steps import step
+from fairground import measure
+from fairground.capacity import drive, objective
+from fairground.capacity.drive import Climb
+from fairground.capacity.loadcurve import Judgement, Point, Word
+from fairground.capacity.parts import Part, Phase
+from fairground.capacity.search import Goal, Pace
+from fairground.model import Cell, Load, Settings, Stack, Topology, Workload
+
+KEEPS_PER_S = 1000.0
+GOAL = Goal(width=0.1, initial_s=0.5, final_s=1.0, sum_s=2.0, least_requests=10, longest_s=5)
+PACE = Pace(GOAL, search_until_s=60, confirm_until_s=90, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
+
+
+class Simulated:
+    """A server that stays up and keeps every rate up to `KEEPS_PER_S`. `asked` notes every load that counts."""
+
+    void, failed = None, False
+
+    def __init__(self, asked: list[float], fault: str | None) -> None:
+        self.asked, self.rejected = asked, fault
+
+    def __enter__(self) -> Simulated:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Its audit is what `rejected` says."""
+
+    def load(self, shape: Load, seed: int, rates: Sequence[tuple[float, float]] = ()) -> Any:
+        """Steps that are kept or missed by their rate; a closed loop without steps."""
+        self.asked.extend(rate for rate, _ in rates if shape.warmup_min_s == drive.LEAD_S)
+        made = tuple(replace(step(round(rate * seconds) or 1), rate_per_s=rate, duration_s=seconds) for rate, seconds in rates)
+        whole = SimpleNamespace(seconds=())
+        return SimpleNamespace(ok=900, rate_per_s=900.0, whole=whole, steps=made, void=None, limits=lambda cell, cores: ())
+
+    def settle(self, *_: object) -> None:
+        """There is nothing to wait for."""
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Climb, list[float]]]:
+    """Climbs on the simulated server, with what they asked of it; `parts` exist already, `fault` is found at the server's end."""
+    asked = list[float]()
+
+    def judge(one: Any, *_: object) -> Judgement:
+        return Judgement(Word.KEPT if one.rate_per_s <= KEEPS_PER_S else Word.MISSED, "")
+
+    def fresh(self: Climb, load: Load, rate: float, number: int) -> Part:
+        asked.append(rate)
+        at = replace(step(10), rate_per_s=rate)
+        return self._part(Phase.CONFIRM, points=(Point("confirm", number, at, judge(at)),), rate_per_s=rate, duration_s=1.0)
+
+    monkeypatch.setattr(drive.loadcurve, "judge", judge)
+    monkeypatch.setattr(Climb, "_fresh", fresh)
+
+    def make(parts: Sequence[Part] = (), fault: str | None = None) -> tuple[Climb, list[float]]:
+        monkeypatch.setattr(Climb, "_up", lambda *_: Simulated(asked, fault))
+        cell = Cell("one:a", "ping", Topology(), Load(200, model="open"), Settings())
+        stack, workload = cast(Stack, SimpleNamespace(id="one:a")), cast(Workload, SimpleNamespace(id="ping"))
+        bench = cast(measure.Bench, SimpleNamespace(cores=2))
+        kept = objective.parse("p99<50ms")
+        return Climb(bench, cell, stack, workload, kept, PACE, 600.0, tmp_path, 7, 1, list(parts)), asked
+
+    return make
+
+
+def test_an_interrupted_climb_goes_on_without_repeating(made: Callable[..., tuple[Climb, list[float]]]) -> None:
+    """Wherever it is interrupted, the parts that follow are those of a climb that was not, and finished loads are not repeated."""
+    whole, asked = made()
+    parts = list(whole.run())
+    wanted, steps = list(asked), [(part.phase, part.rate_per_s, part.ended) for part in parts]
+    assert whole.found.confirmed_per_s is not None and whole.found.confirmed_per_s <= KEEPS_PER_S
+    assert whole.found.over is not None and len(whole.found.curve) == 3 * 8
+    for count in range(len(parts) + 1):
+        asked.clear()
+        first, _ = made()
+        kept = list(itertools.islice(first.run(), count))
+        later, _ = made(kept)
+        rest = list(later.run())
+        assert [(part.phase, part.rate_per_s, part.ended) for part in (*kept, *rest)] == steps
+        assert asked == wanted, count
+        assert [part.loads for part in later.parts] == sorted(part.loads for part in later.parts)
+        assert later.found.confirmed_per_s == whole.found.confirmed_per_s
+
+
+def test_what_is_found_at_the_servers_end_is_a_part(made: Callable[..., tuple[Climb, list[float]]]) -> None:
+    """A server whose audit does not hold has no capacity, the reason is a finding, and nothing more is measured."""
+    climb, _ = made(fault="`one:a` is rejected: 3 rows are lost")
+    parts = list(climb.run())
+    assert [one.sentence for one in parts[-1].findings] == ["`one:a` is rejected: 3 rows are lost"]
+    assert {part.phase for part in parts} == {Phase.SEARCH} and climb.found.confirmed_per_s is None
+    assert climb.found.rejected == "`one:a` is rejected: 3 rows are lost"
+    assert list(made(parts)[0].run()) == [], "it is not tried again"

@@ -1,0 +1,160 @@
+"""What steps of a load say: the objective, the queue, whose fault a miss is, the knee, overload and recovery."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders.steps import outcomes, step
+from fairground.capacity import loadcurve, objective
+from fairground.capacity.loadcurve import Judgement, Point, Word
+from fairground.generators.latency import of_counts
+from fairground.model import Second, Step
+
+KEPT = objective.parse("p99<50ms,errors<1%")
+
+
+def word(one: Step, text: str = "p99<50ms,errors<1%") -> Word:
+    """What is said of a step."""
+    return loadcurve.judge(one, objective.parse(text)).word
+
+
+def test_a_percentile_is_a_share_of_all_requests() -> None:
+    """1 % may be late or without a good answer, together; one more and the objective is missed."""
+    assert word(step(9900, 100)) is Word.KEPT
+    assert word(step(9899, 101)) is Word.MISSED
+    assert word(step(9900, 50, timeout=50)) is Word.KEPT
+    assert word(step(9899, 50, timeout=51)) is Word.MISSED
+    assert word(step(9899, 0, shed=101)) is Word.MISSED, "a refusal is no fast answer"
+
+
+def test_every_clause_counts() -> None:
+    """A step that keeps one clause and misses another has missed, and the reason names the clause."""
+    one = step(9800, 200)
+    assert word(one, "p90<50ms") is Word.KEPT and word(one, "p90<50ms,p99<50ms") is Word.MISSED
+    assert "2.00% of the requests missed p99<50ms" in loadcurve.judge(one, objective.parse("p90<50ms,p99<50ms")).why
+
+
+def test_too_few_requests_are_not_judged() -> None:
+    """With few requests only what luck cannot explain is said: MLPerf's counts for 95 % are 299 without a miss, 473 with one."""
+    assert [word(step(count)) for count in (298, 299)] == [Word.UNKNOWN, Word.KEPT]
+    assert [word(step(count - 1, 1)) for count in (472, 473)] == [Word.UNKNOWN, Word.KEPT]
+    assert word(step(50, 50)) is Word.MISSED
+    assert word(step(98, 2)) is Word.UNKNOWN
+    assert word(step(0)) is Word.UNKNOWN
+
+
+def test_a_busy_machine_says_nothing_of_the_server() -> None:
+    """What spoils the machine voids a step whether it kept the objective or not."""
+    for one in (step(9900), step(5000, 5000)):
+        assert loadcurve.judge(one, KEPT, "others computed") == Judgement(Word.VOID, "others computed")
+
+
+def test_a_late_generator_is_not_the_servers_fault() -> None:
+    """A miss is void when it would have been none counted from the send, and stands where the server missed from there, too."""
+    assert word(step(9000, 1000, sent_late=True)) is Word.VOID
+    assert word(step(9000, 1000)) is Word.MISSED
+    assert word(step(9000, 0, unsent=1000)) is Word.VOID
+    assert word(step(9000, 1000, lag_us=60_000)) is Word.VOID, "beyond the deadline the generator sends in bursts"
+    assert word(step(9990, 10, lag_us=60_000)) is Word.KEPT, "lag only ever makes a server look worse"
+
+
+def test_a_full_generator_is_not_the_servers_fault() -> None:
+    """A miss under a generator without CPU to spare is void."""
+    assert word(step(5000, 5000, busy=0.95)) is Word.VOID
+    assert word(step(9990, 10, busy=0.95)) is Word.KEPT
+
+
+def test_waiting_for_a_connection_is_the_servers_doing() -> None:
+    """Where all connections are in use it is the server that has them."""
+    at_cap = step(9000, 1000, sent_late=True, unsent=500, in_flight=(0, 1000, 1000, 1000))
+    assert word(at_cap) in (Word.MISSED, Word.UNSTABLE)
+
+
+def test_a_growing_queue_is_unstable() -> None:
+    """A queue that grows by more than chance makes a step UNSTABLE, with its growth; a queue that wanders does not."""
+    grows = step(9000, 1000, in_flight=tuple(range(10, 900, 80)))
+    found = loadcurve.judge(grows, KEPT)
+    assert found.word is Word.UNSTABLE and found.low is False
+    assert found.backlog_per_s == pytest.approx((grows.in_flight[-1] - 10) / grows.duration_s)
+    assert loadcurve.backlog_per_s(step(10_000, in_flight=(300, 310, 290, 305, 320, 280, 300, 295, 310, 310, 305))) is None
+    assert loadcurve.backlog_per_s(step(10_000, in_flight=(5, 600, 700, 300, 10, 20, 500, 600, 100, 50, 500))) is None
+    assert loadcurve.backlog_per_s(step(10_000)) is None, "nothing is known of the queue"
+
+
+def test_a_queue_before_the_cap_counts() -> None:
+    """Requests that were due and never sent are a queue, too."""
+    standing = step(9000, 0, unsent=1000, in_flight=(1000,) * 11)
+    assert loadcurve.backlog_per_s(standing) == pytest.approx(1000 / standing.duration_s)
+
+
+def test_percentiles_need_a_tail_and_count_failures_as_late() -> None:
+    """Ten requests beyond it are asked for; a percentile among requests without a good answer is none."""
+    assert loadcurve.percentile_us(step(999), 0.99) is None
+    found = loadcurve.percentile_us(step(9800, 200), 0.99)
+    assert found is not None and found == pytest.approx(80_000, rel=0.002)
+    assert loadcurve.percentile_us(step(9800, 0, timeout=200), 0.99) is None
+    assert loadcurve.percentile_us(step(9800, 0, timeout=200), 0.5) == pytest.approx(1000, rel=0.002)
+    assert loadcurve.few(step(9000), 0.99) and not loadcurve.few(step(10_000), 0.99)
+
+
+def point(rate: float, mean_us: int, found: Word = Word.KEPT, share: float = 1.0) -> Point:
+    """A stable point with one latency."""
+    count = round(rate * 10 * share)
+    one = replace(step(count), rate_per_s=rate, duration_s=10.0, latency_ok=of_counts({mean_us: count}))
+    return Point("curve", 1, one, Judgement(found, ""))
+
+
+def test_the_knee_of_a_queue_is_at_half_of_its_capacity() -> None:
+    """Kleinrock: an M/M/1 queue has the most power at half load, where latency is twice that of an idle one."""
+    rates = [100, 200, 300, 400, 500, 600, 700, 800, 900]
+    assert loadcurve.knee([point(rate, round(1e6 / (1000 - rate))) for rate in rates]) == (500, 400, 600)
+
+
+def test_the_knee_needs_three_stable_rates() -> None:
+    """Steps whose queue grew have no place on the curve."""
+    points = [point(100, 1000), point(200, 1000), point(300, 1000, Word.UNSTABLE)]
+    assert loadcurve.knee(points) is None
+    assert loadcurve.knee([*points, point(400, 1000)]) == (400, 200, 400)
+
+
+def second(at: int, ok: int = 500, not_ok: int = 0, p99_us: int | None = 5000) -> Second:
+    """One second after an overload."""
+    return Second(at, ok, not_ok, p99_us, p99_us, p99_us, 0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "recovered"),
+    [
+        ([], 0.0),
+        ([second(0, p99_us=900_000)], 1.0),
+        ([second(0), second(1, not_ok=3), second(2, ok=100)], 3.0),
+    ],
+)
+def test_recovery_ends_with_the_last_bad_second(bad: list[Second], recovered: float) -> None:
+    """Late answers, errors and missing answers each make a second bad."""
+    good = [second(at) for at in range(len(bad), len(bad) + 3)]
+    assert loadcurve.recovered_s([*bad, *good], 500, 50_000) == recovered
+
+
+def test_no_recovery_is_unknown_not_long() -> None:
+    """A last second that is still bad is no recovery; nothing seen is none either."""
+    assert loadcurve.recovered_s([second(0), second(1, not_ok=1)], 500, 50_000) is None
+    assert loadcurve.recovered_s([], 500, 50_000) is None
+
+
+def test_an_overload_in_numbers() -> None:
+    """Retention is of capacity; refusals have a latency of their own where nothing else failed."""
+    good, refused = {30_000: 12_000}, {500: 2900, 2000: 100}
+    during = replace(
+        step(12_000, 0, shed=3000, rate=1500.0),
+        latency_ok=of_counts(good), latency_all=of_counts(good | refused), completed_ok=9000,
+    )  # fmt: skip
+    before, after = point(500, 1000), replace(point(500, 1000).step, duration_s=20.0)
+    found = loadcurve.overload(1000, before, during, after, [second(0), second(20, p99_us=80_000), second(21)], 20, 50_000)
+    assert (found.factor, found.retention, found.not_ok_share, found.shed) == (1.5, 0.9, 0.2, 3000)
+    assert found.shed_p99_us == pytest.approx(2000, rel=0.01) and found.p99_good_us == pytest.approx(30_000, rel=0.01)
+    assert (found.recovery_s, found.watched_s, found.before_kept) == (1.0, 20.0, True)
+    mixed = replace(during, outcomes=outcomes(12_000, shed=2900, timeout=100))
+    assert loadcurve.overload(1000, before, mixed, after, [], 20, None).shed_p99_us is None

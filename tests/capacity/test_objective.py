@@ -1,0 +1,61 @@
+"""Objectives as a person writes them: what is one, and what is said of what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairground.capacity import objective
+from fairground.model import LabError
+
+
+def test_clauses_have_a_share_and_a_deadline() -> None:
+    """A percentile is a deadline that a share of the requests may miss; errors are a share without a deadline."""
+    found = objective.parse("p99<50ms, p99.9 < 0.2s,p50<=900us,errors<1%")
+    assert [(clause.text, clause.allowed, clause.deadline_us) for clause in found.clauses] == [
+        ("p99<50ms", 0.01, 50_000),
+        ("p99.9<0.2s", 0.001, 200_000),
+        ("p50<900us", 0.5, 900),
+        ("errors<1%", 0.01, None),
+    ]
+    assert found.text == "p99<50ms,p99.9<0.2s,p50<900us,errors<1%"
+    assert found.deadline_us == 900 and found.least_requests == 10_000
+
+
+def test_errors_alone_have_no_deadline() -> None:
+    """An objective without a percentile has nothing to hold a delay against."""
+    assert objective.parse("errors<0.5%").deadline_us is None
+
+
+def test_the_default_is_an_objective() -> None:
+    """What is meant when nothing is said can be parsed, and is written as it was."""
+    assert objective.parse(objective.DEFAULT).text == objective.DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "`--slo` is empty"),
+        (" , ", "`--slo` is empty"),
+        ("fast", "`fast` in `--slo` is no objective"),
+        ("p99", "`p99` in `--slo` is no objective"),
+        ("p99>50ms", "`p99>50ms` in `--slo` is no objective"),
+        ("p99<-1ms", "`p99<-1ms` in `--slo` is no objective"),
+        ("p99<50ms,", "`` in `--slo` is no objective"),
+        ("p99<50", "`p99<50` in `--slo` has no unit"),
+        ("p99<50min", "`p99<50min` in `--slo` has an unknown unit `min`"),
+        ("p100<50ms", "`p100<50ms` in `--slo` should name a percentile above 0 and below 100"),
+        ("p0<50ms", "`p0<50ms` in `--slo` should name a percentile above 0 and below 100"),
+        ("p99<0ms", "`p99<0ms` in `--slo` should be a time between 1 us and 60 s"),
+        ("p99<61s", "`p99<61s` in `--slo` should be a time between 1 us and 60 s"),
+        ("errors<1", "`errors<1` in `--slo` has no `%`"),
+        ("errors<0%", "`errors<0%` in `--slo` should lie above 0 and below 100 %"),
+        ("errors<100%", "`errors<100%` in `--slo` should lie above 0 and below 100 %"),
+        ("p99<50ms,p99<60ms", "`--slo` names `p99` twice"),
+        ("errors<1%,errors<2%", "`--slo` names `errors` twice"),
+    ],
+)
+def test_what_is_no_objective(text: str, message: str) -> None:
+    """Each mistake is named with its clause, and a hint shows how it is meant."""
+    with pytest.raises(LabError) as caught:
+        objective.parse(text)
+    assert caught.value.message == message and caught.value.hint and caught.value.exit_code == 2

@@ -1,0 +1,192 @@
+"""Claims: each verdict is reached when it should be, and what cannot be told is said to be so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from fairground.claims import judgement
+from fairground.claims.judgement import ClaimVerdict
+from fairground.model import Cell, Claim, Load, PublishedTable, Settings, Topology, Trial, Verdict
+from report.fixture import run
+
+PATTERN = run(1).trials[0]
+
+
+def trial(
+    stack: str,
+    rps: float,
+    block: int = 1,
+    workload: str = "ping",
+    verdict: Verdict = Verdict.VALID,
+    load: Load | None = None,
+    topology: Topology | None = None,
+    settings: Settings | None = None,
+    diagnosis: str | None = None,
+) -> Trial:
+    """A trial of `stack` whose goodput is `rps` and whose window had 1,000 good answers and no other."""
+    load = load or Load(window_s=5.0)
+    result = PATTERN.result
+    assert result is not None
+    window = replace(result.window, ok=1000, shed=0, status={}, timeout=0)
+    cell = Cell(stack, workload, topology or Topology(), load, settings or Settings())
+    return replace(
+        PATTERN,
+        cell=cell,
+        block=block,
+        number=block,
+        verdict=verdict,
+        diagnosis=diagnosis,
+        result=replace(result, completed_ok=round(rps * 5), window_s=5.0, window=window),
+    )
+
+
+def verdict_of(test: str, trials: Sequence[Trial], **more: str) -> judgement.Judgement:
+    """The judgement on one statement."""
+    (found,) = judgement.judge([Claim("one", "it is so", test, **more)], trials)  # type: ignore[arg-type]
+    return found
+
+
+STEADY = [trial("a:x", 1000 + 7 * (block % 3), block) for block in range(1, 5)] + [
+    trial("b:x", 500 + 3 * (block % 2), block) for block in range(1, 5)
+]
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("rps(a:x ping) / rps(b:x ping) > 1.5", ClaimVerdict.HOLDS),
+        ("rps(a:x ping) > 1.5 * rps(b:x ping)", ClaimVerdict.HOLDS),
+        ("rps(a:x ping) / rps(b:x ping) > 2.5", ClaimVerdict.FAILS),
+        ("rps(a:x ping) < rps(b:x ping)", ClaimVerdict.FAILS),
+        ("rps(a:x ping) / rps(b:x ping) ~ 2.1", ClaimVerdict.HOLDS),
+        ("rps(a:x ping) ~ rps(b:x ping)", ClaimVerdict.FAILS),
+        ("rps(a:x ping) / rps(b:x ping) > 2.003", ClaimVerdict.INCONCLUSIVE),
+        ("rps(b:x ping c100) < 600", ClaimVerdict.HOLDS),
+    ],
+)
+def test_ratios(test: str, expected: ClaimVerdict) -> None:
+    """Order, ratio, equality and bounds are decided by the interval."""
+    judgement = verdict_of(test, STEADY)
+    assert judgement.verdict is expected
+    assert judgement.measured is not None and judgement.trials == (1, 2, 3, 4)
+
+
+def test_measured_is_in_the_claims_own_terms() -> None:
+    """Against a number the interval is of the left side itself."""
+    judgement = verdict_of("rps(a:x ping) / rps(b:x ping) > 1.5", STEADY)
+    assert judgement.measured is not None and judgement.measured.middle == pytest.approx(2.0, rel=0.02)
+    assert judgement.sentence.startswith("2.0")
+
+
+def test_what_machine_phases_do_to_both_cancels() -> None:
+    """Blocks that are all twice as slow change no verdict, since ratios are formed inside a block."""
+    slow = [trial(t.cell.stack, t.goodput_per_s / t.block, t.block) for t in STEADY if t.goodput_per_s]
+    assert verdict_of("rps(a:x ping) / rps(b:x ping) > 1.9", slow).verdict is ClaimVerdict.HOLDS
+
+
+def test_the_spread_of_another_generator_widens_nothing() -> None:
+    """Short bursts of one generator scatter, and leave the other's steady trials of the same workload as sure as they are."""
+    burst = Load(generator="ab", requests=1000)
+    wild = [trial(name, rps, block, load=burst) for name in ("a:x", "b:x") for block, rps in enumerate((400, 1600, 700, 2400), 1)]
+    wild = [replace(one, block=1 + (one.block + (one.cell.stack == "b:x")) % 4) for one in wild]
+    close = [replace(one, cell=replace(one.cell, stack="c:x")) for one in STEADY[:4]] + [
+        trial("d:x", 950 + 7 * (block % 3), block) for block in range(1, 5)
+    ]
+    assert verdict_of("rps(c:x ping engine) > rps(d:x ping engine)", [*close, *wild]).verdict is ClaimVerdict.HOLDS
+    assert verdict_of("rps(a:x ping ab) > rps(b:x ping ab)", [*close, *wild]).verdict is ClaimVerdict.INCONCLUSIVE
+
+
+def test_one_block_rests_on_an_assumption_that_is_said() -> None:
+    """Without repetition only large differences are decided, and the sentence says what was assumed."""
+    once = [trial("a:x", 1000), trial("b:x", 500), trial("c:x", 950)]
+    large = verdict_of("rps(a:x ping) > rps(b:x ping)", once)
+    assert large.verdict is ClaimVerdict.HOLDS and "is assumed" in large.sentence
+    assert verdict_of("rps(a:x ping) > rps(c:x ping)", once).verdict is ClaimVerdict.INCONCLUSIVE
+
+
+def test_inconclusive_says_what_it_would_take() -> None:
+    """The number of blocks that would decide is in the sentence, or that it is too close."""
+    noisy = [trial("a:x", rps, block) for block, rps in enumerate((1000, 1300, 900), 1)]
+    noisy += [trial("b:x", rps, block) for block, rps in enumerate((980, 990, 1000), 1)]
+    assert "blocks would decide it" in verdict_of("rps(a:x ping) > rps(b:x ping)", noisy).sentence
+    even = [trial(name, rps, block) for name in ("a:x", "b:x") for block, rps in enumerate((1000, 1300), 1)]
+    even = [*even[:2], trial("b:x", 1300, 1), trial("b:x", 1000, 2)]
+    assert "too close to call" in verdict_of("rps(a:x ping) > rps(b:x ping)", even).sentence
+
+
+def test_shares_are_asked_of_each_trial() -> None:
+    """A share that only some trials show is inconclusive."""
+    result = STEADY[0].result
+    assert result is not None
+    bad = replace(STEADY[0], result=replace(result, window=replace(result.window, ok=600, status={500: 400})), block=9, number=9)
+    assert verdict_of("errors(a:x ping) <= 0%", STEADY).verdict is ClaimVerdict.HOLDS
+    assert verdict_of("errors(a:x ping) > 30%", [bad]).verdict is ClaimVerdict.HOLDS
+    assert verdict_of("errors(a:x ping) > 30%", STEADY).verdict is ClaimVerdict.FAILS
+    mixed = verdict_of("errors(a:x ping) > 30%", [*STEADY, bad])
+    assert mixed.verdict is ClaimVerdict.INCONCLUSIVE and mixed.sentence == "0.00% to 40.00% in 5 trials"
+
+
+def test_rejected_trials_have_shares_and_no_speed() -> None:
+    """A stack that fails has no throughput to compare, and its failures count."""
+    failing = [replace(one, verdict=Verdict.REJECTED) for one in STEADY]
+    judgement = verdict_of("rps(a:x ping) > rps(b:x ping)", failing)
+    assert judgement.verdict is ClaimVerdict.UNTESTED and "were rejected" in judgement.sentence
+    assert verdict_of("errors(a:x ping) <= 0", failing).verdict is ClaimVerdict.HOLDS
+
+
+def test_what_a_generator_does_not_tell_is_no_rejection() -> None:
+    """A cell with numbers, and without this one, is not called rejected."""
+    assert STEADY[0].result is not None
+    silent = [replace(one, result=replace(STEADY[0].result, latency_ok=None)) for one in STEADY]
+    judgement = verdict_of("p99(a:x ping) < p99(b:x ping)", silent)
+    assert judgement.verdict is ClaimVerdict.UNTESTED
+    assert judgement.sentence == "p99(a:x ping) has no number: the generator did not tell it"
+
+
+def test_void_trials_say_nothing() -> None:
+    """What the machine spoiled is no evidence for anything."""
+    void = [replace(one, verdict=Verdict.VOID) for one in STEADY]
+    assert verdict_of("errors(a:x ping) <= 0", void).verdict is ClaimVerdict.UNTESTED
+
+
+def test_diagnosis() -> None:
+    """The named limit of a cell is compared with a word; without one the lab says `none`."""
+    named = [trial("a:x", 10, diagnosis="deadlock")]
+    assert verdict_of("diagnosis(a:x ping) is deadlock", named).verdict is ClaimVerdict.HOLDS
+    other = verdict_of("diagnosis(a:x ping) is db-lock", named)
+    assert (other.verdict, other.sentence) == (ClaimVerdict.FAILS, "the lab's diagnosis: deadlock")
+    assert verdict_of("diagnosis(a:x ping) is deadlock", STEADY).sentence == "the lab's diagnosis: none"
+
+
+def test_words_choose_the_cell() -> None:
+    """Marks narrow the cell; what is not said is plain; what still means two cells is not tested."""
+    trials = [
+        trial("a:x", 100, load=Load(100, window_s=5.0)),
+        trial("a:x", 400, load=Load(100, keep_alive=False, window_s=5.0)),
+        trial("a:x", 900, load=Load(100, window_s=5.0), topology=Topology("nginx", None)),
+        trial("a:x", 50, load=Load(100, window_s=5.0), settings=Settings(pool_wait_ms=0)),
+    ]
+    for words, value in {"": 100, "close": 400, "nginx": 900, "wait=0": 50}.items():
+        measured = verdict_of(f"rps(a:x ping {words}) > 1", trials).measured
+        assert measured is not None and measured.middle == pytest.approx(value)
+    two = [trial("a:x", 100, load=Load(10)), trial("a:x", 100, load=Load(100))]
+    assert verdict_of("rps(a:x ping) > 1", two).sentence == "a:x ping means 2 cells of this run"
+    assert verdict_of("rps(a:x ping c7) > 1", two).sentence == "a:x ping c7 was not measured"
+
+
+def test_a_claim_without_a_test_says_why() -> None:
+    """What needs other machines or programs is listed with its reason."""
+    (found,) = judgement.judge([Claim("x", "it scales on ten cores", cannot="needs ten cores")], STEADY)
+    assert (found.verdict, found.sentence) == (ClaimVerdict.UNTESTED, "needs ten cores")
+
+
+def test_published_table_beside_ours() -> None:
+    """Every published row has our number or None, and the order's agreement is of the rows that have both."""
+    table = PublishedTable("GET /ping", "rps", "requests/s", "ping c100", {"a:x": 2000.0, "b:x": 900.0, "gone:x": 5.0})
+    (reading,) = judgement.read_tables([table], STEADY)
+    assert [(row.stack, row.published) for row in reading.rows] == [("a:x", 2000.0), ("b:x", 900.0), ("gone:x", 5.0)]
+    assert reading.rows[0].measured == pytest.approx(1005, rel=0.01) and reading.rows[2].measured is None
+    assert reading.correlation == 1.0

@@ -1,0 +1,307 @@
+"""The contract's cases: their files, their judgement, and their trial against a server that is right but for one fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.paths import ROOT
+from fairground import contract
+from fairground.contract.case import Expect, Kind, Request
+from fairground.contract.facts import iso_milliseconds
+from fairground.contract.judge import problem, shown
+from fairground.contract.wire import Answer
+from fairground.model import Finding, LabError, Severity
+from reference import FACTS, FAULTS, Database, ReferenceStage, Server
+
+CASES = contract.load(ROOT / "contract" / "cases")
+BY_ID = {case.id: case for case in CASES}
+URL_CASES = [case.id for case in CASES if case.kind is not Kind.PROCEDURE]
+PROCEDURES = [case.id for case in CASES if case.kind is Kind.PROCEDURE]
+WORKLOADS = ("ping", "time", "db-ping", "db-time", "users", "tx", "transfer", "transfer-ordered", "lookup")
+HASTY_S = 1.5
+"""Time for a case that is expected to fail, so that hanging faults do not make the tests slow."""
+
+
+@pytest.fixture(scope="module")
+def healthy() -> Iterator[tuple[Server, Database]]:
+    """A server without faults."""
+    database = Database()
+    server = Server(database, contract.Settings(pool_size=10))
+    yield server, database
+    server.stop()
+
+
+def tried(case_id: str, *faults: str, timeout_s: float = HASTY_S) -> Finding:
+    """The finding of one case on a fresh server with `faults`."""
+    database = Database()
+    stage = ReferenceStage(database, faults)
+    host, port = stage.start(contract.Settings(pool_size=10))
+    case = replace(BY_ID[case_id], timeout_s=timeout_s)
+    report = contract.run([case], host=host, port=port, facts=FACTS, probe=database.run, stage=stage)
+    stage.server.stop()
+    (finding,) = report.findings
+    return finding
+
+
+# ---------------------------------------------------------------- the right server passes
+
+
+@pytest.mark.parametrize("case_id", URL_CASES)
+def test_right_server_passes(case_id: str, healthy: tuple[Server, Database]) -> None:
+    """Every case that needs but a URL passes on the reference server."""
+    server, database = healthy
+    report = contract.run(CASES, host="127.0.0.1", port=server.port, facts=FACTS, probe=database.run, only=[case_id])
+    assert [(finding.severity, finding.sentence) for finding in report.findings] == [(Severity.NOTE, BY_ID[case_id].title)]
+
+
+@pytest.mark.parametrize("case_id", PROCEDURES)
+def test_right_server_passes_procedure(case_id: str) -> None:
+    """Every procedure passes on the reference server and its stage."""
+    assert tried(case_id, timeout_s=60).sentence == BY_ID[case_id].title
+
+
+# ---------------------------------------------------------------- one fault, one failing case
+
+
+@pytest.mark.parametrize(("fault", "case_id", "says"), FAULTS, ids=[f"{fault}-{case_id}" for fault, case_id, _ in FAULTS])
+def test_fault_is_found(fault: str, case_id: str, says: str) -> None:
+    """A server with one fault is rejected by the case that looks for it, in a sentence that says what came instead."""
+    finding = tried(case_id, *fault.split("+"), timeout_s=10 if BY_ID[case_id].procedure else HASTY_S)
+    assert finding.severity is Severity.REJECT, finding.sentence
+    assert says in finding.sentence
+    assert len(finding.sentence) < 700
+
+
+def test_every_case_can_fail() -> None:
+    """No case is there that no fault makes fail."""
+    assert {case.id for case in CASES} == {case_id for _, case_id, _ in FAULTS}
+
+
+# ---------------------------------------------------------------- judgement of one answer
+
+GET = Request("GET", "/users")
+ONE_USER = {"id": 1, "name": "Ann", "active": True}
+
+
+def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=utf-8", status: int = 200) -> str | None:
+    """What is wrong with an answer when the right users are one, and account 7 is the same."""
+    facts = contract.Facts(users=[ONE_USER], accounts={"7": ONE_USER}, clock_offset_s=1000)
+    return problem(Answer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body), GET, expect, facts)
+
+
+BODIES = [
+    (b'[{"active":true,"name":"Ann","id":1}]', "users", None),
+    (b'{"id":1,"name":"A\\u006en","active":true}', "account:7", None),
+    (b"[]", "users", "the body has 0 elements, expected 1"),
+    (b'[{"id":1,"name":"Ann","active":true},{}]', "users", "2 elements"),
+    (b'[{"id":1,"name":"Ann"}]', "users", "has the keys id, name; expected id, name, active"),
+    (b'[{"id":1,"name":"Ann","active":true,"x":0}]', "users", "has the keys"),
+    (b'[{"id":"1","name":"Ann","active":true}]', "users", "`id` in element 0 of the body"),
+    (b'[{"id":1.0,"name":"Ann","active":true}]', "users", "is `1.0`, expected `1`"),
+    (b'[{"id":true,"name":"Ann","active":true}]', "users", "is `true`, expected `1`"),
+    (b'[{"id":1,"name":"Ann","active":1}]', "users", "is `1`, expected `true`"),
+    (b'[{"id":1,"id":1,"name":"Ann","active":true}]', "users", "a key occurs twice"),
+    (b'[{"id":NaN,"name":"Ann","active":true}]', "users", "`NaN` is not JSON"),
+    (b'[{"id":1,"name":"\xff","active":true}]', "users", "is not JSON"),
+    (b'{"users":[]}', "users", "the body is"),
+    (b"null", "account:7", "the body is `null`"),
+]
+
+
+@pytest.mark.parametrize(("body", "answer", "wrong"), BODIES)
+def test_body_against_facts(body: bytes, answer: str, wrong: str | None) -> None:
+    """A JSON body is right when it equals the facts, types included, whatever its spacing and key order."""
+    found = judged(body, Expect((200,), answer=answer))
+    assert found is None if wrong is None else found is not None and wrong in found
+
+
+@pytest.mark.parametrize(("body", "right"), [(b'{"ok":false,"message":"no"}', True), (b'{"ok":true,"message":"no"}', False),
+                                             (b'{"ok":false}', False), (b'{"ok":0,"message":"no"}', False),
+                                             (b'{"ok":false,"message":null}', False), (b'[false,"no"]', False)])  # fmt: skip
+def test_error_object(body: bytes, right: bool) -> None:
+    """An error is an object with `ok` false and a text as `message`, unless the framework's own error will do."""
+    assert (judged(body, Expect((400,)), status=400) is None) is right
+    assert judged(body, Expect((400,), own_error=True), kind="text/html", status=400) is None
+
+
+def test_database_clock_counts() -> None:
+    """The database's time is judged by its own clock, the server's by the lab's."""
+    now_s = int(datetime.now(UTC).timestamp())
+    assert judged(b'{"serverTime" : %d}' % (now_s + 1000), Expect((200,), answer="db-time")) is None
+    assert "off by" in (judged(b'{"serverTime" : %d}' % now_s, Expect((200,), answer="db-time")) or "")
+    assert judged(b'{"serverTime":%d}' % now_s, Expect((200,), answer="time")) is None
+
+
+def test_sentences_are_escaped_and_short() -> None:
+    """What a server sent is shown escaped, on one line, and shortened."""
+    text = shown(b"\x1b[31m\r\n`" + "é".encode() + b"\xff" + b"x" * 1000)
+    assert text.startswith(r"`\x1b[31m\r\n'\xe9\\xff") and text.endswith("bytes more") and len(text) < 200
+
+
+# ---------------------------------------------------------------- facts
+
+
+@given(st.text())
+def test_caesar_comes_back(text: str) -> None:
+    """Rotating by 14 and then by 12 gives the text back, and other characters than A–Z and a–z never change."""
+    once = contract.caesar(text)
+    assert contract.caesar(once, 12) == text
+    assert all(a == b for a, b in zip(text, once, strict=True) if not (a.isascii() and a.isalpha()))
+    assert all(a.isupper() == b.isupper() and a != b for a, b in zip(text, once, strict=True) if a.isascii() and a.isalpha())
+
+
+def test_caesar_by_example() -> None:
+    """Letters move by 14 inside their case."""
+    assert contract.caesar("Az-Ma, 1 Åé") == "On-Ao, 1 Åé"
+
+
+def test_times_are_utc_with_milliseconds() -> None:
+    """Whatever the zone of the row, the text is UTC with three digits."""
+    assert iso_milliseconds(datetime(1956, 1, 9, 1, 30, tzinfo=timezone(timedelta(hours=1)))) == "1956-01-09T00:30:00.000Z"
+
+
+def test_facts_are_read_from_the_database() -> None:
+    """Users are ciphered, accounts keyed by id, and the clock's distance measured."""
+    born, account = datetime(1956, 1, 9, tzinfo=UTC), ("100000001", "n", "e", "p", "c", 5, True, "t", "r", "x")
+
+    def probe(sql: str) -> list[tuple[object, ...]]:
+        if "FROM users" in sql:
+            return [(1, "u", "n", "F", "Abc 1", "m", born)]
+        return [account] if "FROM accounts" in sql else [(datetime.now(UTC).timestamp() + 60,)]
+
+    facts = contract.facts_from(probe)
+    assert json.dumps(facts.users[0]["address"]) == '"Opq 1"' and facts.users[0]["birthdate"] == "1956-01-09T00:00:00.000Z"
+    assert facts.accounts["100000001"]["balance_cents"] == 5
+    assert 59 < facts.clock_offset_s < 61
+
+
+# ---------------------------------------------------------------- running
+
+
+def test_bodies_are_handed_on(healthy: tuple[Server, Database]) -> None:
+    """The body that was found right is in the report, byte for byte; a failed case hands on none."""
+    server, database = healthy
+    cases = [
+        BY_ID["users"],
+        replace(BY_ID["db-ping"], id="wrong", steps=BY_ID["ping"].steps[:1] + BY_ID["unknown-path"].steps[:1]),
+    ]
+    cases[1] = replace(cases[1], steps=(replace(cases[1].steps[1], expect=Expect((200,))),))
+    report = contract.run(cases, host="127.0.0.1", port=server.port, facts=FACTS, probe=database.run)
+    assert set(report.bodies) == {"users"} and json.loads(report.bodies["users"]) == list(FACTS.users)
+    assert not report.passed
+
+
+def test_nothing_listens() -> None:
+    """A server that is not there is a finding for each case."""
+    report = contract.run(
+        [BY_ID["ping"], BY_ID["pipeline"], BY_ID["hang-up"], BY_ID["split-ping"]], host="127.0.0.1", port=1, facts=FACTS
+    )
+    assert [finding.severity for finding in report.findings] == [Severity.REJECT] * 4
+    assert all("could not connect" in finding.sentence for finding in report.findings)
+
+
+def test_skipped_and_untried() -> None:
+    """A case is skipped when all its workloads are; without a stage or a probe it is untried, which is not passed over."""
+    cases = [BY_ID[name] for name in ("tx", "db-wrong-method", "transfer", "terminates")]
+    skip = {"tx": "static files only", "transfer": "no database"}
+    report = contract.run(cases, host="127.0.0.1", port=1, facts=FACTS, skip=skip)
+    by_id = {finding.id: finding for finding in report.findings}
+    assert by_id["case:tx"].sentence == "skipped: static files only"
+    assert by_id["case:db-wrong-method"].severity is Severity.REJECT
+    assert by_id["case:transfer"].severity is by_id["case:terminates"].severity is Severity.WARN
+
+
+def test_stage_that_cannot_start() -> None:
+    """A server that does not start under a procedure's settings is a finding."""
+
+    class Broken(ReferenceStage):
+        def start(self, settings: contract.Settings) -> tuple[str, int]:
+            raise LabError("the server was not ready within 10 s")
+
+    report = contract.run([BY_ID["terminates"]], host="127.0.0.1", port=1, facts=FACTS, stage=Broken(Database()))
+    assert report.findings[0].sentence.endswith("could not be carried out: the server was not ready within 10 s")
+
+
+def test_unknown_case_is_an_error() -> None:
+    """Asking for a case that is not there names those that are."""
+    with pytest.raises(LabError, match="unknown case `pong`") as caught:
+        contract.run(CASES, host="127.0.0.1", port=1, facts=FACTS, only=["pong"])
+    assert "ping" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_quick_cases(workload: str) -> None:
+    """Each workload has a few quick cases, one of them its right answer, none of them a procedure."""
+    quick = contract.select(CASES, workload)
+    assert 1 <= len(quick) <= 6 and all(case.kind is Kind.EXCHANGE for case in quick)
+    assert any(step.expect.statuses == (200,) for case in quick for step in case.steps)
+    assert {case.id for case in quick} < {case.id for case in contract.select(CASES, workload, quick=False)}
+
+
+# ---------------------------------------------------------------- files
+
+
+def test_documents_agree_on_the_routes() -> None:
+    """The README's table, the OpenAPI document and the cases' good answers name the same routes."""
+    folder = ROOT / "contract"
+    table = set(re.findall(r"^\| `(?:GET|POST) (/[a-z/]+)", (folder / "README.md").read_text(), re.MULTILINE))
+    described = set(re.findall(r"^  (/[a-z/]+):$", (folder / "openapi.yaml").read_text(), re.MULTILINE))
+    good = [step.request for case in CASES for step in case.steps if step.expect.statuses in ((200,), (204,))]
+    assert table == described == {request.target.partition("?")[0] for request in good if request.raw is None}
+
+
+A = "[[case]]\nid='a'\ntitle='t'\n"
+MISTAKES = [
+    (A + "requets=['GET /']", "unknown key `requets`", "did you mean `requests`?"),
+    ("[[cases]]\nid='a'", "unknown key `cases`", "did you mean `case`?"),
+    ("[[case]]\nid='a'\nrequest='GET /'", "case `a`: key `title` is missing", "add it"),
+    (A + "request='GET'", "has no path", "GET /ping"),
+    (A, "nothing is sent", "add `request`"),
+    (A + "request=5", "key `request` has the wrong type", "expected str or dict"),
+    (A + "request='GET /'\nrepeat=true", "key `repeat` has the wrong type", "expected int"),
+    (A + "request='GET /'\nworkloads=[1]", "key `workloads` has the wrong type", "list of strings"),
+    (A + "kind='splitt'\nrequest='GET /'", "key `kind` cannot be `splitt`", "one of: exchange"),
+    (A + "kind='procedure'", "key `procedure` is missing", "one of: answers"),
+    (A + "procedure='explode'", "key `procedure` cannot be `explode`", "one of: "),
+    (A + "kind='split'\nrequests=['GET /','GET /b']", "takes one request", "a case for each"),
+    (A + "request='GET /'\n[case.expect]\nanswer='user'", "key `answer` cannot be `user`", "one of: users"),
+    (A + "request='GET /'\n[case.settings]\npool=1", "settings: unknown key `pool`", "pool_size"),
+    (A + "request='GET /'\n[case.database]\n'SELECT 1'='x'", "key `SELECT 1` has the wrong type", "expected int"),
+    (A + "request='GET /'\n" + A + "request='GET /'", "case id `a` occurs twice", "of its own"),
+    ("[[case", "end of an array", "mend the TOML"),
+    ("", "no cases", "[[case]]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), MISTAKES, ids=[message for _, message, _ in MISTAKES])
+def test_mistake_in_a_file(tmp_path: Path, text: str, message: str, hint: str) -> None:
+    """A mistake in a case's file is named with file and key, and a hint that mends it."""
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(LabError) as caught:
+        contract.load(tmp_path)
+    assert str(tmp_path) in caught.value.message
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+def test_what_the_stage_cannot_do_is_not_tried() -> None:
+    """A case that needs what this stage has not (a database that may be restarted) is told as not tried, and is no failure."""
+
+    class Bound:
+        def start(self, settings: contract.Settings) -> tuple[str, int]:
+            raise contract.NotStaged("a given database is not ours to restart")
+
+    case = next(case for case in CASES if case.id == "database-restarts")
+    report = contract.run([case], host="127.0.0.1", port=1, facts=contract.Facts((), {}), probe=lambda sql: [(0,)], stage=Bound())  # type: ignore[arg-type]
+    (finding,) = report.findings
+    assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: a given database is not ours to restart")
+    assert report.passed

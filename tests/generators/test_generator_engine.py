@@ -1,0 +1,322 @@
+"""The lab's side of docs/engine-protocol.md, held against the same files that the engine's own tests read."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.paths import ROOT, TESTS
+from fairground.generators import engine
+from fairground.inputs import manifest
+from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Second
+
+PROTOCOL = ROOT / "engine" / "tests" / "golden"
+GOLDEN = TESTS / "golden"
+COMMAND = ("fairload", "run", "--plan", "-")
+WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
+BODIES = {"users": "[]", "lookup-known": "{}"}
+
+
+def document(name: str = "result") -> dict[str, Any]:
+    """One of the engine's golden results. In `result` every number differs, so that none can be mistaken for another; the one
+    that must add up is put right here."""
+    found: dict[str, Any] = json.loads((PROTOCOL / f"{name}.json").read_text())
+    outcomes = found["window"]["outcomes"]
+    found["window"]["sent"] = sum(count for kind, count in outcomes.items() if kind not in ("status", "unsent")) + sum(
+        outcomes["status"].values()
+    )
+    return found
+
+
+def latency(found: dict[str, Any]) -> Latency:
+    """A histogram of the document, field by field."""
+    return Latency(
+        count=found["count"],
+        min_us=found["min_us"],
+        mean_us=found["mean_us"],
+        max_us=found["max_us"],
+        p50_us=found["p50_us"],
+        p90_us=found["p90_us"],
+        p99_us=found["p99_us"],
+        p999_us=found["p999_us"],
+        v2=found["v2"],
+    )
+
+
+def outcomes(found: dict[str, Any]) -> Outcomes:
+    """Outcomes of the document, field by field."""
+    return Outcomes(
+        ok=found["ok"],
+        shed=found["shed"],
+        status={int(code): count for code, count in found["status"].items()},
+        wrong_body=found["wrong_body"],
+        timeout=found["timeout"],
+        connect=found["connect"],
+        reset=found["reset"],
+        malformed=found["malformed"],
+        unsent=found["unsent"],
+        in_flight=found["in_flight"],
+    )
+
+
+def test_every_field_lands_in_the_field_of_its_name() -> None:
+    """Counts, latencies, seconds, ledgers and samples of the golden result are read as what they are called."""
+    found = document()
+    window, result = found["window"], engine.parse(found, COMMAND)
+    assert (result.generator, result.command) == (found["engine"], COMMAND)
+    assert result.window_s == window["duration_us"] / 1e6
+    assert result.window == outcomes(window["outcomes"])
+    assert result.life == outcomes(found["life"]["outcomes"])
+    for name in ("completed", "completed_ok", "in_flight_start", "in_flight_end", "bytes_received", "bodies_checked"):
+        assert getattr(result, name) == window[name], name
+    assert result.latency_ok == latency(window["latency"]["ok"])
+    assert result.latency_all == latency(window["latency"]["all"])
+    assert result.connect == latency(window["connect"])
+    assert result.cpu_us == found["self"]["cpu_user_us"] + found["self"]["cpu_system_us"]
+    assert result.busiest_thread_share == found["self"]["busiest_thread_busy_share"]
+
+
+def test_seconds_and_samples() -> None:
+    """Every second and every sample is kept, in order."""
+    found = document()
+    result = engine.parse(found, COMMAND)
+    assert result.seconds == tuple(
+        Second(row["second"], row["ok"], row["not_ok"], row["p50_us"], row["p99_us"], row["max_us"], row["in_flight"])
+        for row in found["seconds"]
+    )
+    assert result.samples == tuple(
+        BadAnswer(row["outcome"], row["status"], row["reason"], row["request"], row["body"]) for row in found["samples"]
+    )
+    assert len(result.seconds) > 1 and len(result.samples) > 1
+
+
+def test_ledgers_keep_acknowledged_and_unknown_apart() -> None:
+    """An account that only one side names has nothing on the other."""
+    found = document()
+    acknowledged = {"1": {"count": 2, "sum": -7}, "2": {"count": 3, "sum": 11}}
+    sides = {"acknowledged": acknowledged, "unknown": {"2": {"count": 1, "sum": 5}, "3": {"count": 4, "sum": -13}}}
+    found["ledger"] = {"credits": sides, "empty": {"acknowledged": {}, "unknown": {}}}
+    assert engine.parse(found, COMMAND).ledgers == {
+        "credits": {"1": LedgerRow(2, -7, 0, 0), "2": LedgerRow(3, 11, 1, 5), "3": LedgerRow(0, 0, 4, -13)},
+        "empty": {},
+    }
+
+
+def test_a_window_that_never_began() -> None:
+    """What was not measured is None: a run that ended in its warm-up has no latency, no CPU and no share."""
+    result = engine.parse(document("result-minimal"), COMMAND)
+    assert (result.cpu_us, result.busiest_thread_share, result.connect) == (None, None, None)
+    assert (result.window_s, result.completed_ok, result.seconds) == (0.0, 0, ())
+    assert result.latency_ok is not None and result.latency_ok.p50_us is None
+
+
+def test_a_window_with_steps_is_read_as_a_whole() -> None:
+    """A load curve's document has the sums of its window where every other has them; its steps are more, not other fields."""
+    found = document("result-steps")
+    plain = document("result-minimal")
+    assert set(found) == set(plain) and set(found["window"]) == set(plain["window"])
+    assert len(found["window"]["steps"]) == 3 and plain["window"]["steps"] is None
+    assert engine.parse(found, COMMAND).window_s == found["window"]["duration_us"] / 1e6
+
+
+def test_another_protocol_is_refused() -> None:
+    """An engine of another protocol is the instrument's fault, and `make setup` mends it."""
+    with pytest.raises(LabError) as caught:
+        engine.parse(document() | {"protocol": 2}, COMMAND)
+    assert caught.value.message == "the load engine speaks protocol 2, and this lab speaks 1"
+    assert (caught.value.hint, caught.value.exit_code) == ("make setup", 3)
+
+
+@pytest.mark.parametrize("kind", ["ok", "shed", "wrong_body", "timeout", "connect", "reset", "malformed", "in_flight"])
+def test_counts_must_add_up(kind: str) -> None:
+    """One request more or fewer than was sent, of whatever outcome, is refused."""
+    for off in (1, -1):
+        found = document()
+        sent = found["window"]["sent"]
+        found["window"]["outcomes"][kind] += off
+        with pytest.raises(LabError, match=f"^the load engine's counts do not add up: {sent} sent, "):
+            engine.parse(found, COMMAND)
+
+
+def test_unsent_requests_were_not_sent() -> None:
+    """What was due and never sent is no part of what was sent."""
+    found = document()
+    found["window"]["outcomes"]["unsent"] += 1000
+    result = engine.parse(found, COMMAND)
+    assert result.window.total == found["window"]["sent"] + found["window"]["outcomes"]["unsent"]
+
+
+# ---------------------------------------------------------------- plan
+
+LOADS = {
+    "closed": Load(connections=100, window_s=10.0, timeout_ms=9_000, threads=2),
+    "close": Load(connections=3, keep_alive=False, window_s=1.5),
+    "open": Load(connections=50, model="open", rate_per_s=5_000.0),
+}
+
+
+def plan(workload: str, load: str) -> dict[str, object]:
+    """The plan of a workload of the project under one of these loads."""
+    return engine.plan(WORKLOADS[workload], LOADS[load], "127.0.0.1", 8080, 7, BODIES)
+
+
+@pytest.mark.parametrize(
+    ("workload", "load"), [("ping", "closed"), ("transfer", "closed"), ("lookup", "close"), ("time", "open"), ("users", "open")]
+)
+def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> None:
+    """The plan of a trial, word for word."""
+    golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(plan(workload, load), indent=2) + "\n")
+
+
+@pytest.mark.parametrize("workload", sorted(WORKLOADS))
+@pytest.mark.parametrize("load", sorted(LOADS))
+def test_plan_has_the_keys_of_the_protocol(workload: str, load: str) -> None:
+    """A plan of any workload has no key that the engine's golden plan lacks, at any depth."""
+    known = json.loads((PROTOCOL / "plan.json").read_text())
+    requests = known.pop("requests")
+    made = copy.deepcopy(plan(workload, load))
+    (request,) = made.pop("requests")  # type: ignore[misc]
+    assert set(made) == set(known)
+    assert set(made["load"]) <= set(known["load"]) and set(made["target"]) == set(known["target"])  # type: ignore[call-overload]
+    assert set(request) == set(requests[0])
+    assert set(request["expect"]) == set(requests[0]["expect"])
+    assert all(set(entry) == {"name", "account", "add"} for entry in request["ledger"])
+
+
+def test_plan_compares_with_the_verified_body() -> None:
+    """A body that a contract case found right is compared exactly; without one there is no plan, never a load that is not compared."""
+    users = WORKLOADS["users"]
+    verified = replace(users, expect=replace(users.expect, body={"verified": "case"}))
+
+    def body(bodies: dict[str, str]) -> object:
+        requests: Any = engine.plan(verified, LOADS["closed"], "h", 1, 1, bodies)["requests"]
+        return requests[0]["expect"]["body"]
+
+    assert body({"case": "[1]"}) == {"exact": "[1]"}
+    with pytest.raises(LabError, match="no answer of the case `case` was found right"):
+        body({"other": "[1]"})
+
+
+# ---------------------------------------------------------------- steps
+
+
+def test_steps_replace_rate_and_window() -> None:
+    """A plan of steps has the shape of the golden one: neither a rate nor a window beside them."""
+    golden_load = json.loads((PROTOCOL / "plan-steps.json").read_text())["load"]
+    steps = [(one["rate_per_s"], one["duration_s"]) for one in golden_load["steps"]]
+    load = Load(connections=golden_load["connections"], model="open")
+    made: Any = engine.plan(WORKLOADS["ping"], load, "127.0.0.1", 1, 1, {}, steps)["load"]
+    assert made["steps"] == golden_load["steps"]
+    assert "window_s" not in made and "rate_per_s" not in made and made["model"] == "open"
+
+
+def test_steps_of_a_result() -> None:
+    """Each step of the golden result that was begun arrives field by field, with the requests under way at its ends."""
+    found = document("result-steps")
+    rows, load = [row for row in found["window"]["steps"] if row["duration_us"]], Load(connections=77, model="open")
+    steps = engine.curve(found, load)
+    assert len(steps) == len(rows) == len(found["window"]["steps"]) - 1 >= 2
+    for step, row in zip(steps, rows, strict=True):
+        assert (step.rate_per_s, step.duration_s, step.due) == (row["rate_per_s"], row["duration_us"] / 1e6, row["due"])
+        assert (step.outcomes, step.completed_ok) == (outcomes(row["outcomes"]), row["completed_ok"])
+        assert (step.latency_ok, step.latency_all) == (latency(row["latency"]["ok"]), latency(row["latency"]["all"]))
+        assert (step.service, step.send_lag) == (latency(row["service"]), latency(row["send_lag"]))
+        assert (step.connections, step.busiest_thread_share) == (77, found["self"]["busiest_thread_busy_share"])
+    assert steps[0].in_flight[0] == found["window"]["in_flight_start"]
+    assert steps[-1].in_flight[-1] == found["window"]["in_flight_end"]
+
+
+def test_an_open_loop_of_one_rate_is_one_step() -> None:
+    """Without steps the whole window is one; without a window there is none."""
+    found = document("result-steps")
+    found["window"]["steps"] = None
+    (step,) = engine.curve(found, Load(model="open", rate_per_s=1234.5))
+    assert step.rate_per_s == 1234.5 and step.duration_s == found["window"]["duration_us"] / 1e6
+    assert step.due == found["window"]["sent"] + found["window"]["outcomes"]["unsent"]
+    assert step.latency_ok == latency(found["window"]["latency"]["ok"])
+    found["window"]["duration_us"] = 0
+    assert engine.curve(found, Load(model="open", rate_per_s=1.0)) == ()
+
+
+# ---------------------------------------------------------------- turns
+
+
+def held(number: int) -> dict[str, Any]:
+    """The golden event `held` of this turn."""
+    events = [json.loads(line) for line in (PROTOCOL / "events.json").read_text().splitlines()]
+    return next(event for event in events if event["event"] == "held" and event["turn"]["number"] == number)
+
+
+def test_a_turn_lands_in_the_fields_of_its_names() -> None:
+    """Counts, times and the three histograms of the golden event are read as what they are called."""
+    found = held(8)["turn"]
+    assert engine.turn(held(8)) == engine.Turn(
+        number=8,
+        active_s=found["active_us"] / 1e6,
+        cpu_us=found["cpu_us"],
+        outcomes=outcomes(found["outcomes"]),
+        latency_ok=latency(found["latency_ok"]),
+        burst_count=found["burst"]["count"],
+        burst_latency_ok=latency(found["burst"]["latency_ok"]),
+        drain_count=found["drain"]["count"],
+        drain_latency_ok=latency(found["drain"]["latency_ok"]),
+    )
+
+
+def test_a_turn_without_histograms() -> None:
+    """Latencies that nobody asked for are None, and the counts are there."""
+    turn = engine.turn(held(7))
+    assert (turn.latency_ok, turn.burst_latency_ok, turn.drain_latency_ok) == (None, None, None)
+    assert turn.burst_count != turn.drain_count and turn.outcomes.ok > 0
+
+
+def test_an_engine_that_tells_no_turns_is_refused() -> None:
+    """An event of an older engine is the instrument's fault, and `make setup` mends it."""
+    event = held(7)
+    del event["turn"]
+    with pytest.raises(LabError, match="^the load engine says nothing of its turns") as caught:
+        engine.turn(event)
+    assert (caught.value.hint, caught.value.exit_code) == ("make setup", 3)
+
+
+def test_commands() -> None:
+    """What a session writes are the golden commands, one a line."""
+    session = object.__new__(engine.Session)
+    read, session._stdin = os.pipe()
+    session.measure()
+    session.hold()
+    session.hold(latency=True)
+    session.go()
+    session.halt()
+    os.close(session._stdin)
+    with open(read) as pipe:
+        written = [json.loads(line) for line in pipe]
+    golden = [json.loads(line) for line in (PROTOCOL / "commands.json").read_text().splitlines()]
+    assert written == [command for command in golden if command.get("latency") is not False]
+
+
+def test_plan_that_begins_held() -> None:
+    """`begin` stands where the golden plan has it, and is left out where the load begins at once."""
+    golden_load = json.loads((PROTOCOL / "plan-held.json").read_text())["load"]
+    load = Load(connections=golden_load["connections"], model="open")
+    steps = [(one["rate_per_s"], one["duration_s"]) for one in golden_load["steps"]]
+    made: Any = engine.plan(WORKLOADS["ping"], load, "h", 1, 1, {}, steps, "held")["load"]
+    assert (made["begin"], made["steps"]) == (golden_load["begin"], golden_load["steps"])
+    assert "begin" not in plan("ping", "closed")["load"]  # type: ignore[operator]
+
+
+def test_an_open_loop_in_turns_reads_as_any_other() -> None:
+    """Its steps are longer than the plan's by the drains of their turns, and together as long as the window."""
+    found = document("result-turns")
+    load = json.loads((PROTOCOL / "plan-held.json").read_text())["load"]
+    planned = [step["duration_s"] for step in load["steps"]]
+    steps = engine.curve(found, Load(connections=load["connections"], model="open"))
+    assert [step.duration_s > seconds for step, seconds in zip(steps, planned, strict=True)] == [True, True]
+    assert sum(step.duration_s for step in steps) == pytest.approx(engine.parse(found, COMMAND).window_s)

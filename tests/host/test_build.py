@@ -1,0 +1,236 @@
+"""Building servers: once for each content, with a sentence for whatever keeps a server from being had."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairground.host import Keeper, build
+from fairground.host.build import Built, Unavailable
+from fairground.model import Server, Variant
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A server's folder: a source, a folder with another, and what its builds leave, which is ignored."""
+    place = tmp_path / "one"
+    for name, text in {
+        ".gitignore": "# outputs\nout\n/built/\n*.log\n\n",
+        "main.c": "int main;",
+        "lib/part.c": "int part;",
+        "out": "binary",
+        "built/deep/thing": "binary",
+        "lib/trace.log": "noise",
+        "__pycache__/main.pyc": "binary",
+    }.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    return place
+
+
+def server(folder: Path, **fields: tuple[object, ...]) -> Server:
+    """A server in that folder, whose build writes `out` and counts itself, unless told otherwise."""
+    plain = {
+        "needs": ((sys.executable, "--version"),),
+        "build": (("sh", "-c", "echo once >> count.log; echo made > out"),),
+        "version": ("cat", "out"),
+    }
+    commands = plain | fields
+    return Server(
+        "one", "One", "C", "", "", folder, commands["needs"], commands["build"], commands["version"], ("true",),  # type: ignore[arg-type]
+        {"plain": Variant("plain", "")}, {},
+    )  # fmt: skip
+
+
+def builds(folder: Path) -> int:
+    """How often the build was run."""
+    log = folder / "count.log"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+# ---------------------------------------------------------------- content
+
+
+@pytest.mark.parametrize("ignored", ["out", "built/deep/thing", "built/new", "lib/trace.log", "__pycache__/main.pyc", "new.log"])
+def test_content_ignores_what_builds_leave(folder: Path, ignored: str) -> None:
+    """What .gitignore names is no content, in folders too, and neither is what Python caches."""
+    before = build.content_hash(folder)
+    (folder / ignored).write_text("other")
+    assert build.content_hash(folder) == before
+
+
+def test_content_changes_with_content_names_and_modes(folder: Path) -> None:
+    """Another byte, another name, another file, a file fewer, or the right to execute is another content each."""
+    seen = [build.content_hash(folder)]
+    (folder / "main.c").write_text("int main2;")
+    seen.append(build.content_hash(folder))
+    (folder / "main.c").rename(folder / "main2.c")
+    seen.append(build.content_hash(folder))
+    (folder / "lib" / "more.c").write_text("")
+    seen.append(build.content_hash(folder))
+    (folder / "lib" / "part.c").unlink()
+    seen.append(build.content_hash(folder))
+    (folder / "main2.c").chmod(0o755)
+    seen.append(build.content_hash(folder))
+    (folder / ".gitignore").write_text("out\n")
+    seen.append(build.content_hash(folder))
+    assert len(set(seen)) == len(seen)
+
+
+def test_content_is_stable(folder: Path) -> None:
+    """Times and the order of a folder do not matter, and reading changes nothing."""
+    before = build.content_hash(folder)
+    os.utime(folder / "main.c", (1, 1))
+    assert build.content_hash(folder) == before == build.content_hash(folder)
+
+
+def test_copy_sources(folder: Path, tmp_path: Path) -> None:
+    """A copy holds the sources with their modes, and nothing that was built."""
+    (folder / "main.c").chmod(0o755)
+    target = tmp_path / "two"
+    build.copy_sources(folder, target)
+    found = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+    assert found == {".gitignore", "main.c", "lib/part.c"}
+    assert (target / "main.c").read_text() == "int main;"
+    assert stat.S_IMODE((target / "main.c").stat().st_mode) == 0o755
+
+
+# ---------------------------------------------------------------- building
+
+
+@pytest.mark.live
+def test_a_build_is_run_once(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """The second time nothing is built; after a change of the sources it is built again."""
+    one, cache, said = server(folder), tmp_path / "cache", list[str]()
+    assert not build.is_built(one, cache)
+    first = build.build(keeper, one, cache, said.append)
+    assert isinstance(first, Built) and first.seconds > 0 and first.receipt == "made"
+    assert said == ["sh -c echo once >> count.log; echo made > out"]
+    assert build.is_built(one, cache)
+
+    second = build.build(keeper, one, cache, said.append)
+    assert second == Built(one, first.content_hash, "made", 0.0)
+    assert (builds(folder), len(said)) == (1, 1)
+
+    (folder / "main.c").write_text("changed")
+    assert not build.is_built(one, cache)
+    third = build.build(keeper, one, cache)
+    assert isinstance(third, Built) and third.content_hash != first.content_hash
+    assert builds(folder) == 2
+
+
+@pytest.mark.live
+def test_a_lost_build_is_built_again(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """When what was built is gone although the sources are the same, the receipt tells, and it is built again."""
+    one = server(folder)
+    build.build(keeper, one, tmp_path / "cache")
+    (folder / "out").unlink()
+    assert isinstance(build.build(keeper, one, tmp_path / "cache"), Built)
+    assert builds(folder) == 2
+
+
+@pytest.mark.live
+def test_two_folders_with_the_same_content_are_two_builds(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A copy of a server in another folder is not taken for built."""
+    build.build(keeper, server(folder), tmp_path / "cache")
+    copy = tmp_path / "copy"
+    build.copy_sources(folder, copy)
+    assert not build.is_built(server(copy), tmp_path / "cache")
+
+
+def unavailable(keeper: Keeper, one: Server, cache: Path) -> tuple[str, str | None]:
+    """Why a server cannot be had, and what would mend it."""
+    made = build.build(keeper, one, cache)
+    assert isinstance(made, Unavailable) and made.server is one
+    assert not build.is_built(one, cache)
+    return made.reason, made.hint
+
+
+@pytest.mark.live
+def test_a_missing_program(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A program that is not on PATH makes the server unavailable before anything is built."""
+    one = server(folder, needs=((sys.executable, "--version"), ("no-such-compiler", "-v")))
+    assert unavailable(keeper, one, tmp_path) == ("needs `no-such-compiler` on PATH", None)
+    assert builds(folder) == 0
+
+
+@pytest.mark.live
+def test_a_missing_program_that_is_known(folder: Path, tmp_path: Path) -> None:
+    """For a program that the lab knows the command that installs it is said."""
+    (tmp_path / "empty").mkdir()
+    with Keeper({"PATH": str(tmp_path / "empty")}) as bare:
+        lacking = build.missing(bare, server(folder, needs=(("nginx", "-v"),)))
+    assert lacking is not None
+    assert (lacking.reason, lacking.hint) == ("needs `nginx` on PATH", "apt-get install nginx-light")
+
+
+@pytest.mark.live
+def test_a_need_that_fails(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A need that is there and fails is told with its last line."""
+    one = server(folder, needs=(("sh", "-c", "echo first; echo version 3 is too old >&2; exit 1"),))
+    reason, hint = unavailable(keeper, one, tmp_path)
+    assert reason == "`sh -c echo first; echo version 3 is too old >&2; exit 1` failed: version 3 is too old"
+    assert hint is None
+
+
+@pytest.mark.live
+def test_a_build_that_fails(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A build that fails is told with its last line, and the whole output is kept; later commands are not run."""
+    one = server(
+        folder, build=(("sh", "-c", "echo compiling; echo main.c:7: no; exit 2"), ("sh", "-c", "echo once >> count.log"))
+    )
+    reason, hint = unavailable(keeper, one, tmp_path)
+    assert reason == "`sh -c echo compiling; echo main.c:7: no; exit 2` failed: main.c:7: no"
+    assert hint is not None and hint.startswith("the whole output is in ")
+    assert Path(hint.rpartition(" ")[2]).read_text() == "compiling\nmain.c:7: no\n"
+    assert builds(folder) == 0
+
+
+@pytest.mark.live
+def test_a_build_without_words_that_fails(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A build that fails in silence is told as that."""
+    assert unavailable(keeper, server(folder, build=(("false",),)), tmp_path)[0] == "`false` failed: no output"
+
+
+@pytest.mark.live
+def test_a_build_command_that_is_not_there(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """A build whose program is missing makes the server unavailable; it never raises."""
+    reason, _ = unavailable(keeper, server(folder, build=(("no-such-tool",),)), tmp_path)
+    assert reason == "`no-such-tool` failed: cannot start `no-such-tool`: no such file or directory"
+
+
+@pytest.mark.live
+def test_a_build_that_takes_too_long(keeper: Keeper, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build that does not end is ended, with all that it started."""
+    monkeypatch.setattr(build, "BUILD_TIMEOUT_S", 0.2)
+    one = server(folder, build=(("sh", "-c", "sleep 600 & sleep 600"),))
+    assert unavailable(keeper, one, tmp_path)[0] == "`sh -c sleep 600 & sleep 600` took too long"
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("version", [("false",), ("true",), ("./absent",)])
+def test_a_receipt_that_fails(keeper: Keeper, folder: Path, tmp_path: Path, version: tuple[str, ...]) -> None:
+    """A receipt that fails, says nothing or is not there makes a server that was built unavailable."""
+    one = server(folder, version=version)
+    reason, hint = unavailable(keeper, one, tmp_path)
+    assert reason == f"it was built, but `{version[0]}` does not print its versions"
+    assert hint is not None and hint.startswith("see ")
+
+
+@pytest.mark.live
+def test_a_receipt_is_one_line(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
+    """What a receipt prints over several lines is kept as one."""
+    made = build.build(keeper, server(folder, version=("printf", "one 1.2\\n  two 3.4\\n")), tmp_path)
+    assert isinstance(made, Built) and made.receipt == "one 1.2 two 3.4"
+
+
+@pytest.mark.live
+def test_builds_see_the_machines_settings(folder: Path, tmp_path: Path) -> None:
+    """A build has the environment that the lab was started in, which may name caches and proxies, and is told of no colour."""
+    with Keeper({**os.environ, "HTTPS_PROXY": "proxy"}) as kept:
+        made = build.build(kept, server(folder, version=("sh", "-c", "echo $HTTPS_PROXY $CI $NO_COLOR")), tmp_path)
+    assert isinstance(made, Built) and made.receipt == "proxy 1 1"

@@ -1,0 +1,246 @@
+"""What roles and surroundings are read as: threads that wait, memory, clock rate, the lab's own quota, the database's rest."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import psycopg
+import pytest
+
+from builders.waiting import eventually
+from fairground.host import Child, Clock, RoleMeter, cgroup, surroundings
+from fairground.host.cgroup import Group
+from fairground.host.surroundings import Surroundings
+from fairground.host.usage import Ran, _threads
+from fairground.measure import watch
+from fairground.measure.watch import Seen, database_use
+from fairground.postgres import Activity, Counters, Database, Hygiene, hygiene
+
+# ---------------------------------------------------------------- threads
+
+
+class Ended:
+    """A child without a cgroup whose processes are over."""
+
+    group, bounds = Group(None, ()), {"cores": "0"}
+
+    def processes(self) -> list[Any]:
+        """None are left."""
+        return []
+
+
+def clock(at_ns: int, pressure_us: int | None = None, **threads: Ran) -> Clock:
+    """A clock with these threads."""
+    return Clock(0, at_ns=at_ns, threads={(1, name): ran for name, ran in threads.items()}, pressure_cpu_some_us=pressure_us)
+
+
+def test_the_busiest_thread_is_the_one_that_ran_most() -> None:
+    """Its running, its waiting and its switches are told, of the time between both readings."""
+    meter = RoleMeter(cast(Child, Ended()))
+    before = clock(0, 100, a=Ran(500, 70, 3), b=Ran(10**9, 0, 0))
+    after = clock(
+        10**9, 300_100, a=Ran(500 + 6 * 10**8, 70 + 10**8, 13), b=Ran(10**9 + 5, 9 * 10**8, 99), new=Ran(9 * 10**9, 0, 0)
+    )
+    use = meter.use(before, after)
+    assert (use.busiest_thread_share, use.busiest_thread_waited_share) == (pytest.approx(0.6), pytest.approx(0.1))
+    assert use.involuntary_switches_per_s == pytest.approx(10)
+    assert use.pressure_cpu_some_share == pytest.approx(0.3)
+
+
+def test_what_no_thread_tells_is_unknown() -> None:
+    """No thread at both readings, no switches read, no pressure: None, never 0."""
+    use = RoleMeter(cast(Child, Ended())).use(clock(0), clock(10**9, a=Ran(5, 5)))
+    assert (use.busiest_thread_share, use.busiest_thread_waited_share, use.pressure_cpu_some_share) == (None, None, None)
+    use = RoleMeter(cast(Child, Ended())).use(clock(0, a=Ran(0, 0)), clock(10**9, a=Ran(5, 5)))
+    assert use.busiest_thread_share is not None and use.involuntary_switches_per_s is None
+
+
+def test_threads_of_this_process_are_read() -> None:
+    """Each of our threads has a running time, and switches when they are asked for; a process that is gone has none."""
+    going = threading.Event()
+    other = threading.Thread(target=going.wait)
+    other.start()
+    try:
+        found = _threads(os.getpid(), closely=True)
+        assert {(os.getpid(), str(os.getpid())), (os.getpid(), str(other.native_id))} <= set(found)
+        assert all(ran.switches is not None and ran.run_ns >= 0 for ran in found.values())
+        assert all(ran.switches is None for ran in _threads(os.getpid(), closely=False).values())
+    finally:
+        going.set()
+        other.join()
+    assert _threads(2**22 + 1, closely=True) == {}
+
+
+# ---------------------------------------------------------------- surroundings
+
+
+def test_surroundings_of_this_machine() -> None:
+    """The kernel's files here are understood, and what is counted only grows."""
+    one, two = Surroundings.now(), Surroundings.now()
+    assert one.major_faults is not None and one.swapped_pages is not None
+    found = two.since(one, 1e6)
+    assert found["major_faults"] >= 0 and found["swapped_pages"] >= 0
+
+
+def test_surroundings_are_differences() -> None:
+    """Counters are told as what was added, the clock rate as its change; what one reading lacks is unknown."""
+    before = Surroundings(1000, 2_000_000.0, 5, 7, 1, 100, 10, 4)
+    found = Surroundings(51_000, 1_500_000.0, 6, 7, 2, 130, 30, 9).since(before, 1e6)
+    assert found == {
+        "pressure_io_full_share": pytest.approx(0.05),
+        "frequency_change_share": pytest.approx(-0.25),
+        "heat_throttles": 1,
+        "swapped_pages": 0,
+        "memory_kills": 1,
+        "major_faults": 30,
+        "periods": 20,
+        "throttled_periods": 5,
+    }
+    assert set(Surroundings().since(before, 1e6).values()) == {None}
+    assert set(Surroundings(*[1] * 8).since(Surroundings(), 1e6).values()) == {None}
+
+
+def test_clock_rate_and_heat_of_the_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates are averaged and throttles added over our processors; a machine that shows neither has None."""
+    monkeypatch.setattr(surroundings, "CPUS", tmp_path)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 3})
+    assert (Surroundings.now().frequency_khz, Surroundings.now().heat_throttles) == (None, None)
+    for number, (rate, throttles) in enumerate([(1_000_000, 2), (3_000_000, 5), (9_000_000, 100)]):
+        for name, value in (("cpufreq/scaling_cur_freq", rate), ("thermal_throttle/core_throttle_count", throttles)):
+            path = tmp_path / f"cpu{number}" / name
+            path.parent.mkdir(parents=True)
+            path.write_text(f"{value}\n")
+    assert (Surroundings.now().frequency_khz, Surroundings.now().heat_throttles) == (2_000_000.0, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "found"),
+    [
+        ("some avg10=0.00 avg60=0.00 avg300=0.18 total=46684818\nfull avg10=0.00 total=10729827\n", "full", 10_729_827),
+        ("some avg10=0.00 avg60=0.00 avg300=0.18 total=46684818\n", "some", 46_684_818),
+        ("some avg10=0.00 total=1\n", "full", None),
+        ("nonsense", "some", None),
+    ],
+)
+def test_pressure(tmp_path: Path, text: str, kind: str, found: int | None) -> None:
+    """The total of the line that is asked for, in µs; a file without it gives None."""
+    (tmp_path / "io").write_text(text)
+    assert cgroup.pressure_us(tmp_path / "io", kind) == found
+
+
+def test_pressure_of_a_group(tmp_path: Path) -> None:
+    """Version 2 tells how long its threads waited; version 1 has no such file."""
+    (tmp_path / "cpu.pressure").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=77\n")
+    assert Group(2, (tmp_path,)).pressure_cpu_some_us() == 77
+    assert Group(1, (tmp_path,)).pressure_cpu_some_us() is None
+    assert cgroup.pressure_us(tmp_path / "gone", "some") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, None),
+        ({"cpu.stat": "usage_usec 5\n"}, None),
+        ({"cpu.stat": "nr_periods 9\nnr_throttled 4\n"}, (9, 4)),
+        ({"cpu/cpu.stat": "nr_periods 0\nnr_throttled 0\n"}, (0, 0)),
+    ],
+)
+def test_quota_around_the_lab(tmp_path: Path, files: dict[str, str], found: tuple[int, int] | None) -> None:
+    """Periods and those out of quota of the group that the lab is in, wherever this version shows it."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cgroup.own_periods(tmp_path) == found
+
+
+# ---------------------------------------------------------------- the database's rest
+
+
+@pytest.mark.parametrize(
+    ("seen", "found"),
+    [
+        ((), (0, None, None, None)),
+        ((Hygiene(7, 0, 0), Hygiene(7, 0, 0)), (2, 0, 0, 0)),
+        ((Hygiene(7, 0, 3), Hygiene(8, 1, 0), Hygiene(9, 1, 1)), (3, 2, 2, 2)),
+        ((Hygiene(None, None, None), Hygiene(None, None, None)), (2, None, None, None)),
+        ((Hygiene(7, 0, 0), Hygiene(7, None, 0)), (2, 0, None, 0)),
+    ],
+)
+def test_samples_of_strangers(seen: Sequence[Hygiene], found: tuple[int | None, ...]) -> None:
+    """Checkpoints are a difference, strangers are samples in which there were some; what one sample hides is unknown."""
+    use = database_use(Counters(1, 2, 3, 4, 5, 6), Seen("trial", hygiene=list(seen)), 9)
+    assert (use.hygiene_samples, use.checkpoints, use.autovacuum_samples, use.foreign_samples) == found
+    assert (use.commits, use.temp_files, use.wal_bytes) == (1, 6, 9)
+
+
+def test_nobody_looked_on() -> None:
+    """Without a watch what it would have seen is unknown, and the counters are there."""
+    use = database_use(Counters(1, 2, 3, 4, 5), None, None)
+    assert (use.commits, use.connections_peak, use.checkpoints, use.foreign_samples) == (1, None, None, None)
+
+
+@pytest.mark.live
+def test_strangers_in_the_database_server_are_seen(database: Database) -> None:
+    """A statement in another database is a stranger's; an idle session and the lab's own are not. Checkpoints are counted."""
+    database.reset(1)
+    address = database.admin
+    with (
+        psycopg.connect(
+            host=address.host, port=address.port, user=address.user, password=address.password, dbname="postgres", autocommit=True
+        ) as stranger,
+        database.connect("postgres") as ours,
+    ):
+        before = hygiene(ours).checkpoints
+        assert eventually(lambda: replace(hygiene(ours), checkpoints=0) == Hygiene(0, 0, 0))
+        working = threading.Thread(target=stranger.execute, args=["SELECT pg_sleep(1)"])
+        working.start()
+        try:
+            assert any(hygiene(ours).foreign == 1 for _ in range(2000))
+        finally:
+            working.join()
+        ours.execute("CHECKPOINT")  # returns before the checkpointer has counted it
+        assert before is not None and eventually(lambda: (hygiene(ours).checkpoints or 0) > before)
+
+
+def test_the_watch_looks_for_strangers_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sample of a window, every fifth, and one after it; never before or later."""
+    seen: list[int] = []
+    monkeypatch.setattr(watch, "hygiene", lambda _: seen.append(0) or Hygiene(0, 0, 0))
+    looking = Seen("trial")
+
+    def samples(count: int) -> int:
+        before = len(seen)
+        for _ in range(count):
+            looking.take(Activity({"idle": 1}, ()), True)
+            looking.look_for_strangers(cast(Any, None))
+        return len(seen) - before
+
+    assert samples(3) == 0
+    looking.open_window()
+    assert samples(11) == 3
+    looking.close_window()
+    assert samples(4) == 1
+
+
+def test_samples_are_those_of_the_arm_on_turn() -> None:
+    """Connections always count; what backends wait for and were asked counts in the arm's window, while it is its turn."""
+    arm = Seen("trial")
+    busy = Activity({"Lock:tuple": 2, "idle": 1}, (("Lock:tuple", "UPDATE t"),))
+    arm.take(busy, True)
+    assert (arm.connections_peak, arm.wait_samples, dict(arm.statements)) == (3, 0, {})
+    arm.open_window()
+    arm.take(busy, False)
+    assert (arm.wait_samples, dict(arm.wait_events)) == (0, {})
+    arm.take(busy, True)
+    assert (arm.wait_samples, dict(arm.wait_events)) == (1, {"Lock:tuple": 2, "idle": 1})
+    assert dict(arm.statements) == {("Lock:tuple", "UPDATE t"): 1}
+    arm.open_window(afresh=False)
+    assert arm.wait_samples == 1
+    arm.open_window()
+    assert (arm.wait_samples, dict(arm.statements), arm.connections_peak) == (0, {}, 3)
+    assert dict(arm.asked) == {("Lock:tuple", "UPDATE t"): 1}, "the audit looks at the whole life"

@@ -1,0 +1,95 @@
+"""The table of options: one row feeds the command line, the keys of suites, and the command that measures again."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from fairground.inputs import asked, manifest, options
+from fairground.inputs.conditions import SettingsTable
+from fairground.inputs.options import Given, Option
+from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology
+
+OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "only", "settings"}
+"""Keys of suites that are no option: what the file is, and how it is divided."""
+
+
+def given(**said: object) -> Given:
+    """A command line on which only this was said."""
+    return {**asked.DEFAULTS, **said}
+
+
+def test_a_name_and_a_spelling_are_one_options() -> None:
+    """No two options have one name or spelling, and every option has a help."""
+    named = [one.name for one in options.OPTIONS]
+    spelled = [one.spelling for one in options.OPTIONS] + [one.short for one in options.OPTIONS if one.short]
+    assert len(named) == len(set(named)) and len(spelled) == len(set(spelled))
+    assert all(one.help for one in options.OPTIONS)
+
+
+def test_every_key_of_a_suite_is_in_the_table() -> None:
+    """What a suite can say of loads, hops, settings and itself is what the table says that it can, no more and no less."""
+    shape = {one.name for table in (manifest.SuiteFile, SettingsTable) for one in fields(table)}
+    assert {one.key for one in options.OPTIONS if one.key} == shape - OF_A_FILE
+
+
+@pytest.mark.parametrize(
+    ("some", "where", "besides"),
+    [
+        (options.LOADS, Load, {"model"}),
+        (options.HOPS, Topology, set()),
+        (options.SETTINGS, Settings, set()),
+    ],
+)
+def test_every_field_has_an_option(some: tuple[Option, ...], where: type[Load | Topology | Settings], besides: set[str]) -> None:
+    """Each field of a load, a topology and the settings is set by one option."""
+    targets = [field for one in some for field in one.targets]
+    assert sorted(targets) == sorted({one.name for one in fields(where)} - besides)
+
+
+def test_nothing_said_is_the_usual() -> None:
+    """A command line that says nothing asks for the defaults of the model."""
+    assert asked.loads(given()) == (Load(),)
+    assert asked.settings(given()) == Settings()
+    assert asked.topologies(given()) == (Topology(),)
+
+
+def test_options_become_values() -> None:
+    """Flags, lists, ranges and rates reach their fields; every generator is paired with every number of connections."""
+    said = given(
+        connections="1,2", close=True, window=2.0, warmup="0.5,3", generator="engine,wrk", rate=50.0, arrivals="constant"
+    )
+    loads = asked.loads(said)
+    assert [(one.generator, one.connections) for one in loads] == [("engine", 1), ("engine", 2), ("wrk", 1), ("wrk", 2)]
+    assert loads[0] == Load(1, False, 2.0, 0.5, 3.0, model="open", rate_per_s=50.0, arrivals="constant")
+    settings = asked.settings(given(durable=True, no_prepared=True, pool_per_worker=True, pin=["server=1"], postgres=["jit=off"]))
+    assert (settings.durability, settings.prepared, settings.pool_scope) == (Durability.DURABLE, False, PoolScope.PER_WORKER)
+    assert (settings.pin, settings.postgres) == ((("server", (1,)),), (("jit", "off"),))
+
+
+def test_a_rate_and_a_number_of_requests_exclude_each_other() -> None:
+    """Both together cannot be meant."""
+    with pytest.raises(LabError, match="`--rate` and `--requests` exclude each other"):
+        asked.loads(given(rate=5.0, requests=10))
+    with pytest.raises(LabError, match="^`--arrivals evenly` should be `poisson` or `constant`$"):
+        asked.loads(given(arrivals="evenly"))
+
+
+def test_a_budget_decides_the_number_of_blocks() -> None:
+    """With a budget and no number of blocks the budget says how many; what is not said stays as the suite has it."""
+    suite = replace(asked.suite(given(), "title", ["a:b"]), blocks=4, seed=9)
+    assert asked.overridden(suite, given()) == suite
+    assert asked.overridden(suite, given(budget="2m")) == replace(suite, blocks=0, budget_s=120.0)
+    assert asked.overridden(suite, given(budget="2m", blocks=2, seed=0)) == replace(suite, blocks=2, budget_s=120.0, seed=0)
+
+
+def test_values_become_the_words_that_give_them() -> None:
+    """The words of an option give its value back; a default is told only where the table says so."""
+    load = Load(1_000_000, window_s=1234567.5, requests=3)
+    assert [word for one in options.LOADS for word in one.typed(load)] == [
+        "--connections", "1000000", "--window", "1234567.5", "--warmup", "2,20", "--timeout-ms", "10000", "--requests", "3",
+    ]  # fmt: skip
+    assert [word for one in options.HOPS for word in one.typed(Topology("nginx", "pgcat-tx", 9))] == [
+        "--proxy", "nginx", "--pooler", "pgcat-tx", "--pooler-size", "9",
+    ]  # fmt: skip

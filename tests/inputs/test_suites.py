@@ -1,0 +1,67 @@
+"""The suites of the repository: they load in every profile, and each of their claims speaks of one planned cell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.claims import judgement, statement
+from fairground.claims.statement import Term
+from fairground.inputs import manifest
+from fairground.model import LabError, Suite
+from fairground.run import plan
+
+SERVERS = manifest.load_servers(ROOT / "servers")
+WORKLOADS = manifest.load_workloads(ROOT / "workloads")
+WITH_CLAIMS = [path for path in sorted((ROOT / "suites").glob("*.toml")) if "[[claims]]" in path.read_text()]
+
+
+def planned(suite: Suite) -> list[Any]:
+    """Every cell of the suite's plan, as something that has a cell."""
+    return [SimpleNamespace(cell=slot.cell) for slot in plan.of_suite(suite, SERVERS, WORKLOADS, "command").slots]
+
+
+def test_there_are_five_replications() -> None:
+    """One for each published benchmark."""
+    assert len(WITH_CLAIMS) == 5
+
+
+@pytest.mark.parametrize("path", WITH_CLAIMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("profile", ["quick", "full"])
+def test_every_claim_means_one_planned_cell(path: Path, profile: str) -> None:
+    """A claim whose cell is not in the plan, or is two of them, would never get a verdict."""
+    suite = manifest.load_suite(path, profile)
+    trials = planned(suite)
+    assert suite.source and suite.claims and suite.tables
+    for claim in suite.claims:
+        for term in statement.parse(claim.test).terms if claim.test else ():
+            assert judgement._cell(term, trials), claim.id
+    for table in suite.tables:
+        for stack in table.values:
+            assert judgement._cell(Term(table.metric, (stack, *table.marks.split())), trials), table.title
+
+
+@pytest.mark.parametrize("path", WITH_CLAIMS, ids=lambda path: path.stem)
+def test_quick_profile_is_short(path: Path) -> None:
+    """A quick replication is planned to end within 25 minutes."""
+    suite = manifest.load_suite(path, "quick")
+    assert plan.estimate_s(plan.of_suite(suite, SERVERS, WORKLOADS, "command")) < 25 * 60
+
+
+def test_full_is_longer_than_quick() -> None:
+    """Profiles change blocks and windows, and groups may belong to one of them."""
+    path = ROOT / "suites" / "apostol.toml"
+    quick, full = (manifest.load_suite(path, profile) for profile in ("quick", "full"))
+    assert full.blocks > quick.blocks and len(full.groups) > len(quick.groups)
+    assert full.groups[0].loads[0].window_s > quick.groups[0].loads[0].window_s
+
+
+def test_unknown_profile_is_refused() -> None:
+    """A profile that a suite lacks is an error with those that it has."""
+    with pytest.raises(LabError, match="has no profile `fast`") as caught:
+        manifest.load_suite(ROOT / "suites" / "apostol.toml", "fast")
+    assert caught.value.hint == "known profiles: full, quick"

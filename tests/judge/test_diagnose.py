@@ -1,0 +1,327 @@
+"""From counters to findings, verdict and limit: every check fires where it should and keeps silent where it should not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.paths import ROOT
+from fairground.inputs import manifest
+from fairground.judge import answers, thresholds
+from fairground.model import (
+    AuditLine,
+    BadAnswer,
+    Cell,
+    DatabaseUse,
+    Finding,
+    Latency,
+    LedgerRow,
+    Load,
+    Outcomes,
+    PoolScope,
+    Result,
+    Second,
+    Settings,
+    Severity,
+    Topology,
+    Verdict,
+    Workload,
+)
+
+WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
+CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), Settings(workers=2, pool_size=25))
+OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
+RULES = thresholds.standard().rules
+DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {"running": 50, "idle": 200}, 50)
+
+
+def outcomes(**counts: Any) -> Outcomes:
+    """A thousand good answers, and these."""
+    return replace(OUTCOMES, **counts)
+
+
+def latency(p50_us: int | None) -> Latency:
+    """A histogram of which only the median matters."""
+    return Latency(1000, 1, 1.0, 99_000, p50_us, 1, 1, 1, None)
+
+
+def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
+    """A result of ten seconds that nothing is wrong with, but for these fields. Its counts close."""
+    plain: dict[str, Any] = {
+        "generator": "engine",
+        "command": (),
+        "window_s": 10.0,
+        "window": window,
+        "life": window,
+        "completed": window.total - (window.unsent or 0),
+        "completed_ok": window.ok,
+        "in_flight_start": 100,
+        "in_flight_end": 100,
+        "bytes_received": None,
+        "bodies_checked": None,
+        "latency_ok": latency(5_000),
+        "latency_all": None,
+        "connect": None,
+        "seconds": tuple(Second(number, 100, 0, None, None, None, None) for number in range(10)),
+        "ledgers": {},
+        "samples": (),
+        "cpu_us": 1,
+        "busiest_thread_share": 0.5,
+    }
+    return Result(**(plain | fields))
+
+
+def names(findings: tuple[Finding, ...]) -> list[tuple[str, Severity]]:
+    """What was found, without the words."""
+    return [(finding.id, finding.severity) for finding in findings]
+
+
+# ---------------------------------------------------------------- verdict
+
+
+@pytest.mark.parametrize(
+    ("severities", "verdict"),
+    [
+        ([], Verdict.VALID),
+        ([Severity.NOTE], Verdict.VALID),
+        ([Severity.NOTE, Severity.WARN], Verdict.WARNED),
+        ([Severity.VOID, Severity.WARN], Verdict.VOID),
+        ([Severity.VOID, Severity.REJECT, Severity.WARN, Severity.NOTE], Verdict.REJECTED),
+        ([Severity.REJECT], Verdict.REJECTED),
+    ],
+)
+def test_the_gravest_finding_decides(severities: list[Severity], verdict: Verdict) -> None:
+    """Rejected before void before warned before valid, in whatever order they were found."""
+    findings = [Finding(str(number), severity, "") for number, severity in enumerate(severities)]
+    assert answers.verdict(findings) == verdict
+    assert answers.verdict(reversed(findings)) == verdict
+
+
+# ---------------------------------------------------------------- what came back
+
+
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ({}, []),
+        ({"in_flight": 0, "status": {}}, []),
+        ({"wrong_body": 1}, [("wrong-answers", Severity.REJECT), ("errors", Severity.WARN)]),
+        ({"malformed": 1}, [("malformed", Severity.REJECT), ("errors", Severity.WARN)]),
+        ({"status": {500: 1}}, [("errors", Severity.WARN)]),
+        ({"shed": 1}, [("errors", Severity.WARN)]),
+        ({"timeout": 1}, [("errors", Severity.WARN)]),
+        ({"connect": 1}, [("errors", Severity.WARN)]),
+        ({"reset": 1}, [("errors", Severity.WARN)]),
+        ({"unsent": 1}, [("errors", Severity.WARN)]),
+        ({"in_flight": 1}, [("errors", Severity.WARN)]),
+        ({"ok": 0, "shed": 5}, [("no-answers", Severity.REJECT)]),
+        ({"ok": 0}, [("no-answers", Severity.REJECT)]),
+        ({"shed": None, "timeout": None, "wrong_body": None, "malformed": None}, []),
+    ],
+)
+def test_answers(counts: dict[str, Any], found: list[tuple[str, Severity]]) -> None:
+    """A wrong answer rejects, an error warns, no good answer at all rejects; a kind that was not told is no error."""
+    assert names(answers.outcomes(result(outcomes(**counts)))) == found
+
+
+def test_answers_outside_the_window_count_as_wrong() -> None:
+    """A wrong body in the warm-up rejects although the window has none; an error there is not the window's."""
+    findings = answers.outcomes(result(life=outcomes(wrong_body=2, shed=3)))
+    assert names(findings) == [("wrong-answers", Severity.REJECT)]
+
+
+def test_answers_sentences() -> None:
+    """The sentences give the numbers, and the first sample's reason."""
+    bad = outcomes(wrong_body=3, status={500: 12, 404: 1}, timeout=2_000)
+    sample = BadAnswer("wrong_body", 200, "`ok` is false", "POST /tx", "{}")
+    wrong, errors = answers.outcomes(result(bad, samples=(sample,)))
+    assert wrong.sentence == "3 of 3,016 answers had the right status and a wrong body: `ok` is false"
+    assert errors.sentence == (
+        "66.84% of the window's requests got no good answer: 1 × status 404, 12 × status 500, 3 × wrong body, 2,000 × timeout"
+    )
+    assert errors.evidence == {"not_ok": 2016, "sent": 3016}
+
+
+# ---------------------------------------------------------------- the warm-up
+
+
+@pytest.mark.parametrize(("warmup", "severity"), [([], Severity.NOTE), ([5, 9], Severity.NOTE), ([5, 9, 14], Severity.WARN)])
+def test_short_warmup_is_a_choice(warmup: list[int], severity: Severity) -> None:
+    """A warm-up too short to be judged is noted; one that had its time and did not settle is a warning."""
+    (finding,) = answers.warmup(warmup, False, RULES)
+    assert (finding.id, finding.severity) == ("warm-up", severity)
+    assert finding.evidence["seconds"] == len(warmup)
+    assert answers.warmup(warmup, True, RULES) == ()
+
+
+def test_settled_is_steadiness() -> None:
+    """Equal seconds have settled, growing ones have not."""
+    assert answers.settled([1000] * 8, RULES)
+    assert not answers.settled([100, 200, 400, 800, 1600, 3200], RULES)
+
+
+# ---------------------------------------------------------------- the database
+
+
+@pytest.mark.parametrize(("peak", "found"), [(None, []), (0, []), (25, []), (26, [("connections", Severity.REJECT)])])
+def test_connection_budget(peak: int | None, found: list[tuple[str, Severity]]) -> None:
+    """One connection more than POOL_SIZE rejects; exactly POOL_SIZE does not."""
+    assert names(answers.budget(replace(DATABASE, connections_peak=peak), CELL)) == found
+
+
+@pytest.mark.parametrize(
+    ("clients", "held", "found"),
+    [
+        (25, 20, []),
+        (26, 20, [("connections", Severity.REJECT)]),
+        (25, 21, [("pooler-size", Severity.WARN)]),
+        (None, None, []),
+    ],
+)
+def test_connection_budget_behind_a_pooler(clients: int | None, held: int | None, found: list[tuple[str, Severity]]) -> None:
+    """Behind a pooler POOL_SIZE is held against the connections to it, and the pooler's size against those to the database."""
+    cell = replace(CELL, topology=Topology(pooler="pgbouncer-tx", pooler_size=20))
+    use = replace(DATABASE, connections_peak=held, pooler_clients_peak=clients)
+    assert names(answers.budget(use, cell)) == found
+
+
+def test_connection_budget_of_all_workers() -> None:
+    """A pool for each worker allows the sum of them."""
+    cell = replace(CELL, settings=replace(CELL.settings, pool_size=10, workers=3, pool_scope=PoolScope.PER_WORKER))
+    assert answers.budget(replace(DATABASE, connections_peak=30), cell) == ()
+    assert names(answers.budget(replace(DATABASE, connections_peak=31), cell)) == [("connections", Severity.REJECT)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "commits", "found"),
+    [("tx", 1500, []), ("tx", 1501, [("commits-per-answer", Severity.NOTE)]), ("tx", None, []), ("ping", 9999, [])],
+)
+def test_chatter(workload: str, commits: int | None, found: list[tuple[str, Severity]]) -> None:
+    """More than one and a half commits for each request are noted, where the workload commits at all."""
+    assert names(answers.chatter(WORKLOADS[workload], result(), replace(DATABASE, commits=commits), RULES)) == found
+
+
+def test_chatter_needs_requests() -> None:
+    """No request, no ratio."""
+    assert answers.chatter(WORKLOADS["tx"], result(outcomes(ok=0)), DATABASE, RULES) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "holds", "words"),
+    [
+        (AuditLine("a", "a", 5, 5, 5), True, None),
+        (AuditLine("a", "a", 4, 5, 5), False, "a: found 4, expected 5"),
+        (AuditLine("a", "a", 6, 5, 5), False, "a: found 6, expected 5"),
+        (AuditLine("a", "a", 7_000, 5, None), True, None),
+        (AuditLine("a", "a", 4, 5_000, None), False, "a: found 4, expected at least 5,000"),
+        (AuditLine("a", "a", 7, 5, 7), True, None),
+        (AuditLine("a", "a", 8, 5, 7), False, "a: found 8, expected 5 to 7"),
+        (AuditLine("a", "a", None, 5, 7), False, "a: found nothing, expected 5 to 7"),
+        (AuditLine("a", "a", 5, None, None), False, "a: found 5, expected at least nothing"),
+    ],
+)
+def test_audit_findings(line: AuditLine, holds: bool, words: str | None) -> None:
+    """A line of the audit that does not hold is a rejection with both numbers; nothing found never holds."""
+    assert line.holds == holds
+    findings = answers.audit_findings([line])
+    assert [finding.sentence for finding in findings] == ([] if holds else [words])
+    assert all(finding.severity is Severity.REJECT and finding.id == "audit:a" for finding in findings)
+
+
+def work(workload: Workload, good: int, commits: int | None, rows: int | None) -> list[tuple[str, bool]]:
+    """The work lines by id, and whether they hold."""
+    lines = answers.work_lines(workload, result(outcomes(ok=good)), replace(DATABASE, commits=commits, rows_read=rows))
+    return [(line.id, line.holds) for line in lines]
+
+
+def test_work_lines() -> None:
+    """Fewer commits or rows than the answers need do not hold; a workload without the database has no such line."""
+    tx, users = WORKLOADS["tx"], WORKLOADS["users"]
+    assert work(WORKLOADS["ping"], 1000, 0, 0) == []
+    assert work(tx, 1000, 1000, 10**9)[0] == ("commits", True)
+    assert work(tx, 1000, 999, 10**9)[0] == ("commits", False)
+    assert work(tx, 1000, None, 10**9)[0] == ("commits", False)
+    rows = int(1000 * users.audit.rows_per_answer)
+    assert rows > 0
+    assert ("rows", True) in work(users, 1000, 10**9, rows)
+    assert ("rows", False) in work(users, 1000, 10**9, rows - 1)
+
+
+# ---------------------------------------------------------------- the audit's arithmetic
+
+counts = st.integers(0, 10**9)
+
+
+@given(st.integers(-(10**9), 10**9), counts, counts)
+def test_invariant_without_slack_is_equality(expected: int, unknown: int, off: int) -> None:
+    """An invariant that may not be exceeded holds for exactly the expected value, whatever is unknown."""
+    for found in (expected - off, expected + off):
+        assert answers.invariant_line("i", "s", found, expected, unknown, False).holds == (found == expected)
+
+
+@given(st.integers(-(10**9), 10**9), counts, st.integers(-(10**9), 10**9))
+def test_invariant_with_slack(expected: int, unknown: int, off: int) -> None:
+    """One that may be exceeded holds from the acknowledged to the acknowledged and unknown together, both included."""
+    line = answers.invariant_line("i", "s", expected + off, expected, unknown, True)
+    assert line.holds == (0 <= off <= unknown)
+
+
+def test_invariant_without_numbers_does_not_hold() -> None:
+    """A statement that gave nothing is no success."""
+    assert not answers.invariant_line("i", "s", None, 5, 0, True).holds
+    assert not answers.invariant_line("i", "s", 5, None, 0, True).holds
+
+
+accounts = st.dictionaries(
+    st.integers(1, 40).map(str), st.tuples(st.integers(-50, 50), st.integers(1, 9), st.booleans()), min_size=1, max_size=12
+)
+
+
+def ledger(story: Mapping[str, tuple[int, int, bool]]) -> tuple[dict[str, LedgerRow], dict[str, int], dict[str, int]]:
+    """Rows, and values before and after, of accounts that moved by just what is said; some with a request of unknown outcome."""
+    rows = {name: LedgerRow(count, total, int(unknown), 3 * unknown) for name, (total, count, unknown) in story.items()}
+    before = {str(number): 100 for number in range(1, 50)}
+    after = before | {name: before[name] + row.acknowledged_sum for name, row in rows.items()}
+    return rows, before, after
+
+
+@given(accounts)
+def test_ledger_of_an_honest_server_holds(story: dict[str, tuple[int, int, bool]]) -> None:
+    """Accounts that moved by what was acknowledged hold, those with nothing acknowledged stayed where they were."""
+    line = answers.ledger_line("credits", *ledger(story))
+    assert line.holds
+    assert (line.found, line.expected_min, line.expected_max) == (0, 0, 0)
+
+
+@given(accounts, st.integers(1, 49).map(str), st.integers(-9, 9).filter(bool))
+def test_ledger_finds_every_wrong_account(story: dict[str, tuple[int, int, bool]], account: str, off: int) -> None:
+    """One account that moved otherwise is always found, unless a request of unknown outcome names it."""
+    rows, before, after = ledger(story)
+    after[account] += off
+    line = answers.ledger_line("credits", rows, before, after)
+    excused = account in rows and rows[account].unknown_count > 0
+    assert line.holds == excused
+    assert line.found == (0 if excused else 1)
+
+
+def test_ledger_of_accounts_that_do_not_exist() -> None:
+    """An acknowledged request to an account that the database lacks is wrong; one never acknowledged is not."""
+    strange = {"99": LedgerRow(1, 0, 0, 0), "98": LedgerRow(0, 0, 0, 0)}
+    assert answers.ledger_line("credits", strange, {"1": 5}, {"1": 5}).found == 1
+
+
+def test_ledger_sentence() -> None:
+    """The sentence says how many rows were held to how many entries."""
+    rows = {"1": LedgerRow(3, 7, 0, 0), "2": LedgerRow(1, 2, 1, 5)}
+    line = answers.ledger_line("credits", rows, {"1": 0, "2": 0, "3": 0}, {"1": 7, "2": 99, "3": 0})
+    assert line.sentence == "each of 2 rows moved by exactly what 4 acknowledged entries say (credits); rows that moved otherwise"
+
+
+def test_a_clean_result_has_no_findings() -> None:
+    """Nothing is found where nothing is wrong."""
+    assert answers.outcomes(result()) == ()

@@ -1,0 +1,306 @@
+"""What limited a trial: every reason is named where it should be, and none of the others is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fairground.judge import bottleneck, thresholds
+from fairground.model import (
+    BadAnswer,
+    Cell,
+    DatabaseUse,
+    Finding,
+    HostUse,
+    Latency,
+    Load,
+    Outcomes,
+    Result,
+    RoleUse,
+    Settings,
+    Severity,
+    Topology,
+)
+
+REASONS = thresholds.standard().reasons
+CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), Settings(workers=2, pool_size=25))
+OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
+HOST = HostUse(0.0, 0.5, 0.0, 0.0, {})
+DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {"running": 50, "idle": 200}, 50)
+
+
+def outcomes(**counts: Any) -> Outcomes:
+    """A thousand good answers, and these."""
+    return replace(OUTCOMES, **counts)
+
+
+def latency(p50_us: int | None, mean_us: float = 1.0, max_us: int = 99_000, count: int = 1000) -> Latency:
+    """A histogram of which little matters."""
+    return Latency(count, 1, mean_us, max_us, p50_us, 1, 1, 1, None)
+
+
+def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
+    """A result of ten seconds with a thousand good answers, but for these fields."""
+    plain: dict[str, Any] = {
+        "generator": "engine",
+        "command": (),
+        "window_s": 10.0,
+        "window": window,
+        "life": window,
+        "completed": window.total,
+        "completed_ok": window.ok,
+        "in_flight_start": 100,
+        "in_flight_end": 100,
+        "bytes_received": None,
+        "bodies_checked": None,
+        "latency_ok": latency(5_000),
+        "latency_all": None,
+        "connect": None,
+        "seconds": (),
+        "ledgers": {},
+        "samples": (),
+        "cpu_us": 1,
+        "busiest_thread_share": 0.5,
+    }
+    return Result(**(plain | fields))
+
+
+def roles(**cores: float | None) -> dict[str, RoleUse]:
+    """Roles that used so many cores over the ten seconds."""
+    return {role: RoleUse(None if used is None else used * 10e6, None, None, "cgroup2") for role, used in cores.items()}
+
+
+LOCKED = {"running": 60, "Lock:transactionid": 30, "Lock:tuple": 10, "idle": 1000}
+FREE = {"running": 71, "Lock:transactionid": 29, "idle": 10}
+
+
+def limits(
+    used: Mapping[str, RoleUse],
+    found: Result | None = None,
+    host: HostUse | None = HOST,
+    database: DatabaseUse | None = DATABASE,
+    cell: Cell = CELL,
+) -> list[str]:
+    """The reasons' ids on a machine of two cores."""
+    findings = bottleneck.limits(cell, found or result(), used, host, database, 2, REASONS)
+    assert all(finding.severity is Severity.NOTE and finding.sentence for finding in findings)
+    return [finding.id for finding in findings]
+
+
+def limit(used: Mapping[str, RoleUse], *more: Any, **named: Any) -> str | None:
+    """The first of them."""
+    return next(iter(limits(used, *more, **named)), None)
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        (roles(server=1.2, database=0.5, generator=0.2), "app-cpu"),
+        (roles(server=0.5, database=1.2, generator=0.2), "db-cpu"),
+        (roles(server=0.5, proxy=0.9, database=0.5), "proxy-cpu"),
+        (roles(server=0.5, pooler=0.9, database=0.5), "pooler"),
+        (roles(server=0.9, database=0.6, generator=0.2), None),
+        (roles(server=1.79), None),
+        (roles(server=1.8), "app-cpu"),
+        (roles(server=None, database=1.9), "db-cpu"),
+        (roles(server=None), None),
+        (roles(generator=1.0, lab=0.9), None),
+        ({}, None),
+    ],
+)
+def test_limit_by_cpu(used: dict[str, RoleUse], said: str | None) -> None:
+    """Full cores are charged to the role that used most of them; cores that are not full explain nothing."""
+    assert limit(used) == said
+
+
+def test_a_full_database_names_its_statement() -> None:
+    """`db-cpu` says which statement took the database's time, and how much of it; another role's limit does not."""
+    seen = replace(DATABASE, statements={"select a": {"running": 30, "idle": 1}, "select b": {"running": 10, "idle": 90}})
+
+    def of(id: str, used: Mapping[str, RoleUse]) -> Finding:
+        return next(one for one in bottleneck.limits(CELL, result(), used, HOST, seen, 2, REASONS) if one.id == id)
+
+    found = of("db-cpu", roles(server=0.5, database=1.2, generator=0.2))
+    assert found.sentence.endswith("; 75% of its time went to `select a`")
+    assert (found.evidence["statement"], found.evidence["statement_share"]) == ("select a", 0.75)
+    assert "statement" not in of("app-cpu", roles(server=1.2, database=0.5, generator=0.2)).evidence
+
+
+@pytest.mark.parametrize(
+    ("topology", "settings", "used", "said"),
+    [
+        (Topology(), {"cpus": 1.0}, {"server": 9.5e6}, "throttled"),
+        (Topology(), {"cpus": 1.0}, {"server": 8.5e6}, None),
+        (Topology(), {"cpus": 3.0}, {"server": 9.5e6}, None),
+        (Topology(), {"pin": (("server", (0,)),)}, {"server": 9.5e6}, "app-cpu"),
+        (Topology(), {"pin": (("database", (0,)),)}, {"server": 5e6, "database": 9.5e6}, "db-cpu"),
+        (Topology("nginx"), {"pin": (("proxy", (0,)),)}, {"server": 5e6, "proxy": 9.5e6}, "proxy-cpu"),
+        (Topology("nginx"), {}, {"server": 5e6, "proxy": 9.5e6}, None),
+        (Topology(pooler="pgbouncer-tx"), {}, {"server": 5e6, "pooler": 9.5e6}, "pooler"),
+        (Topology(pooler="pgcat-tx"), {}, {"server": 5e6, "pooler": 9.5e6}, None),
+        (Topology(), {"pin": (("server", (0,)),), "cpus": 0.5}, {"server": 4.8e6}, "throttled"),
+    ],
+)
+def test_limit_by_what_a_role_may_use(
+    topology: Topology, settings: dict[str, Any], used: dict[str, float], said: str | None
+) -> None:
+    """A role that fills its quota, its cores or its one thread is the limit, though the machine has processors to spare."""
+    cell = replace(CELL, topology=topology, settings=replace(CELL.settings, **settings))
+    roles = {role: RoleUse(cpu_us, None, None, "cgroup2", throttled_periods=90) for role, cpu_us in used.items()}
+    found = bottleneck.limits(cell, result(), roles, HOST, DATABASE, 4, REASONS)
+    assert [reason.id for reason in found] == ([] if said is None else [said])
+
+
+def test_limit_by_generator() -> None:
+    """A full generator is the limit, unless the server itself had no core left."""
+    busy = result(busiest_thread_share=0.95)
+    assert limit(roles(server=0.6, database=0.3, generator=0.95), busy) == "generator"
+    assert limit(roles(server=1.85, generator=0.1), busy) == "app-cpu"
+    assert limit(roles(server=0.6, generator=0.9), result(busiest_thread_share=0.90)) is None
+    assert limit(roles(server=0.6), result(busiest_thread_share=None)) is None
+
+
+@pytest.mark.parametrize(("steal_share", "said"), [(0.02, True), (0.0, False), (None, False)])
+def test_what_the_hypervisor_took_could_not_be_used(steal_share: float | None, said: bool) -> None:
+    """Processors and threads are full where they used nine tenths of the time that the hypervisor left."""
+    host = replace(HOST, steal_share=steal_share)
+    thread = RoleUse(9e6, None, None, "cgroup2", busiest_thread_share=0.89)
+    assert (limit(roles(server=1.77), host=host) == "app-cpu") is said
+    assert (limit(roles(server=0.6), result(busiest_thread_share=0.89), host) == "generator") is said
+    assert (limit({"server": thread}, host=host) == "app-serial") is said
+
+
+@pytest.mark.parametrize(
+    ("events", "deadlocks", "said"),
+    [
+        (LOCKED, 0, "db-lock"),
+        (LOCKED, None, "db-lock"),
+        (LOCKED, 3, "deadlock"),
+        (FREE, 3, None),
+        ({"idle": 500}, 0, None),
+        ({}, 0, None),
+        ({"LWLock:WALWrite": 90, "running": 10}, 0, "db-commit"),
+        ({"IO:WalSync": 29, "running": 71}, 0, None),
+    ],
+)
+def test_limit_by_locks(events: dict[str, int], deadlocks: int | None, said: str | None) -> None:
+    """Busy backends that wait for row locks are the limit, by deadlocks where there were any; idle ones do not thin them out."""
+    assert limit({}, database=replace(DATABASE, wait_events=events, deadlocks=deadlocks)) == said
+
+
+def test_waiting_goes_before_work() -> None:
+    """Locks are named first, and full cores beside them; deadlocks alone, since what they leave is their consequence."""
+    locked = replace(DATABASE, wait_events=LOCKED)
+    assert limits(roles(server=1.0, database=0.9), database=locked) == ["db-lock", "app-cpu"]
+    assert limits(roles(server=1.0, database=0.9), database=replace(locked, deadlocks=3)) == ["deadlock"]
+    assert limit(roles(server=1.0, database=0.9), database=None) == "app-cpu"
+
+
+@pytest.mark.parametrize(
+    ("p50_us", "delayed", "said"),
+    [
+        (41_000, 900, "delayed-ack"),
+        (38_000, 500, "delayed-ack"),
+        (50_000, 500, "delayed-ack"),
+        (37_999, 900, None),
+        (50_001, 900, None),
+        (41_000, 499, None),
+        (None, 900, None),
+        (41_000, None, None),
+    ],
+)
+def test_limit_by_delayed_acknowledgements(p50_us: int | None, delayed: int | None, said: str | None) -> None:
+    """Answers that take 40 ms while the kernel delays as many acknowledgements are named; either alone is not."""
+    host = replace(HOST, tcp={} if delayed is None else {"TcpExtDelayedACKs": delayed})
+    assert limit({}, result(latency_ok=latency(p50_us)), host) == said
+
+
+def test_delayed_acknowledgements_need_answers_and_counters() -> None:
+    """Without latency, without the machine's counters or without an answer nothing is said of them."""
+    host = replace(HOST, tcp={"TcpExtDelayedACKs": 900})
+    assert limit({}, result(latency_ok=None), host) is None
+    assert limit({}, result(latency_ok=latency(41_000)), None) is None
+    assert limit({}, result(outcomes(ok=0), latency_ok=latency(41_000)), host) is None
+
+
+@pytest.mark.parametrize(
+    ("share", "cores", "said"), [(0.95, 0.98, "app-serial"), (0.89, 0.98, None), (None, 0.98, None), (0.95, 1.9, "app-cpu")]
+)
+def test_limit_by_one_thread(share: float | None, cores: float, said: str | None) -> None:
+    """One hot thread is named while the machine has time left, and not where all cores are full."""
+    use = RoleUse(cores * 10e6, None, None, "cgroup2", busiest_thread_share=share)
+    assert limit({"server": use}) == said
+
+
+@pytest.mark.parametrize(
+    ("connect", "reason", "said"),
+    [
+        (7, "Cannot assign requested address (os error 99)", "ports"),
+        (7, "no local port is free; keep connections alive", "ports"),
+        (7, "Connection refused", None),
+        (0, "Cannot assign", None),
+    ],
+)
+def test_limit_by_ports(connect: int, reason: str, said: str | None) -> None:
+    """Connections that the kernel would not open are for want of ports; refused ones are not."""
+    sample = BadAnswer("connect", None, reason, "GET /ping", None)
+    assert limit({}, result(outcomes(connect=connect), samples=(sample,))) == said
+
+
+@pytest.mark.parametrize(
+    ("drops", "max_us", "said"), [(12, 1_004_000, "backlog"), (12, 500_000, None), (0, 1_004_000, None), (None, 3_000_000, None)]
+)
+def test_limit_by_backlog(drops: int | None, max_us: int, said: str | None) -> None:
+    """Dropped connections that were tried again after a second are named; either alone is not."""
+    host = replace(HOST, tcp={} if drops is None else {"TcpExtListenDrops": drops})
+    assert limit({}, result(connect=latency(100, max_us=max_us)), host) == said
+
+
+def test_limit_by_a_connection_for_each_request() -> None:
+    """As many sessions of the database as answers are named; those that a pool needs, or none known, are not."""
+    assert limit({}, database=replace(DATABASE, sessions=990)) == "connect-per-request"
+    assert limit({}, database=replace(DATABASE, sessions=499)) is None
+    assert limit({}, database=replace(DATABASE, sessions=None)) is None
+    assert limit({}, result(outcomes(ok=60)), database=replace(DATABASE, sessions=45)) is None
+
+
+@pytest.mark.parametrize(
+    ("peak", "allowed", "said"), [(960e6, 1000, "memory"), (900e6, 1000, None), (960e6, None, None), (None, 1000, None)]
+)
+def test_limit_by_memory(peak: float | None, allowed: int | None, said: str | None) -> None:
+    """A server at its memory limit is named; one without a limit, or of which nothing is known, is not."""
+    use = RoleUse(1e6, None if peak is None else int(peak), None, "cgroup2")
+    assert limit({"server": use}, cell=replace(CELL, settings=replace(CELL.settings, memory_mb=allowed))) == said
+
+
+def test_limit_by_throttling() -> None:
+    """A server that is out of quota in a tenth of its periods is throttled, though its mean is below the quota."""
+    cell = replace(CELL, settings=replace(CELL.settings, cpus=1.0))
+    use = RoleUse(7e6, None, None, "cgroup1", periods=100, throttled_periods=30)
+    assert limit({"server": use}, cell=cell) == "throttled"
+    assert limit({"server": replace(use, throttled_periods=3)}, cell=cell) is None
+
+
+BUSY_POOL = replace(DATABASE, wait_events={"running": 1200, "Client:ClientRead": 50}, wait_samples=50)
+
+
+def test_limit_by_pool() -> None:
+    """A pool whose connections are all at work while the cores have time, and more requests than connections, is named."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    assert limit(roles(server=0.3, database=0.4), waiting, database=BUSY_POOL) == "pool"
+    assert limit(roles(server=1.0, database=0.9), waiting, database=BUSY_POOL) == "app-cpu"
+    assert limit(roles(server=0.3), result(latency_ok=latency(900, mean_us=1000.0)), database=BUSY_POOL) is None
+    assert limit(roles(server=0.3), waiting, database=replace(BUSY_POOL, wait_events={"running": 500})) == "too-few-connections"
+
+
+def test_limit_by_too_few_connections() -> None:
+    """A closed loop whose connections all wait while nothing is full is named; an open loop, or a busy machine, is not."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    assert limit(roles(server=0.3), waiting) == "too-few-connections"
+    assert limit(roles(server=1.6), waiting) is None
+    assert limit(roles(server=0.3), replace(waiting, busiest_thread_share=0.8)) is None
+    opened = replace(CELL, load=replace(CELL.load, model="open", rate_per_s=100.0))
+    assert limit(roles(server=0.3), waiting, cell=opened) is None

@@ -1,0 +1,230 @@
+"""What the database was asked, held against the answers: padding is rejected, the habits of honest drivers are named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.inputs import manifest
+from fairground.judge import statements, thresholds
+from fairground.model import AuditLine, DatabaseUse, Finding, Outcomes, Result, Severity, StatementWork, TableWork, Work
+
+WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
+RULES = thresholds.standard().rules
+GOOD = 1000
+LIFE = Outcomes(GOOD, 0, {}, 0, 0, 0, 0, 0, 0, 0)
+RESULT = Result(
+    "engine", (), 1.0, LIFE, LIFE, GOOD, GOOD, 0, 0, None, None, None, None, None, (), None, (), None, None,
+)  # fmt: skip
+PING = "SELECT json_build_object('ok', true, 'message', 'OK')::text"
+USERS = "SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id"
+DEBIT = "UPDATE web_users SET credits = credits - $1 WHERE id = $2"
+
+
+def use(seen: Mapping[str, int], commits: int = GOOD, work: Work | None = None) -> DatabaseUse:
+    """A database whose backends were seen with these last statements."""
+    sampled = statements.tally({("running", text): count for text, count in seen.items()})
+    return DatabaseUse(commits, 0, 0, 0, None, None, {}, 0, statements=sampled, work=work)
+
+
+def line(workload: str, database: DatabaseUse, id: str = "statements") -> AuditLine | None:
+    """One line of the audit."""
+    return next((one for one in statements.lines(WORKLOADS[workload], RESULT, database, RULES) if one.id == id), None)
+
+
+def found(workload: str, database: DatabaseUse) -> dict[str, Finding]:
+    """The findings by id; all of them are notes."""
+    all_of_them = statements.findings(WORKLOADS[workload], RESULT, database, RULES)
+    assert {one.severity for one in all_of_them} <= {Severity.NOTE}
+    return {one.id: one for one in all_of_them}
+
+
+# ---------------------------------------------------------------- texts
+
+
+@pytest.mark.parametrize(
+    ("workload", "text"),
+    [
+        ("db-ping", PING),
+        ("db-ping", f"{PING} AS text"),
+        ("db-ping", "select json_build_object($1, $2, $3, $4)::text"),
+        ("db-ping", f"/* traced */ {PING} -- by a tool"),
+        ("db-ping", f"BEGIN; {PING}; COMMIT"),
+        ("db-time", "SELECT json_build_object($1, extract($2 from now())::integer)::text"),
+        ("users", 'SELECT "id", "username", "name",\n "sex", "address", "mail", "birthdate" FROM "users" ORDER BY "id"'),
+        (
+            "users",
+            'SELECT "users"."id", "users"."username", "users"."name", "users"."sex", "users"."address", "users"."mail",'
+            ' "users"."birthdate" FROM "users" ORDER BY "users"."id" ASC',
+        ),
+        ("tx", "SELECT pgbench_tx(1, 2, 3, -5)"),
+        ("tx", "SELECT pgbench_tx($1::bigint, $2::bigint, $3::bigint, $4::integer)"),
+        ("transfer", "UPDATE web_users SET credits=credits - 5 WHERE id=7"),
+    ],
+)
+def test_forms_of_a_declared_statement(workload: str, text: str) -> None:
+    """However a driver writes constants, names, comments and aliases, it is the declared statement."""
+    assert statements.kind(statements.normalised(text), WORKLOADS[workload]) == "declared"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("BEGIN ISOLATION LEVEL READ COMMITTED", "transaction"),
+        ("COMMIT", "transaction"),
+        ("DISCARD ALL", "reset"),
+        ("SELECT pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;", "reset"),
+        ("SELECT 1", "ping"),
+        ("-- ping", "ping"),
+        ("", "ping"),
+        ("SELECT t.oid FROM pg_catalog.pg_type AS t", "catalog"),
+        ("SELECT count(*) FROM users", "other"),
+        ("SELECT 1 -- SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", "ping"),
+        (f"SELECT '{USERS.replace(chr(39), '')}'", "ping"),
+        ("BEGIN; SELECT count(*) FROM users; COMMIT", "other"),
+        ("EXPLAIN SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id", "other"),
+        ("SELECT 'id username name sex address mail birthdate' FROM users ORDER BY id", "other"),
+    ],
+)
+def test_kinds_of_undeclared_statements(text: str, kind: str) -> None:
+    """Control, pings and looks into the catalogue are known; a declared text inside a comment or constant is none."""
+    assert statements.kind(statements.normalised(text), WORKLOADS["users"]) == kind
+
+
+def test_tally_is_bounded_and_loses_nothing() -> None:
+    """Statements that differ in constants are one, the rarest share a name, and all samples are counted."""
+    samples = {("idle", f"SELECT {'a' * number}"): number for number in range(1, 101)}
+    samples |= {("running", "SELECT 7"): 500, ("idle", "SELECT 8"): 500}
+    seen = statements.tally(samples)
+    assert seen["select ?"] == {"running": 500, "idle": 500}
+    assert len(seen) == statements.MOST_TEXTS + 1
+    assert sum(sum(doing.values()) for doing in seen.values()) == sum(samples.values())
+
+
+def test_declared_tables_and_functions_exist() -> None:
+    """What the workloads declare is in the contract's schema, and whoever asks the database declares a statement."""
+    schema = (ROOT / "contract" / "schema.sql").read_text()
+    for workload in WORKLOADS.values():
+        assert bool(workload.audit.statements) is workload.uses_database
+        for name in (*workload.audit.tables, *workload.audit.functions):
+            assert f"{'FUNCTION' if name in workload.audit.functions else 'TABLE'} {name} (".replace("_tx (", "_tx(") in schema
+
+
+# ---------------------------------------------------------------- samples
+
+
+@pytest.mark.parametrize("padding", ["SELECT 1", "SELECT count(*) FROM users", "SELECT now()"])
+def test_padded_commits_do_not_hold(padding: str) -> None:
+    """Enough commits with another statement behind them are found out, also where some are honest."""
+    for honest in (0, 20):
+        padded = line("users", use({padding: 400 - honest, USERS: honest}))
+        assert padded is not None and not padded.holds
+
+
+def test_honest_statements_hold() -> None:
+    """A driver that resets after each use, one that pings before it, and a query for each row are honest, and named."""
+    resets = use({USERS: 30, "DISCARD ALL": 370})
+    pings = use({USERS: 200, "SELECT 1": 200}, commits=2 * GOOD)
+    queries_rows = use({USERS: 10, "SELECT mail FROM users WHERE id = $1": 990}, commits=101 * GOOD)
+    plain = use({USERS: 400})
+    for database in (resets, pings, queries_rows, plain):
+        held = line("users", database)
+        assert held is not None and held.holds
+    assert found("users", resets)["statement-reset"].evidence["share"] == 0.925
+    assert found("users", pings)["statement-ping"].evidence == {"share": 0.5, "of": 400, "statement": "select ?"}
+    assert found("users", queries_rows)["statement-other"].evidence["statement"] == "select mail from users where id=?"
+    assert not [name for name in found("users", plain) if name.startswith("statement-")]
+
+
+def test_a_transaction_is_no_surprise_where_it_is_needed() -> None:
+    """BEGIN and COMMIT belong to a transfer, and are named around a single statement."""
+    assert "statement-transaction" not in found("transfer", use({DEBIT: 200, "COMMIT": 200}))
+    assert "statement-transaction" in found("users", use({USERS: 200, "COMMIT": 200}))
+
+
+def test_too_few_samples_are_no_verdict() -> None:
+    """With too few samples there is no line, and a note says what was not checked."""
+    few = use({"SELECT 1": RULES.statement_samples - 1})
+    assert line("users", few) is None
+    assert "the statements (fewer than 30 samples)" in found("users", few)["statements-unknown"].sentence
+
+
+def test_workloads_without_a_database_have_no_lines() -> None:
+    """Where no answer needs the database nothing is held against it."""
+    seen = use({"SELECT 1": 400}, work=Work({}))
+    assert statements.lines(WORKLOADS["ping"], RESULT, seen, RULES) == ()
+    assert found("ping", seen) == {}
+
+
+# ---------------------------------------------------------------- counters
+
+
+def test_counted_statements_are_exact() -> None:
+    """Where the database counts statements, one fewer than the answers does not hold, whatever the samples show."""
+    for calls, holds in ((GOOD, True), (GOOD - 1, False)):
+        work = Work({"users": TableWork(GOOD, 100 * GOOD)}, None, {USERS: StatementWork(calls, 100 * calls, 5.0)})
+        counted = line("users", use({"SELECT 1": 400}, work=work))
+        assert counted == AuditLine(
+            "statements", "at least 1 of the declared statements run for each good answer", calls, GOOD, None
+        )
+        assert counted.holds is holds
+
+
+def test_tables_and_functions_are_held_against_the_answers() -> None:
+    """Scans, rows and calls below what the answers need do not hold; a table that is gone does not either."""
+    full = use({}, work=Work({"users": TableWork(GOOD, 100 * GOOD)}))
+    assert all(one.holds for id in ("scans-users", "rows-users") if (one := line("users", full, id)) or pytest.fail(id))
+    thin = use({}, work=Work({"users": TableWork(GOOD - 1, 100 * GOOD - 1)}))
+    gone = use({}, work=Work({}))
+    for database in (thin, gone):
+        for id in ("scans-users", "rows-users"):
+            short = line("users", database, id)
+            assert short is not None and not short.holds
+    tables = dict.fromkeys(("pgbench_accounts", "pgbench_tellers", "pgbench_branches"), TableWork(GOOD, GOOD))
+    for calls, holds in ((GOOD, True), (GOOD - 1, False)):
+        called = line("tx", use({}, work=Work(tables, {"pgbench_tx": calls})), "calls-pgbench_tx")
+        assert called is not None and called.holds is holds
+    assert line("tx", use({}, work=Work(tables)), "calls-pgbench_tx") is None
+    assert "`track_functions` is off" in found("tx", use({}, work=Work(tables)))["statements-unknown"].sentence
+
+
+def test_a_query_for_each_row_is_named() -> None:
+    """A table that is scanned far more often than the answers need is a finding with scans for each answer and rows for each."""
+    seen = found(
+        "users", use({USERS: 400}, work=Work({"users": TableWork(101 * GOOD, 200 * GOOD), "web_users": TableWork(9, 9)}))
+    )
+    assert seen["scans-users"].evidence == {"scans_per_answer": 101.0, "rows_per_scan": 1.98, "needed": 1.0}
+    assert "scans-web_users" not in seen
+
+
+def test_work_since_a_moment() -> None:
+    """Counters are differences, what was not counted before counts from 0, and what is unknown stays unknown."""
+    before = Work({"users": TableWork(2, 200)}, {"f": 3}, {"a": StatementWork(1, 1, 2.0), "b": StatementWork(4, 4, 4.0)})
+    after = Work(
+        {"users": TableWork(5, 500), "new": TableWork(1, 1)},
+        {"f": 4, "g": 1},
+        {"a": StatementWork(3, 3, 5.0), "b": StatementWork(4, 4, 4.0), "c": StatementWork(1, 0, 1.0)},
+    )
+    assert after.since(before) == Work(
+        {"users": TableWork(3, 300), "new": TableWork(1, 1)},
+        {"f": 1, "g": 1},
+        {"a": StatementWork(2, 2, 3.0), "c": StatementWork(1, 0, 1.0)},
+    )
+    assert replace(after, functions=None, statements=None).since(before).functions is None
+
+
+# ---------------------------------------------------------------- time
+
+
+def test_busiest_statement() -> None:
+    """The statement that ran most is the counted one where time is counted, else that of most samples at work."""
+    sampled = DatabaseUse(
+        1, 0, 0, 0, None, None, {}, 0, statements=statements.tally({("running", "SELECT a"): 30, ("running", "SELECT b"): 10, ("idle", "SELECT c"): 99}),
+    )  # fmt: skip
+    assert statements.busiest(sampled) == ("select a", 0.75)
+    counted = Work({}, None, {"SELECT x($1)": StatementWork(1, 1, 90.0), "SELECT y": StatementWork(9, 9, 10.0)})
+    assert statements.busiest(replace(sampled, work=counted)) == ("select x(?)", 0.9)
+    assert statements.busiest(use({})) is None

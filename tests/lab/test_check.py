@@ -1,0 +1,95 @@
+"""A check keeps a record: a line for each stack, listed, told again, and gone on with where it was interrupted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Generator
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.contract import Report
+from fairground.host.build import Built, Unavailable
+from fairground.lab import building, check, lists, setup
+from fairground.lab.check import Inputs
+from fairground.lab.events import Checked, Kept
+from fairground.lab.places import Places
+from fairground.model import Finding, LabError, Severity, Stack
+from fairground.model.record import Kind
+from fairground.run import records
+
+ZOO = ROOT / "tests" / "zoo"
+NAMES = ("healthy", "wrong-json", "dreamer")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    """The zoo, and results of its own."""
+    return Places(ROOT, ZOO, tmp_path / "results", tmp_path / "cache")
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The stacks on which cases were tried, in order: no process and no database; `wrong-json` fails, `dreamer` is not here."""
+    seen: list[str] = []
+
+    def built(_: object, servers: Any, *__: object) -> Generator[Any, None, Any]:
+        yield from ()
+        return {
+            one.id: Unavailable(one, "no such program", "install it")
+            if one.id == "dreamer"
+            else Built(one, "a hash", "a receipt", 0.0)
+            for one in servers
+        }
+
+    def case(_: object, __: object, stack: Stack, *___: object) -> Report:
+        seen.append(stack.id)
+        wrong = Finding("case:json", Severity.REJECT, "json: it is wrong")
+        return Report((wrong,) if stack.server.id == "wrong-json" else ())
+
+    monkeypatch.setattr(setup, "keeping", lambda _: nullcontext(SimpleNamespace(awake=False)))
+    monkeypatch.setattr(setup, "database", lambda *_: nullcontext(None))
+    monkeypatch.setattr(setup, "versions", lambda *_: {"fairground": "1"})
+    monkeypatch.setattr(building, "built", built)
+    monkeypatch.setattr(check, "tried", case)
+    return seen
+
+
+def states(inputs: Inputs, most: int | None = None) -> dict[str, str]:
+    """Stack → its state, of a check that is broken off after `most` stacks."""
+    events = (one for one in check.check(inputs) if isinstance(one, Checked))
+    return {one.stack.partition(":")[0]: one.state for one in itertools.islice(events, most)}
+
+
+def test_a_check_is_a_record(places: Places, tried: list[str]) -> None:
+    """Each stack is an entry, the failed and the absent one too; it is listed as finished, and tells the same again."""
+    events = list(check.check(Inputs(places, NAMES, (), command="./fairground check …")))
+    assert isinstance(events[-1], Kept)
+    record = records.load(records.find(places.results, events[-1].id, Kind.CHECK))
+    assert [one for one in events if isinstance(one, Checked)] == check.checked(record)
+    assert [one.state for one in check.checked(record)] == ["passed", "failed", "not here"]
+    (row,) = lists.rows("runs", places)
+    assert (row["kind"], row["finished"], row["trials"]) == ("check", True, 3)
+
+
+def test_an_interrupted_check_goes_on(places: Places, tried: list[str]) -> None:
+    """What has been tried is told again and not tried again; what is missing follows, on the cases that were asked for."""
+    assert states(Inputs(places, NAMES, ("json",)), most=1) == {"healthy": "passed"}
+    record = records.load(records.find(places.results, "latest", Kind.CHECK))
+    assert record.end is None
+    tried.clear()
+    assert states(Inputs(places, record=record)) == {"healthy": "passed", "wrong-json": "failed", "dreamer": "not here"}
+    assert [one.partition(":")[0] for one in tried] == ["wrong-json"]
+    assert records.load(record.folder).end is not None
+    assert record.head.asked.cases == ("json",)
+
+
+def test_a_name_that_is_none_is_refused(places: Places, tried: list[str]) -> None:
+    """Before anything is kept."""
+    with pytest.raises(LabError, match="there is no stack `no-such-thing`"):
+        states(Inputs(places, ("no-such-thing",)))
+    assert not places.results.exists() and tried == []

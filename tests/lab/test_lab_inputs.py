@@ -1,0 +1,82 @@
+"""What is resolved before anything is measured: revisions of git, and the request for a service."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.inputs import manifest
+from fairground.lab import address, revisions, run
+from fairground.lab.places import Places
+from fairground.model import LabError, Stack
+from fairground.model.record import TryAsked
+
+SECRETS = (("Accept", "text/html"), ("Authorization", "Bearer x"))
+ASKED = TryAsked("http://127.0.0.1:8/x?a=1", "post", address.kept(SECRETS), "body", "p99<50ms", 2, 1000, True, False, None)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> tuple[Places, Stack]:
+    """A checkout with one server, committed once, and a stack of it."""
+    servers = tmp_path / "lab" / "servers"
+    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", servers / "healthy")
+    shutil.copytree(ROOT / "tests" / "zoo" / "animal", servers / "animal")
+    for words in (("init", "-q"), ("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")):
+        subprocess.run(["git", "-C", str(servers.parent), *words], check=True)
+    places = Places(tmp_path / "lab", servers, tmp_path / "results", tmp_path / "cache", {})
+    return places, manifest.find_stack(manifest.load_servers(servers), "healthy")[0]
+
+
+def test_a_stack_is_checked_out_as_it_was(checkout: tuple[Places, Stack]) -> None:
+    """A revision is the committed state, in a folder of its own; `.` is what stands there now."""
+    places, stack = checkout
+    (stack.server.folder / "new.txt").write_text("not committed")
+    assert revisions.checked_out(places, ".", stack) is stack
+    old = revisions.checked_out(places, "HEAD", stack)
+    assert old.id == stack.id and old.server.folder.is_relative_to(places.cache / "revisions")
+    assert not (old.server.folder / "new.txt").exists()
+    assert revisions.checked_out(places, "HEAD", stack) == old
+
+
+def test_a_revision_that_cannot_be_had_is_refused(checkout: tuple[Places, Stack]) -> None:
+    """No such revision, and a revision without the stack, are each a sentence."""
+    places, stack = checkout
+    with pytest.raises(LabError, match="`none` is no revision of this checkout"):
+        revisions.checked_out(places, "none", stack)
+    other = replace(stack, variant=replace(stack.variant, name="other"))
+    with pytest.raises(LabError, match="the revision `HEAD` has no stack `healthy:other`"):
+        revisions.checked_out(places, "HEAD", other)
+
+
+def test_secrets_are_not_kept() -> None:
+    """A record has the names of secret headers, not their values; other headers are whole."""
+    assert ASKED.headers == (("Accept", "text/html"), ("Authorization", None))
+
+
+def test_a_request_is_whole_again_with_its_secrets() -> None:
+    """What goes on with a record gives the secrets again; the rest is in it."""
+    asked = address.request(ASKED, (("authorization", "Bearer x"),))
+    assert (asked.host, asked.port, asked.method, asked.target) == ("127.0.0.1", 8, "POST", "/x?a=1")
+    assert asked.headers == SECRETS and asked.body == b"body"
+    with pytest.raises(LabError) as raised:
+        address.request(ASKED)
+    assert raised.value.message == "the value of the header `Authorization` is secret and was not kept"
+    assert raised.value.hint == "give it again: --header 'Authorization: …'"
+
+
+def test_a_run_goes_on_with_the_servers_that_it_began_with(checkout: tuple[Places, Stack]) -> None:
+    """A stack that is in no server here is wrong input, named with the option that mends it."""
+    places, stack = checkout
+    left = [cast(Any, SimpleNamespace(cell=SimpleNamespace(stack=id))) for id in (stack.id, "gone:away")]
+    known = cast(Any, SimpleNamespace(id="one"))
+    run._all_known(known, left[:1], [stack], places)
+    with pytest.raises(LabError, match="run `one` has stacks that .* has not: gone:away") as caught:
+        run._all_known(known, left, [stack], places)
+    assert (caught.value.exit_code, caught.value.hint) == (2, "name the folder that the run began with: --servers DIR")

@@ -1,0 +1,181 @@
+"""A run as a use case: its events in order, what is on the disk between them, and the way of a suite to the first trial."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from fairground import measure
+from fairground.cli import main
+from fairground.lab import run as runs
+from fairground.lab.events import Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
+from fairground.lab.places import ROOT, Places
+from fairground.model import LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
+from fairground.run import store
+
+LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
+GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), Settings(workers=1, pool_size=4, scale=1))
+SUITE = Suite("one", "one", "", 1, 1, (GROUP,))
+ZOO = ROOT / "tests" / "zoo"
+VALUES = ("fairground.model", "fairground.lab.events")
+MOST_RETURNS = 8
+"""How often a suite, or the plan made of it, may come back to a module that it has left before the first trial."""
+
+
+@pytest.fixture
+def inputs(cache: Path, tmp_path: Path) -> runs.Inputs:
+    """A lab of the zoo's servers, with results of its own."""
+    environ = {**os.environ, "FAIRGROUND_CACHE": str(cache), "FAIRGROUND_AWAKE": "no"}
+    return runs.Inputs(Places.of(environ, ZOO, tmp_path), "./fairground run one")
+
+
+def kinds(events: list[Event | Within]) -> list[type]:
+    """The kinds of events, each once where several of a kind follow each other."""
+    found = [type(event) for event in events]
+    return [kind for place, kind in enumerate(found) if place == 0 or found[place - 1] is not kind]
+
+
+def test_a_dry_run_plans_and_starts_nothing(inputs: runs.Inputs, tmp_path: Path) -> None:
+    """A dry run gives the plan; what cannot be measured is an error before anything is built."""
+    assert [slot.cell.stack for slot in runs.dry_run(SUITE, inputs).slots] == ["healthy:asyncio"]
+    assert list(tmp_path.iterdir()) == []
+    both = replace(SUITE, groups=(GROUP, replace(GROUP, settings=replace(GROUP.settings, scale=2))))
+    with pytest.raises(LabError, match="the plan has several values of `scale`: 1, 2"):
+        runs.dry_run(both, inputs)
+
+
+@pytest.mark.live
+def test_a_run_tells_what_it_does(inputs: runs.Inputs) -> None:
+    """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
+    heard: list[Event | Within] = []
+    for event in runs.run(SUITE, inputs, heard.append):
+        heard.append(event)
+        if isinstance(event, TrialDone):
+            assert store.load(event_folder(heard)).everything[-1].number == event.trial.number
+    told = [kind for kind in kinds(heard) if kind not in (Said, Building)]
+    assert told[:3] == [Built, Planned, Began]
+    assert set(told[3:-1]) == {Progress, TrialDone} and told[-1] is Reported
+    end = heard[-1]
+    assert isinstance(end, Reported) and end.path.exists() and end.run.finished
+
+
+@pytest.mark.live
+def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
+    """A run that is closed after its first trial keeps it, and going on measures only what is left."""
+    with closing(runs.run(replace(SUITE, blocks=2), inputs)) as events:
+        seen = until_trial(events)
+    folder = event_folder(seen)
+    before = store.load(folder)
+    rest = list(runs.resume(folder, inputs))
+    kept = before.everything
+    assert kept and store.load(folder).everything[: len(kept)] == kept
+    done = store.done_slots(before)
+    assert {event.trial.number for event in rest if isinstance(event, TrialDone)} == {1, 2} - done
+    assert isinstance(rest[-1], Reported) and rest[-1].run.finished
+
+
+def until_trial(events: Iterable[Event]) -> list[Event]:
+    """Events up to the first finished trial."""
+    seen: list[Event] = []
+    for event in events:
+        seen.append(event)
+        if isinstance(event, TrialDone) and event.trial.verdict is not Verdict.VOID:
+            break
+    return seen
+
+
+def event_folder(events: list[Any]) -> Path:
+    """The folder of the run that these events tell of."""
+    (planned,) = [event for event in events if isinstance(event, Planned)]
+    return planned.folder
+
+
+# ---------------------------------------------------------------- the way of a suite
+
+
+class Arrived(BaseException):
+    """The first trial is about to begin. No mistake, so that nothing on the way makes a sentence of it."""
+
+
+def stays(work: Callable[[], object]) -> list[str]:
+    """The modules that hold a suite, or a plan made of it, one after the other, up to the first trial.
+
+    A module holds it from a call that is handed one to the next such call elsewhere; when the call returns, the caller holds it.
+    Constructors of values are no stay, nor is a generator that goes on; a plan that is read from the disk is another one.
+    """
+    found: list[str] = []
+    plans: list[Plan] = []
+    begun: set[int] = set()
+
+    def holds(value: object) -> bool:
+        return isinstance(value, Suite) or any(value is one for one in plans)
+
+    def enter(frame: FrameType | None) -> None:
+        name = (frame.f_globals.get("__name__") or "") if frame is not None else ""
+        if name.startswith("fairground.") and not name.startswith(VALUES) and found[-1:] != [name]:
+            found.append(name)
+
+    def profile(frame: FrameType, event: str, value: object) -> None:
+        if event not in ("call", "return"):
+            return
+        code = frame.f_code
+        if event == "call" and code is measure.run.__code__:
+            raise Arrived
+        if code.co_flags & inspect.CO_GENERATOR:
+            if event == "return" or id(frame) in begun:
+                return
+            begun.add(id(frame))
+        if isinstance(value, Plan) and frame.f_globals.get("__name__") == "fairground.run.plan":
+            plans.append(value)
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if holds(value) or any(holds(frame.f_locals.get(name)) for name in names):
+            enter(frame if event == "call" else frame.f_back)
+
+    sys.setprofile(profile)
+    try:
+        work()
+    except Arrived:
+        return found
+    finally:
+        sys.setprofile(None)
+    raise AssertionError("no trial was begun")
+
+
+@pytest.mark.live
+def test_the_way_of_a_suite_is_straight(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the command line to the first trial a suite, and the plan made of it, seldom comes back to where it was."""
+    for name, value in (("FAIRGROUND_CACHE", str(cache)), ("FAIRGROUND_AWAKE", "no"), ("CI", "1")):
+        monkeypatch.setenv(name, value)
+    words = [
+        "run",
+        "-s",
+        "healthy",
+        "-w",
+        "ping",
+        "--window",
+        "1",
+        "--warmup",
+        "1,1",
+        "--connections",
+        "8",
+        "--workers",
+        "1",
+        "--pool-size",
+        "4",
+        "--scale",
+        "1",
+    ]
+    monkeypatch.setattr(sys, "argv", ["fairground", *words, "--servers", str(ZOO), "--results", str(tmp_path)])
+    way = stays(main)
+    assert way[-1] == "fairground.run.runner" and {"fairground.cli.run", "fairground.lab.run", "fairground.run.plan"} < set(way)
+    returns = len(way) - len(set(way))
+    assert returns <= MOST_RETURNS, f"{returns} returns: {' → '.join(way)}"

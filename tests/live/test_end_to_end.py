@@ -1,0 +1,204 @@
+"""The lab as a person uses it: runs, interruptions, `kill -9`, and a server that is new."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fairground.lab.places import ROOT
+from fairground.model import Control
+from fairground.report.words import trial_page
+from fairground.run import store
+
+ZOO = ROOT / "tests" / "zoo"
+BRIEF = ["--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4", "--scale", "1"]
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def environment(cache: Path) -> Mapping[str, str]:
+    """The environment of a lab with a cache of the tests' own."""
+    return {**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1"}
+
+
+def lab(environment: Mapping[str, str], *words: str) -> subprocess.Popen[str]:
+    """Start the lab with these words, as `./fairground` does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairground", *words],
+        env=environment,
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def until(true: Callable[[], object], timeout_s: float = 60.0) -> None:
+    """Wait for something to become true; a lab that never gets there fails the test."""
+    deadline = time.monotonic() + timeout_s
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def finished(results: Path) -> list[dict]:
+    """The stored trials of the only run."""
+    lines = [line for path in results.glob("*/trials.jsonl") for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in lines]
+
+
+def test_run_writes_an_audited_report(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """A run stores its plan, machine, trials and raw data, and ends with a page that shows the audit's arithmetic."""
+    words = [
+        "run",
+        "--servers",
+        str(ZOO),
+        "-s",
+        "healthy",
+        "-w",
+        "ping",
+        "-w",
+        "tx",
+        *BRIEF,
+        "--results",
+        str(tmp_path),
+        "--json",
+    ]
+    process = lab(environment, *words)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode in (0, 3), err  # 3: a machine so busy that every trial was void
+    last = json.loads(out.splitlines()[-1])
+    run = store.load(store.find(tmp_path, "latest"))
+    assert last["run"] == run.id and run.finished
+    assert {trial.cell.workload for trial in run.trials} == {"ping", "tx"}
+    for trial in run.trials:
+        assert trial.result is not None and trial.result.life is not None, trial.findings
+        assert all(line.holds for line in trial.audit)
+        assert (run.folder / trial.folder / "engine.json").exists()
+    written = next(line for trial in run.trials for line in trial.audit if line.id == "tx-history-rows")
+    page = (run.folder / "report.html").read_text()
+    assert f"{written.found:,}" in page
+    assert (run.folder / "summary.csv").read_text().count("\n") >= 2
+
+
+def test_rejected_server_is_exit_code_one(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """A server with wrong answers has no number, and the lab says so by its exit code."""
+    process = lab(environment, "run", "--servers", str(ZOO), "-s", "wrong-json", "-w", "ping", *BRIEF, "--results", str(tmp_path))
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 1, err
+    assert "case:ping" in (tmp_path / next(iter(os.listdir(tmp_path))) / "trials.jsonl").read_text()
+    assert "rejected" in out
+
+
+def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """Ctrl-C keeps finished trials and exits 130; `--resume` measures the rest, and nothing twice."""
+    process = lab(environment, "run", "--servers", str(ZOO), "-s", "healthy", *BRIEF, "--results", str(tmp_path))
+    until(lambda: len(finished(tmp_path)) >= 2 or process.poll() is not None)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    kept = finished(tmp_path)
+    again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
+    _, err = again.communicate(timeout=900)
+    assert again.returncode in (0, 3), err
+    after = finished(tmp_path)
+    assert after[: len(kept)] == kept
+    attempts = [(trial["number"], trial["attempt"]) for trial in after]
+    assert len(set(attempts)) == len(attempts)
+    run = store.load(store.find(tmp_path, "latest"))
+    assert {trial.number for trial in run.trials} == {slot.number for slot in run.plan.slots}
+
+
+def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """Of nine planned blocks as many are measured as the time holds, each whole; the anchor was measured again and slowed, the engine
+    qualified, every trial has its page, and going on without more time measures nothing."""
+    two = ["-s", "healthy", "-s", "delayed", "-w", "ping", "--blocks", "9", "--budget", "15s"]
+    process = lab(environment, "run", "--servers", str(ZOO), *two, *BRIEF, "--results", str(tmp_path))
+    out, err = process.communicate(timeout=900)
+    assert process.returncode in (0, 3), err
+    run = store.load(store.find(tmp_path, "latest"))
+    assert run.finished and run.ending is not None and "budget" in run.ending.reason, err
+    done = {slot.number for slot in run.plan.slots if slot.block <= run.ending.blocks}
+    assert {trial.number for trial in run.everything} == done
+    assert len({trial.number for trial in run.controls}) == 2 * run.ending.blocks
+    assert {trial.control for trial in run.controls} <= set(Control)
+    assert run.qualification is not None and len(run.qualification.checks) >= 5
+    assert "Ended after" in (run.folder / "report.html").read_text()
+    assert "The anchor, measured twice" in out or "hold the anchor and its controls" in out
+    assert all((run.folder / trial_page(trial)).exists() for trial in run.everything)
+    again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
+    _, err = again.communicate(timeout=60)
+    assert again.returncode in (0, 3), err
+    assert store.load(run.folder).everything == run.everything
+
+
+def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """Ten seconds after the lab was killed in a trial, no server, database or generator of it is alive."""
+    process = lab(
+        environment,
+        "run",
+        "--servers",
+        str(ZOO),
+        "-s",
+        "healthy",
+        "-w",
+        "tx",
+        "--window",
+        "30",
+        *BRIEF[2:],
+        "--results",
+        str(tmp_path),
+    )
+    until(lambda: list(tmp_path.glob("*/trials/*/engine.json")))
+    time.sleep(0.5)
+    everything = psutil.Process(process.pid).children(recursive=True)
+    names = {child.name() for child in everything}
+    assert "postgres" in names and "fairload" in names and len(everything) > 5, names
+    process.kill()
+    process.wait()
+    _, alive = psutil.wait_procs(everything, timeout=10)
+    assert not [child for child in alive if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """A server made by `new` is listed, checked and measured, and nothing outside its folder was touched."""
+    servers = tmp_path / "servers"
+    for name in ("animal", "healthy"):
+        shutil.copytree(ZOO / name, servers / name)
+    before = subprocess.run(["git", "status", "--short"], cwd=ROOT, capture_output=True, text=True).stdout
+    for words in (
+        ["new", "arrival", "--from", "healthy"],
+        ["check", "arrival", "--case", "ping", "--case", "users", "--case", "tx", "--case", "transfer"],
+    ):
+        process = lab(environment, *words, "--servers", str(servers))
+        _, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err
+    process = lab(
+        environment,
+        "run",
+        "--servers",
+        str(servers),
+        "-s",
+        "arrival",
+        "-w",
+        "ping",
+        *BRIEF,
+        "--results",
+        str(tmp_path / "results"),
+    )
+    _, err = process.communicate(timeout=600)
+    assert process.returncode in (0, 3), err
+    assert {trial["cell"]["stack"] for trial in finished(tmp_path / "results")} == {"arrival:asyncio"}
+    assert sorted(path.name for path in servers.iterdir()) == ["animal", "arrival", "healthy"]
+    assert subprocess.run(["git", "status", "--short"], cwd=ROOT, capture_output=True, text=True).stdout == before

@@ -1,0 +1,55 @@
+"""Every server of the repository fulfils the whole contract: the same check that users run, nothing special for tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fairground import contract
+from fairground.host import Keeper, build
+from fairground.inputs import manifest
+from fairground.lab.places import ROOT
+from fairground.measure import check
+from fairground.model import Severity, Stack
+from fairground.postgres import Database
+
+WORKLOADS = manifest.load_workloads(ROOT / "workloads")
+SERVERS = manifest.load_servers(ROOT / "servers", [workload.id for workload in WORKLOADS])
+CASES = contract.load(ROOT / "contract" / "cases")
+CODE_LINES = 475
+SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".py", ".rb", ".rs", ".sh", ".ts"}
+SOURCES |= {".nos", ".template"}
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("stack", [stack for server in SERVERS for stack in server.stacks], ids=lambda stack: stack.id)
+def test_stack_fulfils_the_contract(stack: Stack, keeper: Keeper, database: Database, cache: Path, tmp_path: Path) -> None:
+    """Every case passes, or is skipped with the reason that the manifest gives; it listens where it should, or its README admits that."""
+    made = build.build(keeper, stack.server, cache)
+    if isinstance(made, build.Unavailable):
+        # A need without a hint is a program that no registry has: its server may be missing anywhere.
+        assert not (os.environ.get("FAIRGROUND_REQUIRE_ALL") and made.hint), made.reason
+        pytest.skip(f"{stack.id} is not available here: {made.reason} → {made.hint}")
+    report = check.check(keeper, database, stack, CASES, tmp_path / "server.log", ready_timeout_s=90)
+    admitted = {"exposed"} if "listens on all addresses" in (stack.server.folder / "README.md").read_text() else set()
+    findings = [finding for finding in report.findings if finding.severity is not Severity.NOTE and finding.id not in admitted]
+    wrong = [f"{finding.id}: {finding.sentence}" for finding in findings]
+    assert not wrong, "\n".join([*wrong, (tmp_path / "server.log").read_text(errors="replace")[-2000:]])
+
+
+@pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.id)
+def test_folder_is_complete_and_small(server: manifest.Server) -> None:
+    """A server has a README and a .gitignore where it is built, and its own code, all variants together, stays short."""
+    assert (server.folder / "README.md").exists()
+    assert (server.folder / ".gitignore").exists() or not server.build
+    lines = {path.name: code_lines(path) for path in build.sources(server.folder) if path.suffix in SOURCES}
+    assert 0 < sum(lines.values()) <= CODE_LINES, lines
+
+
+def code_lines(path: Path) -> int:
+    """Lines that are neither blank nor a comment of their own."""
+    return sum(
+        bool(line.strip()) and not line.strip().startswith(("//", "#", "*", "/*")) for line in path.read_text().splitlines()
+    )

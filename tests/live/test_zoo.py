@@ -1,0 +1,100 @@
+"""The zoo: every animal, tried as a real server is, gets the verdict that `zoo/expected.toml` foretells."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from builders.paths import TESTS
+from fairground import contract
+from fairground.host import Keeper, build
+from fairground.inputs import manifest
+from fairground.judge import answers
+from fairground.lab.places import ROOT
+from fairground.measure import Bench, check, run
+from fairground.model import Cell, Finding, Load, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.postgres import Database
+from noise import OF_THE_MACHINE
+
+ZOO = TESTS / "zoo"
+EXPECTED = tomllib.loads((ZOO / "expected.toml").read_text())
+SERVERS = {server.id: server for server in manifest.load_servers(ZOO)}
+WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
+CASES = contract.load(ROOT / "contract" / "cases")
+MACHINE = OF_THE_MACHINE
+"""Findings about the machine: on a busy one they come and go, and say nothing of the animal."""
+SCALE = 1
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def bench(keeper: Keeper, database: Database) -> Iterator[Bench]:
+    """A bench with the session's database."""
+    yield Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=10.0)
+
+
+def tried(bench: Bench, expected: dict, folder: Path) -> Trial:
+    """One trial of an animal, as `expected` names it."""
+    (stack,) = manifest.find_stack(tuple(SERVERS.values()), expected["stack"])
+    workload = manifest.render(WORKLOADS[expected["workload"]], SCALE)
+    load = Load(connections=expected["connections"], window_s=2.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
+    cell = Cell(stack.id, workload.id, Topology(), load, Settings(workers=1, pool_size=expected.get("pool_size", 8), scale=SCALE))
+    return run(bench, Slot(1, 1, cell, 7), 1, stack, workload, folder, "trial")
+
+
+def of_the_animal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings without those about the machine."""
+    return tuple(finding for finding in findings if finding.id not in MACHINE)
+
+
+@pytest.mark.parametrize("expected", EXPECTED["trial"], ids=lambda one: f"{one['stack']}-{one['workload']}")
+def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
+    """A trial of the animal ends with its verdict and its finding, and leaves nothing running."""
+    trial = tried(bench, expected, tmp_path / "trial")
+    findings = of_the_animal(trial.findings)
+    told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
+    assert answers.verdict(findings) == expected["verdict"], told
+    if "finding" in expected:
+        found = next((finding for finding in findings if finding.id == expected["finding"]), None)
+        assert found is not None, told
+        assert found.severity == expected.get("severity", found.severity)
+    else:
+        assert not [finding for finding in findings if finding.severity is not Severity.NOTE], told
+    if trial.verdict is Verdict.REJECTED:
+        assert trial.goodput_per_s is None
+    assert not bench.keeper.orphans()
+
+
+@pytest.mark.parametrize(
+    ("expected", "stack"),
+    [(one, stack) for one in EXPECTED["check"] for stack in one["stacks"]],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_check_verdict(bench: Bench, expected: dict, stack: str, tmp_path: Path) -> None:
+    """`check` finds what is wrong with the animal, in the case that is meant to find it; nothing else is tried of the wrong ones."""
+    (found,) = manifest.find_stack(tuple(SERVERS.values()), stack)
+    only = [expected["case"]] if "case" in expected else None
+    report = check.check(bench.keeper, bench.database, found, CASES, tmp_path / "log", only, SCALE, bench.ready_timeout_s)
+    failed = [finding.id for finding in report.findings if finding.severity is Severity.REJECT]
+    assert bool(failed) is not expected["passes"], [finding.sentence for finding in report.findings if finding.id in failed]
+
+
+@pytest.mark.parametrize("expected", EXPECTED["absent"], ids=lambda one: one["stack"])
+def test_animal_that_is_not_here(bench: Bench, expected: dict, tmp_path: Path) -> None:
+    """A server that cannot be built here is unavailable with a reason, and that is no error."""
+    (stack,) = manifest.find_stack(tuple(SERVERS.values()), expected["stack"])
+    made = build.build(bench.keeper, stack.server, tmp_path)
+    assert isinstance(made, build.Unavailable)
+    assert expected["reason"] in made.reason
+
+
+def test_every_animal_is_expected() -> None:
+    """No animal is in the zoo without its golden verdict."""
+    named = {one["stack"] for part in ("trial", "limit", "absent") for one in EXPECTED[part]} | {
+        stack for one in EXPECTED["check"] for stack in one["stacks"]
+    }
+    assert {stack.id for server in SERVERS.values() for stack in server.stacks} == named

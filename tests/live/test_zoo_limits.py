@@ -1,0 +1,94 @@
+"""What limits an animal is planted: the lab names it, and none of the others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import planted
+from fairground import contract, postgres
+from fairground.host import Keeper
+from fairground.lab import setup
+from fairground.lab.places import ROOT, Places
+from fairground.measure import Bench
+from fairground.model import Durability, Severity, Trial, Verdict
+from fairground.postgres import Database
+from noise import OF_THE_MACHINE
+
+pytestmark = pytest.mark.live
+
+ATTEMPTS = 4
+
+
+def disturbed(trial: Trial) -> bool:
+    """Whether other work on the machine took so much of a trial that it tells nothing."""
+    return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in trial.findings)
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict[str, Any]) -> Iterator[Bench]:
+    """A bench in the place that a row asks for."""
+    if why := planted.lacking(row):
+        pytest.skip(why)
+    if row.get("place") == "few-ports":
+        with planted.few_ports(), Keeper(os.environ) as own, ExitStack() as held:
+            setup.keep_awake(held, own, Places.of(os.environ), print)
+            database = postgres.start(own, cache, Durability.RELAXED, ROOT / "contract")
+            try:
+                database.prepare(planted.SCALE)
+                yield bench_on(own, database)
+            finally:
+                database.stop()
+    else:
+        yield bench_on(keeper, request.getfixturevalue("durable" if row.get("place") == "durable" else "database"))
+
+
+def bench_on(keeper: Keeper, database: Database) -> Bench:
+    """A bench with one of the databases."""
+    cases = contract.load(ROOT / "contract" / "cases")
+    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
+
+
+@pytest.fixture(scope="module")
+def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
+    """A database whose commits wait for the disk."""
+    found = postgres.start(keeper, cache, Durability.DURABLE, ROOT / "contract")
+    try:
+        found.prepare(planted.SCALE)
+        yield found
+    finally:
+        found.stop()
+
+
+@pytest.mark.parametrize("row", planted.ROWS, ids=planted.name)
+def test_a_planted_limit_is_named_alone(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
+    """The trial names what was planted, first and alone; a trial that the machine's noise voids is repeated, as a run repeats it."""
+    for attempt in range(ATTEMPTS):
+        trial = planted.tried(bench, row, tmp_path / f"trial-{attempt}")
+        if not disturbed(trial):
+            break
+    told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
+    assert planted.named(trial) == [row["diagnosis"]], told
+    assert trial.diagnosis == row["diagnosis"]
+
+
+def test_noise_is_named(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """Where programs that are none of the trial's use the processors, the trial is void and says so."""
+    row = next(row for row in planted.ROWS if row["stack"] == "healthy:asyncio" and row["workload"] == "ping")
+    strangers = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        trial = planted.tried(bench_on(keeper, database), row, tmp_path / "trial")
+    finally:
+        for stranger in strangers:
+            stranger.kill()
+            stranger.wait()
+    void = {finding.id for finding in trial.findings if finding.severity is Severity.VOID}
+    assert trial.verdict is Verdict.VOID
+    assert "foreign-cpu" in void

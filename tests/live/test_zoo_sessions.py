@@ -1,0 +1,83 @@
+"""The zoo in comparisons and under a search: each animal gets the same word there as in a trial, and its neighbour none."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.paths import TESTS
+from fairground import contract
+from fairground.host import Keeper
+from fairground.inputs import manifest
+from fairground.lab.places import ROOT
+from fairground.measure import Bench
+from fairground.measure.arm import Ended, StackArm
+from fairground.measure.schedule import InTurns, Schedule, Whole, WholeWindows
+from fairground.measure.session import Session
+from fairground.model import Cell, Load, Settings, Severity, Topology
+from fairground.postgres import Database
+
+ZOO = TESTS / "zoo"
+SERVERS = manifest.load_servers(ZOO)
+ROWS = [row for row in tomllib.loads((ZOO / "expected.toml").read_text())["trial"] if row["verdict"] == "rejected"]
+WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def bench(keeper: Keeper, database: Database) -> Iterator[Bench]:
+    """A bench with the session's database."""
+    cases = contract.load(ROOT / "contract" / "cases")
+    yield Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=10.0)
+
+
+def arm(label: str, name: str, row: dict[str, Any]) -> StackArm:
+    """A stack of the zoo on a row's workload."""
+    (stack,) = manifest.find_stack(SERVERS, name)
+    load = Load(row["connections"], window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
+    settings = Settings(workers=1, pool_size=row.get("pool_size", 8), scale=1)
+    return StackArm(label, Cell(stack.id, row["workload"], Topology(), load, settings), WORKLOADS[row["workload"]], 7, stack)
+
+
+def played(bench: Bench, arms: list[StackArm], schedule: Schedule, folder: Path) -> dict[str, Ended]:
+    """The ends of arms that were loaded as a schedule says."""
+    with Session(bench, arms, folder) as session:
+        for _ in session.play(schedule):
+            pass
+    return dict(session.ended)
+
+
+def rejections(ended: Ended) -> set[str]:
+    """What rejects an arm."""
+    return {one.id for one in ended.findings if one.severity is Severity.REJECT}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda one: f"{one['stack']}-{one['workload']}")
+def test_in_turns_with_a_healthy_one(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
+    """Beside a healthy server, in turns: the animal is rejected for what it does, the other is not, and nothing runs on."""
+    arms = [arm("healthy", "healthy", row), arm("animal", row["stack"], row)]
+    schedule = InTurns(("healthy", "animal"), arms[0].cell.load, 2, lambda _: True)
+    ended = played(bench, arms, schedule, tmp_path)
+    told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in ended["animal"].findings)
+    assert row["finding"] in rejections(ended["animal"]), told
+    assert rejections(ended["healthy"]) == set()
+    assert not bench.keeper.orphans()
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda one: f"{one['stack']}-{one['workload']}")
+def test_under_one_load_after_the_other(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
+    """On a server that stays up, as in a search: a closed loop and a rate; the animal is rejected, and nothing runs on."""
+    subject = arm("animal", row["stack"], row)
+    closed = replace(subject.cell.load, window_s=2.0)  # a trial's window: so many samples are as many statements
+    opened = Load(50, model="open", window_s=1.0, warmup_min_s=0.3, timeout_ms=5000)
+    asks = (Whole("animal", closed, 1, folder="load-001"), Whole("animal", opened, 2, ((100.0, 1.0),), folder="load-002"))
+    ended = played(bench, [subject], WholeWindows(asks), tmp_path)["animal"]
+    told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in ended.findings)
+    assert row["finding"] in rejections(ended), told
+    assert not bench.keeper.orphans()

@@ -1,0 +1,197 @@
+"""The audit's expressions are integer arithmetic over named values, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders.paths import ROOT
+from fairground.inputs import manifest
+from fairground.measure import audit
+from fairground.model import Audit, DatabaseUse, Invariant, LedgerCheck, LedgerRow, Outcomes, Result, Work
+from fairground.postgres import Database
+
+NAMES = {"before": 100, "acknowledged": 7}
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("0", 0),
+        ("42", 42),
+        ("before", 100),
+        ("before + acknowledged", 107),
+        ("before - acknowledged", 93),
+        ("-before", -100),
+        ("3 * acknowledged", 21),
+        ("before - 3 * acknowledged + 1", 80),
+        ("(before - 3) * (acknowledged + 1)", 776),
+        ("before - (acknowledged - (2 - 1))", 94),
+        ("-(before + -acknowledged) * 2", -186),
+    ],
+)
+def test_arithmetic(expression: str, value: int) -> None:
+    """Integers, names, sums, differences, products and brackets have their usual values."""
+    assert audit.evaluate(expression, NAMES) == value
+
+
+trees = st.recursive(
+    st.one_of(st.integers(-999, 999).map(str), st.sampled_from(sorted(NAMES))),
+    lambda inner: st.tuples(inner, st.sampled_from("+-*"), inner).map(lambda parts: f"({parts[0]} {parts[1]} {parts[2]})"),
+    max_leaves=12,
+)
+
+
+@given(trees)
+def test_arithmetic_of_any_depth(expression: str) -> None:
+    """An expression of any depth has the value that Python gives it."""
+    assert audit.evaluate(expression, NAMES) == eval(expression, {}, dict(NAMES))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "before / 2",
+        "before // 2",
+        "before ** 2",
+        "before % 2",
+        "1.5",
+        "'text'",
+        "None",
+        "other",
+        "+before",
+        "~before",
+        "not before",
+        "before < acknowledged",
+        "before and 1",
+        "before if 1 else 2",
+        "before.real",
+        "before[0]",
+        "abs(before)",
+        "__import__('os')",
+        "[1, 2]",
+        "(1, 2)",
+        "lambda: 1",
+        "(x := 1)",
+        "",
+        "1 +",
+        "x = 1",
+    ],
+)
+def test_anything_else_is_refused(expression: str) -> None:
+    """What is not integer arithmetic over the two names is never evaluated."""
+    with pytest.raises((ValueError, KeyError, SyntaxError)):
+        audit.evaluate(expression, NAMES)
+
+
+def test_every_workload_can_be_audited() -> None:
+    """Each workload's own expressions are of that kind."""
+    expressions = [one.equals for workload in manifest.load_workloads(ROOT / "workloads") for one in workload.audit.invariants]
+    assert expressions
+    assert all(isinstance(audit.evaluate(expression, NAMES), int) for expression in expressions)
+
+
+# ---------------------------------------------------------------- lines
+
+
+class Answers:
+    """A database in which each statement has one answer."""
+
+    def __init__(self, **rows: list[tuple[Any, ...]] | Exception) -> None:
+        self.rows = rows
+
+    def work(self) -> Work:
+        return Work({})
+
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
+        found = self.rows[statement]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+WORKLOAD = replace(
+    next(workload for workload in manifest.load_workloads(ROOT / "workloads") if workload.id == "tx"),
+    audit=Audit(
+        True,
+        1.0,
+        0.0,
+        (
+            Invariant("rows", "one row each", "count", "before + acknowledged", True),
+            Invariant("sum", "no loss", "total", "before"),
+        ),
+        (LedgerCheck("credits", "by_account"),),
+    ),
+)
+LIFE = Outcomes(7, 0, {}, 0, 2, 0, 1, 0, 0, 0)
+USE = DatabaseUse(9, 0, 0, 0, None, None, {}, 0)
+
+
+def lines(after: Answers) -> dict[str, tuple[bool, int | float | None]]:
+    """Every line of the audit after seven good answers and three of unknown outcome: whether it holds, and what was found."""
+    before = audit.before(cast(Database, Answers(count=[(100,)], total=[(5,)], by_account=[(1, 10), (2, 20)])), WORKLOAD)
+    result = Result(
+        "engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (),
+        {"credits": {"1": LedgerRow(7, -4, 0, 0), "2": LedgerRow(0, 0, 3, 9)}}, (), None, None,
+    )  # fmt: skip
+    return {line.id: (line.holds, line.found) for line in audit.lines(cast(Database, after), WORKLOAD, result, USE, before)}
+
+
+def test_lines_of_an_honest_server() -> None:
+    """Counters, invariants and ledgers hold where the database moved by what was acknowledged; unknown requests are allowed."""
+    for rows in (107, 110):
+        found = lines(Answers(count=[(rows,)], total=[(5,)], by_account=[(1, 6), (2, 77)]))
+        assert found == {"commits": (True, 9), "rows": (True, rows), "sum": (True, 5), "ledger-credits": (True, 0)}
+
+
+def test_lines_of_a_liar() -> None:
+    """A lost row, one too many, a moved sum and a wrong account are each a line that does not hold."""
+    for rows in (106, 111):
+        found = lines(Answers(count=[(rows,)], total=[(4,)], by_account=[(1, 10), (2, 20)]))
+        assert found == {"commits": (True, 9), "rows": (False, rows), "sum": (False, 4), "ledger-credits": (False, 1)}
+
+
+def test_a_failing_statement_is_a_line() -> None:
+    """A statement that fails after the load, say on a dropped table, is a line that found nothing."""
+    gone = psycopg.errors.UndefinedTable("gone")
+    found = lines(Answers(count=gone, total=[(5,)], by_account=[(1, 6), (2, 20)]))
+    assert found["rows"] == (False, None)
+
+
+def test_a_failing_ledger_is_a_line() -> None:
+    """So is a ledger whose statement fails: a server that dropped the table is found out, not the lab."""
+    gone = psycopg.errors.UndefinedTable("gone")
+    found = lines(Answers(count=[(107,)], total=[(5,)], by_account=gone))
+    assert found["ledger-credits"] == (False, None)
+
+
+def test_a_null_sum_is_a_line() -> None:
+    """An emptied table, whose sum is NULL, is a line that found nothing."""
+    found = lines(Answers(count=[(107,)], total=[(None,)], by_account=[(1, 6), (2, 20)]))
+    assert found["sum"] == (False, None)
+
+
+def test_results_are_joined_and_unknown_stays_unknown() -> None:
+    """Outcomes and ledgers of several loads add up; a kind that one load cannot tell is unknown of all, never 0."""
+    one = Result(
+        "engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (),
+        {"credits": {"1": LedgerRow(7, -4, 0, 0)}}, (), None, None,
+    )  # fmt: skip
+    other = replace(one, life=replace(LIFE, status={500: 2}, wrong_body=None), ledgers={"credits": {"1": LedgerRow(1, 3, 2, 5)}})
+    found = audit.joined([one, other])
+    assert found.life == replace(LIFE, ok=14, status={500: 2}, wrong_body=None, timeout=4, reset=2)
+    assert found.ledgers == {"credits": {"1": LedgerRow(8, -1, 2, 5)}}
+
+
+def test_results_without_a_ledger_have_none_together() -> None:
+    """A generator that keeps no ledger leaves it unknown; an empty one would say that nothing was sent."""
+    plain = (None, None, None, None, None, ())
+    kept = Result("engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, *plain, {"credits": {}}, (), None, None)
+    assert audit.joined([kept, replace(kept, ledgers=None)]).ledgers is None
+    assert audit.joined([replace(kept, ledgers=None)]).ledgers is None
+    assert audit.joined([kept, kept]).ledgers == {"credits": {}}

@@ -1,0 +1,87 @@
+"""Limits: pgbench's report is read or refused, and both ceilings are measured live."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.host import Keeper
+from fairground.inputs import manifest
+from fairground.measure import ceiling, pgbench
+from fairground.model import LabError, Load, Settings, Workload
+from fairground.postgres import Database
+
+REPORT = """pgbench (18.1)
+transaction type: tx.sql
+number of transactions actually processed: 1234
+latency average = 1.618 ms
+initial connection time = 21.034 ms
+tps = 617.123456 (without initial connection time)
+"""
+
+
+def workload(name: str) -> Workload:
+    """A workload of the lab at scale 1."""
+    return manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == name), 1)
+
+
+def test_report_is_read() -> None:
+    """The rate without connecting is what counts."""
+    assert pgbench.rate_per_s(REPORT, 0) == 617.123456
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "words"),
+    [(REPORT, 2, "tps = 617"), ("pgbench: error: no such table\n\n", 1, "no such table"), ("", None, "no output")],
+)
+def test_failure_is_told_in_its_own_words(output: str, code: int | None, words: str) -> None:
+    """A report without a number, or of a pgbench that failed, is no limit; its last line says why."""
+    assert pgbench.rate_per_s(output, code) is None
+    assert words in pgbench.last_line(output)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "source"), [("ping", "null-responder"), ("db-ping", "pgbench"), ("transfer", "pgbench")])
+def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, name: str, source: str) -> None:
+    """Each kind of workload has its own ceiling, above zero, and nothing is left running."""
+    bench = ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path / "limits", 2)
+    found = ceiling.measure(bench, workload(name), Load(connections=4), Settings(workers=1, pool_size=4, scale=1))
+    assert (found.workload, found.source) == (name, source)
+    assert found.rate_per_s > 0
+    assert not keeper.orphans()
+
+
+@pytest.mark.live
+def test_broken_sql_is_a_reason(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """A workload whose SQL fails has no limit, with PostgreSQL's words."""
+    bench = ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path, 2)
+    with pytest.raises(LabError, match="the limit of db-ping"):
+        ceiling.measure(
+            bench, replace(workload("db-ping"), limit_sql="SELECT nothing FROM nowhere;"), Load(), Settings(pool_size=2, scale=1)
+        )
+
+
+def test_findings_of_the_engine_become_a_qualification() -> None:
+    """Each known number is kept with what was measured of it."""
+    check = {"name": "10 ms delay: p50", "unit": "ms", "expected": 10.0, "measured": 10.4, "tolerance": 0.05, "holds": True}
+    found = ceiling.qualification(json.dumps({"checks": [check], "facts": [], "can_measure": True}), 3.5)
+    assert (found.can_measure, found.took_s, found.checks[0].measured) == (True, 3.5, 10.4)
+
+
+@pytest.mark.parametrize("output", ["", "{}", '{"can_measure": true, "checks": [{"name": "x"}]}'])
+def test_an_engine_that_does_not_say_is_no_qualification(output: str) -> None:
+    """Silence and strange words are an error with a sentence, not a machine that can measure."""
+    with pytest.raises(LabError, match="gave no findings"):
+        ceiling.qualification(output, 1.0)
+
+
+@pytest.mark.live
+def test_the_engine_qualifies_within_its_time(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """The short form of the engine's own check ends by itself and names its known numbers; nothing runs on."""
+    found = ceiling.qualify(ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path, 2))
+    assert found.took_s < ceiling.QUALIFY_S and len(found.checks) >= 5
+    assert not keeper.orphans()

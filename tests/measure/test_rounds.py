@@ -1,0 +1,215 @@
+"""Rounds of two arms, live: turns are taken, what is planted shows, and a wrong arm ends them with its name and its reason."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from builders.paths import ROOT
+from fairground import contract
+from fairground.host import Child, Keeper, burner
+from fairground.inputs import manifest
+from fairground.measure import Bench, session
+from fairground.measure.arm import StackArm
+from fairground.measure.loaded import TurnTaking
+from fairground.measure.rounds import Effort, Side, one_round
+from fairground.measure.schedule import TURN_S, InTurns
+from fairground.measure.session import Session
+from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict
+from fairground.model.pair import Round
+from fairground.postgres import Database
+
+pytestmark = pytest.mark.live
+
+ENGINE = ROOT / "engine/target/release/fairload"
+
+
+@pytest.mark.parametrize(("share", "apart"), [(0.25, 0.06), (0.002, 0.001)])
+def test_burner_keeps_its_share(keeper: Keeper, share: float, apart: float) -> None:
+    """Beside a program that computes all the time, the burner uses its share of that, and no more for looking how much it is."""
+    if keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    busy = keeper.spawn([sys.executable, "-c", "while True: pass"], role="busy", env={})
+    burning = burner.plant(keeper, ENGINE, busy, share)
+    try:
+        busy_s, burning_s = [], []
+        for enough_s in (1.0, 4.0):  # what it took to start is left out
+            until = time.monotonic() + 60
+            while ran_s(busy) < enough_s and time.monotonic() < until:
+                time.sleep(0.05)
+            busy_s.append(ran_s(busy))
+            burning_s.append(ran_s(burning))
+        assert (burning_s[1] - burning_s[0]) / (busy_s[1] - busy_s[0]) == pytest.approx(share, abs=apart)
+    finally:
+        burning.stop(0.0)
+        busy.stop()
+
+
+def ran_s(child: Child) -> float:
+    """How long a process of one thread has had a processor, to the nanosecond."""
+    return int(Path(f"/proc/{child.pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where two animals are compared."""
+
+    bench: Bench
+    effort: Effort
+    folder: Path
+
+    def rounds(self, one: Side, other: Side, pairs: int, most: int = 1, **changes: object) -> list[Round]:
+        """As many rounds of so many pairs."""
+        effort, made = replace(self.effort, pairs=pairs, **changes), list[Round]()
+        while len(made) < most and not (made and made[-1].rejected):
+            made.append(one_round(self.bench, (one, other), effort, self.folder, len(made) + 1))
+        return made
+
+
+def workload(name: str) -> object:
+    """A workload at scale 1."""
+    return manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == name), 1)
+
+
+@pytest.fixture
+def place(keeper: Keeper, database: Database, tmp_path: Path) -> Place:
+    """A bench for two healthy animals on `tx`."""
+    load = Load(connections=4, window_s=0.5, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
+    bench = Bench(keeper, database, ENGINE, contract.load(ROOT / "contract" / "cases"), cores=2)
+    return Place(bench, Effort(workload("tx"), load, Settings(workers=1, pool_size=4, scale=1)), tmp_path)
+
+
+def animal(name: str) -> Stack:
+    """A stack of the zoo."""
+    return manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), name)[0]
+
+
+def test_turns_are_taken_and_nothing_is_left(place: Place) -> None:
+    """Two rounds of two pairs: both arms answer, who begins takes turns, what each wrote is audited, nothing runs on.
+
+    A label may be a revision's name with a slash; each arm's log and document lie in a folder of its own.
+    """
+    made = place.rounds(Side("a", animal("healthy")), Side("healthy@origin/main", animal("healthy")), 2, most=2)
+    found = [pair for one in made for pair in one.pairs]
+    assert [(pair.round, pair.number) for pair in found] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    assert [pair.first == "a" for pair in found] == [False, True, True, False]
+    assert {file.relative_to(place.folder).as_posix() for file in place.folder.rglob("*.*")} >= {
+        "a/server.log",
+        "a/engine.json",
+        "healthy@origin-main/server.log",
+        "healthy@origin-main/engine.json",
+    }
+    assert all(window.ok > 0 and window.not_ok == 0 for pair in found for window in (pair.a, pair.b))
+    assert not [one.rejected for one in made if one.rejected]
+    assert not place.bench.keeper.orphans()
+
+
+def test_planted_slowdown_is_in_the_servers_cpu(place: Place) -> None:
+    """Half as much again, planted in B's own group, shows as about that much more CPU per answer."""
+    if place.bench.keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy"), planted=0.5), 4)
+    ratios = [
+        pair.b.cpu_us_per_answer / pair.a.cpu_us_per_answer
+        for pair in made.pairs
+        if pair.a.cpu_us_per_answer and pair.b.cpu_us_per_answer
+    ]
+    assert 1.2 < math.exp(sum(map(math.log, ratios)) / len(ratios)) < 2.0
+    assert not place.bench.keeper.orphans()
+
+
+def test_roles_keep_to_the_cores_that_they_are_pinned_to(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers and what is planted in them run on the server's cores, engines on the generator's."""
+    if place.bench.keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+    pinned = replace(place.effort.settings, pin=(("server", (first,)), ("generator", (last,))))
+    seen = dict[str, set[tuple[int, ...]]]()
+    turn = TurnTaking.turn
+
+    def look(taking: TurnTaking, seconds: float) -> None:
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):  # it ended while we looked
+                words, cores = process.cmdline(), tuple(process.cpu_affinity())
+                for role, sign in (("server", "serve.py"), ("burner", "burn"), ("generator", "run")):
+                    if sign in words:
+                        seen.setdefault(role, set()).add(cores)
+        turn(taking, seconds)
+
+    monkeypatch.setattr(TurnTaking, "turn", look)
+    place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy"), 0.2), 1, settings=pinned)
+    assert seen == {"server": {(first,)}, "burner": {(first,)}, "generator": {(last,)}}
+
+
+def test_slow_answers_lengthen_turns(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn is many answers long, but no longer than a window: 30 ms each make 600, of which a window of 500 is left."""
+    lasting, turn = list[float](), TurnTaking.turn
+
+    def noted(taking: TurnTaking, seconds: float) -> None:
+        lasting.append(seconds)
+        turn(taking, seconds)
+
+    monkeypatch.setattr(TurnTaking, "turn", noted)
+    place.rounds(Side("a", animal("healthy")), Side("b", animal("dreamer")), 1, workload=workload("ping"))
+    assert lasting[0] == TURN_S and lasting[-1] == place.effort.load.window_s
+
+
+def test_a_window_without_a_good_answer_rejects_its_arm(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out of the ratios, it would flatter its arm."""
+
+    def still(self: Session, labels: Sequence[str]) -> session._Still:
+        found = real(self, labels)
+        told = {label: replace(one, told={"ok": 0, "not_ok": 0, "active_us": 0}) for label, one in found.counts.items()}
+        return replace(found, counts=told)
+
+    real = Session._still
+    monkeypatch.setattr(Session, "_still", still)
+    (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy")), 1)
+    assert made.pairs == () and made.rejected is not None
+    assert "no good answer in a whole window" in made.rejected
+    assert not place.bench.keeper.orphans()
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "each"),
+    [
+        ("lost-tx", "found", 2),
+        ("wrong-json", "", 2),
+        ("never-ready", "become ready", 2),
+        ("dies-midway", "ended by itself with exit code 3", 100),
+    ],
+)
+def test_a_wrong_arm_ends_the_rounds_with_its_reason(place: Place, name: str, words: str, each: int) -> None:
+    """What is not right is not compared: the finding is the guilty arm's alone, and nothing runs on."""
+    asked = workload("ping" if name == "wrong-json" else "tx")
+    load = replace(place.effort.load, connections=16)  # some animals misbehave under load only
+    (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal(name)), each, most=9, workload=asked, load=load)
+    assert made.rejected is not None and words in made.rejected
+    assert [label for label, found in made.findings.items() if any(str(one.severity) == "reject" for one in found)] == ["b"]
+    assert not place.bench.keeper.orphans()
+
+
+def test_an_arm_that_fails_its_audit_leaves_the_other_its_number(place: Place) -> None:
+    """Each arm is audited on a database of its own: the guilty one is rejected by name, and the other's answers stand."""
+    load, settings = replace(place.effort.load, connections=16), place.effort.settings
+    arms = []
+    for label, name in (("good", "healthy"), ("bad", "lost-tx")):
+        stack = animal(name)
+        cell = Cell(stack.id, "tx", Topology(), load, settings)
+        arms.append(StackArm(label, cell, workload("tx"), 7, stack))
+    with Session(place.bench, arms, place.folder) as session:
+        windows = list(session.play(InTurns(("good", "bad"), load, 2, lambda _: True)))
+    good, bad = session.ended["good"], session.ended["bad"]
+    assert bad.verdict is Verdict.REJECTED and (bad.rejected or "").startswith("`bad` is rejected: ")
+    assert good.verdict is not Verdict.REJECTED and good.rejected is None
+    assert all(line.holds for line in good.audit) and good.audit
+    assert sum(window.ok for window in windows if window.arm == "good") > 0

@@ -1,0 +1,105 @@
+"""What a session loads next: whole windows, load curves and turns, asked without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from fairground.measure.arm import Window
+from fairground.measure.schedule import TURN_S, WARMING_S, InTurns, Schedule, Turns, Whole, ramp, whole
+from fairground.model import Load
+
+LOAD = Load(connections=4, window_s=1.0, warmup_min_s=1.0, warmup_max_s=3.0)
+
+
+def window(arm: str, number: int, ok: int = 1000, seconds: float = 1.0, warm_up: bool = False) -> Window:
+    """What was measured of an arm."""
+    return Window(arm, number, LOAD, ok, 0, seconds, {}, None, (), warm_up=warm_up)
+
+
+def played(schedule: Schedule, rate: Sequence[float] = (1000, 1000), failing: int | None = None) -> list[Turns | Whole]:
+    """All questions of a schedule, answered at these rates per second; from question `failing` on the first arm has failed."""
+    asked: list[Turns | Whole] = []
+    windows: list[Window] = []
+    failed: set[str] = set()
+    while (ask := schedule.next(tuple(windows), failed)) is not None:
+        assert len(asked) < 100, "the schedule does not end"
+        asked.append(ask)
+        if failing == len(asked):
+            failed.add("a")
+            continue
+        labels = ask.arms if isinstance(ask, Turns) else (ask.arm,)
+        seconds = ask.window_s if isinstance(ask, Turns) else ask.load.window_s
+        warm_up = isinstance(ask, Turns) and ask.warm_up
+        speeds = dict(zip(("a", "b", "c"), rate, strict=False))
+        windows += [window(label, len(asked), round(speeds[label] * seconds), seconds, warm_up) for label in labels]
+    return asked
+
+
+def test_a_trial_is_one_whole_window() -> None:
+    """One question, whose warm-up may settle, and the end."""
+    (ask,) = played(whole("a", LOAD, 7))
+    assert ask == Whole("a", LOAD, 7, trial=True)
+
+
+def test_a_load_curve_is_one_whole_window_with_its_rates() -> None:
+    """The steps go to the generator at once; the time left is theirs and the warm-up's."""
+    schedule = ramp("a", LOAD, ((100, 2.0), (200, 3.0)), 7)
+    assert schedule.left_s(()) == pytest.approx(6.0)
+    (ask,) = played(schedule)
+    assert isinstance(ask, Whole) and ask.rates == ((100, 2.0), (200, 3.0)) and not ask.trial
+    assert schedule.left_s([window("a", 1)]) == 0
+
+
+def test_turns_warm_up_and_then_measure() -> None:
+    """A warm-up until its least time has passed and it has settled, then as many windows as asked for, who is first in turn."""
+    asked = played(InTurns(("a", "b"), LOAD, 4, lambda _: True))
+    assert all(isinstance(ask, Turns) for ask in asked)
+    assert [ask.warm_up for ask in asked if isinstance(ask, Turns)] == [True, True, False, False, False, False]
+    assert [ask.window_s for ask in asked if isinstance(ask, Turns)] == [WARMING_S] * 2 + [LOAD.window_s] * 4
+    assert [ask.arms[0] for ask in asked if isinstance(ask, Turns)][2:] == ["a", "b", "a", "b"]
+    second = played(InTurns(("a", "b"), LOAD, 2, lambda _: True, first=1))
+    assert [ask.arms[0] for ask in second if isinstance(ask, Turns)][2:] == ["b", "a"]
+
+
+def test_a_warm_up_ends_where_its_time_is_up() -> None:
+    """Rates that never settle are waited for no longer than `warmup_max_s`."""
+    asked = played(InTurns(("a", "b"), LOAD, 1, lambda _: False))
+    assert sum(isinstance(ask, Turns) and ask.warm_up for ask in asked) == round(LOAD.warmup_max_s / WARMING_S)
+
+
+def test_a_warm_up_is_judged_by_ratios_of_each_arm_to_the_last() -> None:
+    """The machine's phases are in all rates, and in no ratio; with one arm there is only its rate."""
+    heard: list[list[float]] = []
+
+    def settled(values: Sequence[float]) -> bool:
+        heard.append(list(values))
+        return True
+
+    played(InTurns(("a", "b", "c"), LOAD, 1, settled), (2000, 500, 1000))
+    assert heard == [[2.0, 2.0], [0.5, 0.5]]
+    heard.clear()
+    played(InTurns(("a",), LOAD, 1, settled))
+    assert heard == [[1000, 1000]]
+
+
+def test_slow_answers_make_turns_longer() -> None:
+    """A turn is many answers of the slowest arm long, at least as long as asked, and never longer than a window."""
+
+    def last(rates: Sequence[float]) -> float:
+        ask = played(InTurns(("a", "b"), LOAD, 1, lambda _: True), rates)[-1]
+        assert isinstance(ask, Turns)
+        return ask.turn_s
+
+    assert last((10_000, 10_000)) == TURN_S
+    assert last((10_000, 200)) == pytest.approx(20 * 4 / 200)
+    assert last((10_000, 10)) == LOAD.window_s
+
+
+def test_a_failed_arm_ends_a_comparison() -> None:
+    """With one side gone there is nothing to compare; a whole window of a failed arm is not asked for either."""
+    assert len(played(InTurns(("a", "b"), LOAD, 4, lambda _: True), failing=3)) == 3
+    schedule = whole("a", replace(LOAD), 7)
+    assert schedule.next((), {"a"}) is None

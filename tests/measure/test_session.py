@@ -1,0 +1,160 @@
+"""A session of arms on a host, a database and an engine that are none: order, findings, and whose fault it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builders.fakes import GOOD, LOAD, Server, World
+from fairground.measure.arm import Ended, Window
+from fairground.measure.schedule import InTurns, Schedule, Whole, WholeWindows, whole
+from fairground.measure.session import Session
+from fairground.model import Severity, Verdict
+
+
+class Played:
+    """A session that is over."""
+
+    def __init__(self, world: World, folder: Path, schedule: Schedule) -> None:
+        with Session(world.bench(), world.arms(), folder) as session:
+            self.windows: list[Window] = list(session.play(schedule))
+        self.ended, self.log = session.ended, world.log
+
+    def grave(self, label: str) -> dict[str, str]:
+        """What rejects an arm or makes it void, by id; findings of this machine's clocks left out."""
+        ended: Ended = self.ended[label]
+        machine = {"foreign-cpu", "canary", "steal", "cpu-pressure"}
+        return {
+            one.id: str(one.severity)
+            for one in ended.findings
+            if one.severity in (Severity.REJECT, Severity.VOID) and one.id not in machine
+        }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where raw data goes."""
+    return tmp_path / "session"
+
+
+def trial(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, watch_failure: str | None = None) -> Played:
+    """One arm in one whole window."""
+    world = World({"a": server}, watch_failure=watch_failure).moved_into(monkeypatch)
+    return Played(world, folder, whole("a", LOAD, 7))
+
+
+def pair(a: Server, b: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
+    """Two arms in two windows of turns."""
+    world = World({"a": a, "b": b}).moved_into(monkeypatch)
+    return Played(world, folder, InTurns(("a", "b"), LOAD, 2, lambda _: True, turn_s=0.5))
+
+
+def test_a_trial_has_its_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fresh data, start, verification, what the audit asks before, load, stop, and the audit."""
+    played = trial(Server(), folder, monkeypatch)
+    assert played.log == ["a reset", "a start", "a verify", "a count", "a measure", "a engine ends", "a stop", "a count"]
+    assert played.grave("a") == {}
+    (window,) = played.windows
+    assert (window.arm, window.ok, played.ended["a"].audit[0].holds) == ("a", GOOD, True)
+
+
+def test_all_arms_are_up_before_one_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are verified before the audit's first question; they are loaded in turns, and stopped before either is audited."""
+    played = pair(Server(), Server(), folder, monkeypatch)
+    log = played.log
+    assert log[:8] == ["a reset", "a start", "a verify", "b reset", "b start", "b verify", "a count", "b count"]
+    assert [line for line in log if line.endswith("turn")] == [f"{arm} turn" for arm in "abbabaab"]
+    assert log[-6:] == ["a engine ends", "b engine ends", "a stop", "b stop", "a count", "b count"]
+    assert [(window.arm, window.number) for window in played.windows] == [("a", 1), ("b", 1), ("b", 2), ("a", 2)]
+    assert played.grave("a") == played.grave("b") == {}
+
+
+@pytest.mark.parametrize(
+    ("server", "found", "loaded"),
+    [
+        (Server(starts=False), {"start": "reject"}, False),
+        (Server(not_ready="it answers 500"), {"ready": "reject"}, False),
+        (Server(wrong_case=True), {"case:one": "reject"}, False),
+        (Server(ends_with=3), {"server-exit": "reject"}, True),
+        (Server(keeps=0.9), {"audit:rows": "reject"}, True),
+        (Server(engine_fails=True), {"instrument": "void"}, False),
+        (Server(unreadable=True), {"database": "void"}, True),
+        (Server(leaves=True), {}, True),
+    ],
+)
+def test_what_goes_wrong_is_a_finding(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, server: Server, found: dict[str, str], loaded: bool
+) -> None:
+    """No server makes a session raise: it is rejected, what fails of our own is void, and everything is stopped in any case."""
+    played = trial(server, folder, monkeypatch)
+    assert played.grave("a") == found
+    assert server.loaded is loaded
+    assert played.log.count("a stop") == 1
+
+
+def test_a_failed_arm_is_not_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one side gone a comparison asks for nothing; the other side is sound, and both are stopped."""
+    played = pair(Server(), Server(wrong_case=True), folder, monkeypatch)
+    assert played.windows == [] and not [line for line in played.log if line.endswith("turn")]
+    assert (played.grave("a"), played.grave("b")) == ({}, {"case:one": "reject"})
+    assert [line for line in played.log if line.endswith("stop")] == ["a stop", "b stop"]
+    assert played.ended["b"].rejected == "`b` is rejected: it does not fulfil the contract: one case: it is wrong"
+
+
+def test_the_guilty_arm_is_named_and_the_other_keeps_its_number(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each arm is audited on its own data: lost rows of one are not the other's."""
+    played = pair(Server(), Server(keeps=0.9), folder, monkeypatch)
+    good, bad = played.ended["a"], played.ended["b"]
+    assert (good.rejected, good.verdict is Verdict.REJECTED) == (None, False)
+    assert bad.rejected is not None and bad.rejected.startswith("`b` is rejected: one row for each good answer: found ")
+    assert sum(window.ok for window in played.windows if window.arm == "a") == 4 * GOOD
+
+
+def test_a_server_that_ends_in_its_turn_has_no_window(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the arm's finding, the other's window is kept, and nothing more is asked."""
+    played = pair(Server(), Server(ends_with=3), folder, monkeypatch)
+    assert [window.arm for window in played.windows] == ["a"]
+    assert (played.grave("a"), played.grave("b")) == ({}, {"server-exit": "reject"})
+
+
+def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count of connections that stopped early would let an overdraft pass."""
+    played = trial(Server(), folder, monkeypatch, watch_failure="RuntimeError: no more")
+    assert played.grave("a") == {"watch": "void"}
+    assert played.ended["a"].void == "`a` is void: the lab stopped looking at connections and memory: RuntimeError: no more"
+
+
+def test_an_interruption_stops_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engine and servers are ended when the session is left by an exception, which goes on; nothing is judged."""
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    session = Session(world.bench(), world.arms(), folder)
+    with pytest.raises(KeyboardInterrupt), session:
+        for _ in session.play(InTurns(("a", "b"), LOAD, 2, lambda _: True)):
+            raise KeyboardInterrupt
+    assert world.log[-4:] == ["a engine ends", "b engine ends", "a stop", "b stop"]
+    assert session.ended == {}
+
+
+def test_a_server_that_cannot_be_reached_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A load of a search without a window has its reason, and the arm is not loaded again."""
+    world = World({"a": Server(unreachable=True)}).moved_into(monkeypatch)
+    played = Played(world, folder, WholeWindows((Whole("a", LOAD, 1), Whole("a", LOAD, 2))))
+    assert played.windows == [] and played.log.count("a measure") == 1
+    assert played.grave("a") == {"unreachable": "reject"}
+
+
+def test_an_arm_that_cannot_be_stopped_leaves_no_other_running(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault of our own goes on, after everything else was stopped."""
+    world = World({"a": Server(will_not_stop=True), "b": Server()}).moved_into(monkeypatch)
+    with pytest.raises(OSError, match="cannot be stopped"):
+        Played(world, folder, InTurns(("a", "b"), LOAD, 1, lambda _: True))
+    assert world.log[-4:] == ["a engine ends", "b engine ends", "a stop", "b stop"]
+
+
+def test_who_asks_in_spite_of_a_failure_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that goes on asking about a failed arm has no window, and no engine is started."""
+    world = World({"a": Server(wrong_case=True)}).moved_into(monkeypatch)
+    with Session(world.bench(), world.arms(), folder) as session:
+        assert session.load(Whole("a", LOAD, 1)) == ()
+    assert "a measure" not in world.log and session.ended["a"].verdict is Verdict.REJECTED

@@ -1,0 +1,268 @@
+"""The database beneath the servers: two durability classes, fresh data for every trial, its counters, and settings of a person."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from builders.cluster import CONTRACT, SCALE, contents, eventually
+from fairground import postgres
+from fairground.host import Keeper
+from fairground.model import Durability, LabError
+from fairground.postgres import Database, embedded
+from fairground.postgres import database as database_module
+
+
+@pytest.fixture
+def fresh(database: Database) -> Database:
+    """The session's database with fresh data."""
+    database.reset(SCALE)
+    return database
+
+
+# ---------------------------------------------------------------- settings
+
+
+def test_durability_classes_differ_in_three_settings() -> None:
+    """`durable` and `relaxed` have the same settings but for fsync, synchronous_commit and full_page_writes."""
+    durable, relaxed = (embedded.settings(kind) for kind in (Durability.DURABLE, Durability.RELAXED))
+    differing = {name: (durable[name], relaxed[name]) for name in durable if durable[name] != relaxed[name]}
+    assert set(durable) == set(relaxed)
+    assert differing == {name: ("on", "off") for name in ("fsync", "synchronous_commit", "full_page_writes")}
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("durability", "said"), [(Durability.DURABLE, "on"), (Durability.RELAXED, "off")])
+def test_starts_in_both_classes(keeper: Keeper, cache: Path, durability: Durability, said: str) -> None:
+    """The server itself says which class it runs in, and the disclosure holds it."""
+    database = postgres.start(keeper, cache, durability, CONTRACT)
+    try:
+        with database.connect("postgres") as connection:
+            for name in ("fsync", "synchronous_commit", "full_page_writes"):
+                assert connection.execute(f"SHOW {name}".encode()).fetchone() == (said,)
+        assert database.version().startswith("18")
+        disclosed = database.settings()
+        assert disclosed["autovacuum"] == "off"
+        assert disclosed.get("fsync", "on") == said
+        assert "port" not in disclosed
+    finally:
+        database.stop()
+
+
+@pytest.mark.live
+def test_servers_log_in_as_an_ordinary_role(fresh: Database) -> None:
+    """The role of servers owns the trial's database and is no superuser."""
+    with psycopg.connect(fresh.server_url()) as connection:
+        row = connection.execute(
+            "SELECT current_user, rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+        assert row == ("app", False, False)
+        assert connection.execute("SELECT count(*) FROM users").fetchone() == (100,)
+
+
+# ---------------------------------------------------------------- reset
+
+
+@pytest.mark.live
+def test_reset_gives_the_same_bytes(fresh: Database) -> None:
+    """After changes of every kind a reset brings back every row in its place, and counters at zero."""
+    before = contents(fresh)
+    with fresh.connect(as_app=True) as connection:
+        connection.execute("SELECT pgbench_tx(1, 1, 1, 5)")
+        connection.execute("DELETE FROM users WHERE id > 50")
+        connection.execute("INSERT INTO web_users (name, email) VALUES ('new', 'new@example.com')")
+        connection.execute("CREATE TABLE other (id integer)")
+    assert contents(fresh) != before
+    fresh.reset(SCALE)
+    assert replace(fresh.counters(), sessions=0) == postgres.Counters(0, 0, 0, 0, 0)
+    assert contents(fresh) == before
+
+
+@pytest.mark.live
+def test_reset_with_connections_open(fresh: Database) -> None:
+    """Connections that a server left open, one inside a transaction, do not keep a reset from happening."""
+    idle, busy = psycopg.connect(fresh.server_url(), autocommit=True), psycopg.connect(fresh.server_url())
+    with suppress(psycopg.Error), idle, busy:
+        busy.execute("UPDATE web_users SET credits = 0")
+        assert fresh.connections() == 2
+        fresh.reset(SCALE)
+        assert fresh.connections() == 0
+        with pytest.raises(psycopg.OperationalError):
+            idle.execute("SELECT 1")
+    assert fresh.query("SELECT count(*) FROM web_users WHERE credits = 0") == [(0,)]
+
+
+@pytest.mark.live
+def test_half_made_template_is_made_anew(database: Database) -> None:
+    """A `_building` database that an interrupted build left is dropped, and the template made whole."""
+    name = database.prepare(SCALE)
+    with database.connect("postgres") as connection:
+        for place in ("fairground_trial", name):
+            connection.execute(f"DROP DATABASE IF EXISTS {place} WITH (FORCE)".encode())
+        connection.execute(f"CREATE DATABASE {name}_building".encode())
+        connection.execute(f"COMMENT ON DATABASE {name}_building IS '{database_module.MARK}'".encode())
+    with database.connect(f"{name}_building") as connection:
+        connection.execute("CREATE TABLE users (half integer)")
+    assert database.prepare(SCALE) == name
+    database.reset(SCALE)
+    assert database.query("SELECT count(*) FROM users") == [(100,)]
+    with database.connect("postgres") as connection:
+        assert not connection.execute("SELECT 1 FROM pg_database WHERE datname LIKE '%\\_building'").fetchall()
+
+
+def test_template_is_named_after_its_data(tmp_path: Path) -> None:
+    """Another schema, other seeds or another scale is another template."""
+    folder = tmp_path / "contract"
+    folder.mkdir()
+    address = database_module.Address("h", 1, "u", "p")
+    names = set()
+    for schema, seed, scale in (("a", "b", 1), ("a2", "b", 1), ("a", "b2", 1), ("a", "b", 2)):
+        (folder / "schema.sql").write_text(schema)
+        (folder / "seed.sql").write_text(seed)
+        names.add(Database(address, address, folder, None)._template(scale))
+    assert len(names) == 4
+
+
+def test_url_quotes_what_must_be_quoted() -> None:
+    """Users and passwords with URL characters survive the way into `DATABASE_URL`."""
+    address = database_module.Address("127.0.0.1", 5555, "us@er", "p/w:?#")
+    read = psycopg.conninfo.conninfo_to_dict(address.url("data"))
+    assert (read["user"], read["password"], read["dbname"], str(read["port"])) == ("us@er", "p/w:?#", "data", "5555")
+
+
+# ---------------------------------------------------------------- counters and waits
+
+
+@pytest.mark.live
+def test_counters_after_connections_closed(fresh: Database) -> None:
+    """Once its connections are gone, a server's commits, rollbacks and rows are all counted, and the lab's reading is not."""
+    with psycopg.connect(fresh.server_url(), autocommit=True) as connection:
+        for _ in range(50):
+            connection.execute("SELECT pgbench_tx(1, 1, 1, 1)")
+        for _ in range(7):
+            with suppress(psycopg.Error):
+                connection.execute("SELECT 1 / 0")
+    assert fresh.wait_for_no_connections()
+    found = fresh.counters()
+    assert 50 <= found.commits <= 52  # to PostgreSQL's counters connecting is a transaction or two
+    assert (found.rollbacks, found.deadlocks) == (7, 0)
+    assert found.rows_read >= 150
+    assert fresh.counters() == found
+
+
+@pytest.mark.live
+def test_deadlocks_are_counted(fresh: Database) -> None:
+    """Two transactions that lock two rows crosswise are one deadlock."""
+    one, two = psycopg.connect(fresh.server_url()), psycopg.connect(fresh.server_url())
+    one.execute("UPDATE web_users SET credits = 1 WHERE id = 1")
+    two.execute("UPDATE web_users SET credits = 1 WHERE id = 2")
+    outcomes: list[str] = []
+
+    def cross(connection: psycopg.Connection[Any], row: int) -> None:
+        try:
+            connection.execute("UPDATE web_users SET credits = 2 WHERE id = %s", [row])
+            outcomes.append("done")
+        except psycopg.errors.DeadlockDetected:
+            outcomes.append("deadlock")
+        connection.rollback()
+        connection.close()
+
+    threads = [threading.Thread(target=cross, args=pair) for pair in ((one, 2), (two, 1))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["deadlock", "done"]
+    assert fresh.wait_for_no_connections()
+    assert fresh.counters().deadlocks == 1
+
+
+@pytest.mark.live
+def test_waits_show_a_held_row(fresh: Database) -> None:
+    """While one connection holds a row, the one that wants it is seen waiting for a lock, and the lab's own is not seen."""
+    with psycopg.connect(fresh.server_url()) as holder, psycopg.connect(fresh.server_url()) as wanter:
+        holder.execute("UPDATE web_users SET credits = 1 WHERE id = 1")
+        thread = threading.Thread(target=lambda: wanter.execute("UPDATE web_users SET credits = 2 WHERE id = 1"))
+        thread.start()
+        assert eventually(lambda: fresh.waiting_for_locks() == 1)
+        with fresh.connect("postgres") as connection:
+            seen = dict(postgres.waits(connection))
+        holder.rollback()
+        thread.join()
+        wanter.rollback()
+        assert seen == {"idle in transaction": 1, "Lock:transactionid": 1}
+        assert fresh.waiting_for_locks() == 0
+
+
+@pytest.mark.live
+def test_wal_and_sever(fresh: Database) -> None:
+    """WAL grows with writes, a checkpoint is allowed to us, and severing cuts the server's connections and not ours."""
+    before = fresh.wal_position()
+    with psycopg.connect(fresh.server_url(), autocommit=True) as theirs, fresh.connect() as ours:
+        theirs.execute("UPDATE users SET name = name")
+        after = fresh.wal_position()
+        assert before is not None and after is not None and after > before
+        assert fresh.checkpoint()
+        fresh.sever()
+        with pytest.raises(psycopg.OperationalError):
+            theirs.execute("SELECT 1")
+        assert ours.execute("SELECT 1").fetchone() == (1,)
+
+
+# ---------------------------------------------------------------- settings of a person
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("work_men", "PostgreSQL has no setting `work_men`"),
+        ("fsync", "the PostgreSQL setting `fsync` is the lab's own"),
+        ("Synchronous_Commit", "the PostgreSQL setting `Synchronous_Commit` is the lab's own"),
+        ("listen_addresses", "the PostgreSQL setting `listen_addresses` is the lab's own"),
+    ],
+)
+def test_settings_that_cannot_be_replaced(name: str, message: str) -> None:
+    """A name that PostgreSQL does not know is refused with its neighbours, and so is what the lab itself decides."""
+    with pytest.raises(LabError) as caught:
+        postgres.check({"jit": "on", name: "off"})
+    assert caught.value.message == message and caught.value.hint
+
+
+@pytest.mark.live
+def test_settings_are_replaced(keeper: Keeper, cache: Path) -> None:
+    """A setting given by a person stands in for the lab's own, and is disclosed."""
+    database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, {"work_mem": "7MB", "max_connections": "77"})
+    try:
+        assert {"work_mem": "7MB", "max_connections": "77", "fsync": "off"}.items() <= database.settings().items()
+    finally:
+        database.stop()
+
+
+@pytest.mark.live
+def test_setting_with_a_bad_value(keeper: Keeper, cache: Path) -> None:
+    """A value that PostgreSQL refuses ends the start with its own words."""
+    with pytest.raises(LabError, match="^the embedded PostgreSQL did not start$") as caught:
+        postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, {"work_mem": "many"})
+    assert caught.value.hint is not None and 'invalid value for parameter "work_mem": "many"' in caught.value.hint
+
+
+@pytest.mark.live
+def test_errors_are_logged_where_they_are_asked_for(database: Database) -> None:
+    """Errors of the trial's database are kept from when they are asked for, taken once, and gone with the trial's database."""
+    database.reset(1)
+    database.log_errors()
+    for _ in range(2):
+        with database.connect(as_app=True) as client, pytest.raises(psycopg.Error):
+            client.execute("SELECT nothing_of_the_kind")
+    assert database.take_errors().count('column "nothing_of_the_kind" does not exist') == 2
+    assert database.take_errors() == ""
+    database.reset(1)
+    with database.connect(as_app=True) as client, pytest.raises(psycopg.Error):
+        client.execute("SELECT nothing_of_the_kind")
+    assert database.take_errors() == ""

@@ -1,0 +1,216 @@
+"""The clusters of the embedded database: one for each lab, and what a crash leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from builders.paths import ROOT
+from fairground import postgres
+from fairground.host import Keeper
+from fairground.model import Durability, LabError
+from fairground.postgres import Database, embedded
+
+CONTRACT = ROOT / "contract"
+PATIENCE_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def crash_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of its own for clusters that are to be crashed."""
+    return tmp_path_factory.mktemp("crash")
+
+
+@pytest.fixture
+def crashing(keeper: Keeper, crash_cache: Path) -> Iterator[Callable[[], Database]]:
+    """Starts the embedded PostgreSQL on that cache, stopped at the end."""
+    started: list[Database] = []
+
+    def start() -> Database:
+        started.append(postgres.start(keeper, crash_cache, Durability.DURABLE, CONTRACT))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def write_down(database: Database, text: str) -> None:
+    """Keep a text in the home database, where no reset takes it away."""
+    with database.connect("postgres") as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS note (text text)")
+        connection.execute("INSERT INTO note VALUES (%s)", [text])
+
+
+def notes(database: Database) -> list[str]:
+    """What was kept there."""
+    with database.connect("postgres") as connection:
+        return [str(row[0]) for row in connection.execute("SELECT text FROM note").fetchall()]
+
+
+def cluster_of(database: Database) -> embedded.Cluster:
+    """The cluster behind an embedded database."""
+    assert isinstance(database.owner, embedded.Cluster)
+    return database.owner
+
+
+@pytest.mark.live
+def test_two_labs_get_a_cluster_each(crashing: Callable[[], Database]) -> None:
+    """Two labs at once run on folders and ports of their own; a folder given back is used again."""
+    one, two = crashing(), crashing()
+    assert cluster_of(one).folder != cluster_of(two).folder
+    assert one.admin.port != two.admin.port
+    write_down(one, "one")
+    with two.connect("postgres") as connection:
+        assert not connection.execute("SELECT 1 FROM pg_tables WHERE tablename = 'note'").fetchall()
+    one.stop()
+    assert cluster_of(crashing()).folder == cluster_of(one).folder
+
+
+@pytest.mark.live
+def test_killed_postmaster_is_recovered(crashing: Callable[[], Database]) -> None:
+    """A cluster whose postmaster was killed, its lock file still there, starts again with all that was committed."""
+    first = crashing()
+    write_down(first, "before the crash")
+    child = first.child
+    assert child is not None
+    child.send(signal.SIGKILL)
+    assert child.wait(PATIENCE_S) == -signal.SIGKILL
+    assert (cluster_of(first).data / "postmaster.pid").exists()
+    folder = cluster_of(first).folder
+    child.stop()
+    cluster_of(first)._lock.close()
+    second = crashing()
+    assert cluster_of(second).folder == folder
+    assert "before the crash" in notes(second)
+
+
+@pytest.mark.live
+def test_stale_lock_file_of_a_stranger(crashing: Callable[[], Database]) -> None:
+    """A lock file that names a process which is no postmaster of this folder is removed, and that process left alone."""
+    first = crashing()
+    data = cluster_of(first).data
+    first.stop()
+    stranger = subprocess.Popen(["sleep", "600"])
+    try:
+        (data / "postmaster.pid").write_text(f"{stranger.pid}\n{data}\n0\n1\n\n\n\n")
+        second = crashing()
+        assert cluster_of(second).data == data
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+@pytest.mark.live
+def test_running_leftover_is_ended(crashing: Callable[[], Database]) -> None:
+    """A postmaster that still runs on the folder, though its lab is gone, is ended first; its data is kept."""
+    first = crashing()
+    write_down(first, "by the leftover")
+    child = first.child
+    assert child is not None
+    leftover = psutil.Process(child.pid)
+    folder = cluster_of(first).folder
+    cluster_of(first)._lock.close()
+    second = crashing()
+    assert cluster_of(second).folder == folder
+    assert child.wait(PATIENCE_S) == -signal.SIGKILL
+    assert not leftover.is_running() or leftover.status() == psutil.STATUS_ZOMBIE
+    assert "by the leftover" in notes(second)
+
+
+@pytest.mark.live
+def test_restart_cuts_connections_and_keeps_the_port(crashing: Callable[[], Database], keeper: Keeper) -> None:
+    """A restart cuts every connection and comes back on the same port with the same data."""
+    database = crashing()
+    port = database.admin.port
+    write_down(database, "before the restart")
+    with database.connect("postgres") as connection:
+        cluster_of(database).restart(keeper, Durability.RELAXED)
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+    assert database.admin.port == port
+    assert "before the restart" in notes(database)
+
+
+@pytest.mark.live
+def test_broken_cluster_says_why(keeper: Keeper, tmp_path: Path) -> None:
+    """A cluster that cannot start is a LabError with the last words of its log, and the folder is free again."""
+    data = tmp_path / "postgres" / "18-1" / "data"
+    data.mkdir(parents=True)
+    (data / "PG_VERSION").write_text("9\n")
+    (data.parent / "passwords").write_text("")
+    with pytest.raises(LabError) as caught:
+        postgres.start(keeper, tmp_path, Durability.RELAXED, CONTRACT)
+    assert caught.value.message == "the embedded PostgreSQL did not start"
+    assert caught.value.exit_code == 3
+    assert caught.value.hint is not None and caught.value.hint.startswith("its last words:\n")
+    assert str(data) in caught.value.hint
+
+
+def test_too_many_labs(tmp_path: Path) -> None:
+    """When every cluster is in use the lab says so instead of sharing one."""
+    held = [embedded.Cluster.claim(tmp_path) for _ in range(embedded.MAX_CLUSTERS)]
+    with pytest.raises(LabError, match="^8 other runs use the embedded PostgreSQL$"):
+        embedded.Cluster.claim(tmp_path)
+    held[3]._lock.close()
+    assert embedded.Cluster.claim(tmp_path).folder == held[3].folder
+
+
+def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package that carries PostgreSQL the sentence says so, and how to get it."""
+    monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(LabError) as caught:
+        embedded.binary("postgres")
+    assert caught.value.message == "the package with the embedded PostgreSQL is not installed"
+    assert caught.value.hint == "./fairground doctor --install"
+
+
+ORDINARY = """
+import json, os, sys
+from pathlib import Path
+from fairground import postgres
+from fairground.model import Durability
+from fairground.host import Keeper
+with Keeper({}) as keeper:
+    database = postgres.start(keeper, Path(sys.argv[1]), Durability.DURABLE, Path(sys.argv[2]))
+    database.reset(1)
+    owner = database.child.processes()[0].uids().real
+    rows = database.query("SELECT count(*) FROM users")[0][0]
+    database.stop()
+    print(json.dumps([os.geteuid(), owner, rows, keeper.groups.version]))
+"""
+
+
+@pytest.mark.live
+def test_as_an_ordinary_user(tmp_path: Path) -> None:
+    """Started by an ordinary user, PostgreSQL runs as that user, in a cache folder of its own."""
+    command = [sys.executable, "-c", ORDINARY, str(tmp_path / "cache"), str(CONTRACT)]
+    user = os.geteuid()
+    if user == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("run by root, and setpriv, which would become an ordinary user, is missing")
+        # The interpreter may lie in root's home: reading everything is all that is kept of root.
+        user = 65_534
+        keep = [
+            "--inh-caps=-all,+dac_read_search",
+            "--ambient-caps=-all,+dac_read_search",
+            "--bounding-set=-all,+dac_read_search",
+        ]
+        command = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *keep, *command]
+        (tmp_path / "cache").mkdir()
+        os.chown(tmp_path / "cache", user, user)
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    who, owner, rows, _ = json.loads(done.stdout)
+    assert (who, owner, rows) == (user, user, 100)

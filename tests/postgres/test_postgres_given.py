@@ -1,0 +1,142 @@
+"""A database server of somebody else: used with its owner's rights, left behind clean, refused in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from builders.paths import ROOT
+from fairground import postgres
+from fairground.model import LabError
+from fairground.postgres import Database
+from fairground.postgres import database as database_module
+
+CONTRACT = ROOT / "contract"
+SCALE = 1
+
+
+def url_of(database: Database, user: str | None = None, password: str | None = None) -> str:
+    """A URL for `given`, as the superuser or another."""
+    address = database.admin
+    return database_module.Address(address.host, address.port, user or address.user, password or address.password).url("postgres")
+
+
+def refusal(url: str) -> LabError:
+    """Why a given server is refused."""
+    with pytest.raises(LabError) as caught:
+        postgres.given(url, CONTRACT)
+    return caught.value
+
+
+def trial_databases(database: Database) -> set[str]:
+    """The databases of arms on a server."""
+    with database.connect("postgres") as connection:
+        rows = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'fairground\\_trial%'").fetchall()
+    return {str(row[0]) for row in rows}
+
+
+@pytest.fixture
+def bare(database: Database) -> Iterator[Database]:
+    """The session's server without any arm's database, before and after."""
+
+    database.drop_arms()
+    yield database
+    database.drop_arms()
+
+
+@pytest.mark.live
+def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
+    """On somebody else's server the lab resets its own database, measures no process, and removes it at the end."""
+    found = postgres.given(url_of(bare), CONTRACT)
+    assert found.child is None
+    found.reset(SCALE)
+    assert found.query("SELECT count(*) FROM users") == [(100,)]
+    assert found.server_url().endswith("/fairground_trial")
+    found.arm(2).reset(SCALE)
+    assert trial_databases(bare) == {"fairground_trial", "fairground_trial_2"}
+    found.stop()
+    assert trial_databases(bare) == set()
+
+
+@pytest.mark.live
+def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
+    """Databases that carry our mark are dropped when a session begins, and one that somebody else called so is left alone."""
+    killed = postgres.given(url_of(bare), CONTRACT)
+    killed.reset(SCALE)
+    killed.arm(3).reset(SCALE)
+    with bare.connect("postgres") as connection:
+        connection.execute("CREATE DATABASE fairground_trial_2")
+    found = postgres.given(url_of(bare), CONTRACT)
+    assert trial_databases(bare) == {"fairground_trial_2"}
+    with pytest.raises(LabError, match="a database `fairground_trial_2` that the lab did not make"):
+        found.arm(2).reset(SCALE)
+
+
+@pytest.mark.live
+def test_given_server_without_the_right_to_create(bare: Database) -> None:
+    """A user that may not create databases is refused, with the statement that gives the right."""
+    error = refusal(url_of(bare, bare.app.user, bare.app.password))
+    assert error.message == "the given user `app` may not create databases"
+    assert error.hint == 'as a superuser: ALTER ROLE "app" CREATEDB'
+    assert error.exit_code == 2
+
+
+@pytest.mark.live
+def test_given_server_with_a_database_of_somebody_else(bare: Database) -> None:
+    """A database of our name without our mark is never touched."""
+    found = postgres.given(url_of(bare), CONTRACT)
+    with bare.connect("postgres") as connection:
+        connection.execute("CREATE DATABASE fairground_trial")
+    error = refusal(url_of(bare))
+    assert (
+        error.message
+        == "the given server has a database `fairground_trial` that the lab did not make, and it will not be touched"
+    )
+    assert error.hint == "rename it, or use another server: ALTER DATABASE fairground_trial RENAME TO …"
+    with pytest.raises(LabError):
+        found.reset(SCALE)
+    found.stop()
+    assert bare.query("SELECT 1") == [(1,)]
+
+
+@pytest.mark.live
+def test_embedded_database_left_without_its_mark_is_made_anew(bare: Database) -> None:
+    """In the lab's own server a database that an interruption left unmarked is no reason to stop."""
+    with bare.connect("postgres") as connection:
+        connection.execute("CREATE DATABASE fairground_trial")
+    bare.reset(SCALE)
+    assert bare.query("SELECT count(*) FROM users") == [(100,)]
+
+
+@pytest.mark.live
+def test_given_server_that_is_too_old(bare: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL older than 14 is refused by its version."""
+    monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 130_014))
+    assert refusal(url_of(bare)).message == "the given PostgreSQL is version 13, and 14 or newer is needed"
+    monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 140_000))
+    assert postgres.given(url_of(bare), CONTRACT).owner is None
+
+
+@pytest.mark.live
+def test_given_server_with_a_wrong_password(bare: Database) -> None:
+    """A server that does not let us in is refused in its own words."""
+    error = refusal(url_of(bare, password="wrong"))
+    assert error.message.startswith("cannot connect to the given database: ")
+    assert 'password authentication failed for user "fairground"' in error.message
+    assert "\n" not in error.message
+
+
+def test_given_server_that_is_not_there() -> None:
+    """A port where nobody listens is refused in one line."""
+    error = refusal("postgresql://u:p@127.0.0.1:1/postgres")
+    assert error.message.startswith("cannot connect to the given database: ")
+    assert "\n" not in error.message
+
+
+def test_given_text_that_is_no_url() -> None:
+    """Something else than a URL is refused, with the form that is wanted."""
+    error = refusal("mysql://nobody")
+    assert error.message.startswith("`--database` is not a connection URL: ")
+    assert error.hint == "postgresql://USER:PASSWORD@HOST:PORT/postgres"

@@ -1,0 +1,58 @@
+"""What a database counts of its own work, and what its backends were last asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from builders.cluster import SCALE, eventually
+from fairground import postgres
+from fairground.model import TableWork
+from fairground.postgres import Database
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def fresh(database: Database) -> Database:
+    """The session's database with fresh data."""
+    database.reset(SCALE)
+    return database
+
+
+def test_scans_rows_and_calls_are_counted(fresh: Database) -> None:
+    """Scans and rows of each table and calls of functions are counted from the reset on, and as differences."""
+    before = fresh.work()
+    assert before.tables["users"] == TableWork(0, 0) and before.functions == {}
+    with psycopg.connect(fresh.server_url(), autocommit=True) as connection:
+        for _ in range(7):
+            connection.execute("SELECT * FROM users ORDER BY id")
+        for _ in range(3):
+            connection.execute("SELECT pgbench_tx(1, 1, 1, 1)")
+    assert fresh.wait_for_no_connections()
+    found = fresh.work().since(before)
+    assert found.tables["users"] == TableWork(7, 700)
+    assert found.tables["pgbench_branches"].scans == 3 and found.tables["accounts"] == TableWork(0, 0)
+    assert found.functions == {"pgbench_tx": 3}
+
+
+def test_what_a_server_does_not_count_is_unknown(fresh: Database) -> None:
+    """Without tracking of functions their calls are unknown, and so are statements where no module counts them."""
+    with fresh.connect("postgres") as connection:
+        connection.execute(f"ALTER DATABASE {fresh.name} SET track_functions = 'none'".encode())
+    found = fresh.work()
+    assert found.functions is None and found.statements is None and "users" in found.tables
+
+
+def test_old_statements_are_not_shown(fresh: Database) -> None:
+    """A backend that was asked nothing for a second waits as before, and its last statement is left out."""
+
+    def seen(connection: psycopg.Connection[Any]) -> tuple[tuple[str, str], ...]:
+        return postgres.activity(connection)[fresh.name].statements
+
+    with psycopg.connect(fresh.server_url(), autocommit=True) as one, fresh.connect("postgres") as ours:
+        assert eventually(lambda: bool(one.execute("SELECT 'lately'")) and seen(ours) == (("idle", "SELECT 'lately'"),))
+        assert eventually(lambda: seen(ours) == ())
+        assert postgres.activity(ours)[fresh.name].waits == {"idle": 1}

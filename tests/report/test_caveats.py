@@ -1,0 +1,66 @@
+"""What `compare` says beside the numbers of two servers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from fairground.model import Load, Settings
+from fairground.model.pair import Pair, Window
+from fairground.model.record import ComparisonAsked
+from fairground.report import caveats
+from fairground.stats import rounds
+
+SETTINGS = Settings(workers=1, pool_size=4)
+ASKED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), SETTINGS, 1, 180.0, 0.005, 5, 0.01, 0.1)
+HINT = "meets less of what slows single cores down"
+
+
+def decision(starts: int = 8, spread: float = 0.001, not_ok: int = 0, void: int = 0) -> rounds.Decision:
+    """Starts whose costs are apart by `spread` in turn, of two equal servers; B fails `not_ok` of 10,000 requests."""
+    one = Window(10_000, 0, 1.0, 1e6)
+    pairs = [
+        Pair(number, 1, "a", one, Window(10_000 - not_ok, not_ok, 1.0, 1e6 * (1 + spread * (-1) ** number)))
+        for number in range(1, starts + 1)
+    ]
+    return rounds.decide([*pairs, *[replace(pairs[0], void="steal") for _ in range(void)]])
+
+
+def said(found: rounds.Decision, asked: ComparisonAsked = ASKED, awake: bool = False, cores: Sequence[int] = (0,)) -> list[str]:
+    """The sentences after the first, which says how much was measured."""
+    first, *others = caveats.of_rounds(asked, found, 95.0, awake, cores)
+    assert first == f"{found.pairs} pairs of windows, in turns, over {found.rounds} starts of both servers, in 1 min 35 s"
+    return others
+
+
+def test_nothing_is_said_of_a_plain_comparison() -> None:
+    """A narrow interval of sound windows needs no more words."""
+    assert said(decision()) == []
+
+
+def test_what_happened_is_said() -> None:
+    """Failed requests, spoiled pairs, what was planted and which terms held: each in a sentence of its own."""
+    pinned = replace(SETTINGS, pin=(("server", (0, 1)), ("generator", (2,))))
+    assert said(decision(not_ok=25, void=3), replace(ASKED, planted=0.05, settings=pinned), True) == [
+        "`b` gave no good answer to 0.25% of its requests, and only good ones count",
+        "3 more pairs were spoiled by the machine and count for nothing",
+        "B was slowed down on purpose, by 5.0% of its CPU",
+        "the processors of this virtual machine were kept from idling meanwhile",
+        "pinned to cores: server 0+1, generator 2",
+    ]
+
+
+def test_few_starts_say_so_and_no_more() -> None:
+    """With too few starts nothing is called, and the width of their interval is not what is wrong."""
+    assert said(decision(4, spread=0.2)) == ["fewer than 5 starts: nothing is called; give it a larger --budget"]
+
+
+@pytest.mark.parametrize(("cores", "hinted"), [((3, 5), True), ((3,), False)])
+def test_a_wide_interval_says_what_narrows_it(cores: tuple[int, ...], hinted: bool) -> None:
+    """Where there are two cores to choose among, unless roles are pinned already."""
+    wide = decision(spread=0.1)
+    assert [HINT in words and "--pin server=3 --pin generator=5" in words for words in said(wide, cores=cores)] == [True] * hinted
+    pinned = replace(ASKED, settings=replace(SETTINGS, pin=(("server", (3,)),)))
+    assert said(wide, pinned, cores=cores) == ["pinned to cores: server 3"]

@@ -1,0 +1,369 @@
+"""Plans: every cell once per block, the same for the same seed, and no stack favoured by its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairground.model import (
+    Audit,
+    Control,
+    Expectation,
+    LabError,
+    Load,
+    Plan,
+    Server,
+    Settings,
+    Stack,
+    Suite,
+    SuiteGroup,
+    Topology,
+    Variant,
+    Workload,
+)
+from fairground.run import plan
+from fairground.run.plan import Part
+
+
+def server(identity: str, variants: int = 1, skip: dict[str, str] | None = None) -> Server:
+    """A server that exists on paper."""
+    names = [f"v{number}" for number in range(1, variants + 1)]
+    table = {name: Variant(name, "about") for name in names}
+    return Server(identity, "Title", "None", "-", "about", Path(identity), (), (), ("v",), ("s",), table, skip or {})
+
+
+def stacks(count: int) -> tuple[Stack, ...]:
+    """Stacks of as many servers."""
+    return tuple(server(f"s{number}").stacks[0] for number in range(count))
+
+
+def workload(identity: str) -> Workload:
+    """A workload that asks nothing."""
+    expect = Expectation(200, None, None, 1)
+    return Workload(identity, "Title", "why", "GET", "/", (), None, expect, (), Audit(False, 0, 0), None)
+
+
+def workloads(count: int) -> tuple[Workload, ...]:
+    """As many workloads."""
+    return tuple(workload(f"w{number}") for number in range(count))
+
+
+def made(stack_count: int, workload_count: int = 1, blocks: int = 1, seed: int = 7, loads: tuple[Load, ...] = (Load(),)) -> Plan:
+    """A plan of so many stacks and workloads."""
+    return uncontrolled(Part(stacks(stack_count), workloads(workload_count), loads, (Topology(),), Settings()), blocks, seed)
+
+
+def uncontrolled(part: Part, blocks: int = 1, seed: int = 1, unavailable: Mapping[str, str] | None = None) -> Plan:
+    """The plan of one part, without controls."""
+    suite = Suite("", "t", "", blocks, seed, (), controls=False)
+    return plan.build(suite, (part,), "./fairground run", unavailable)
+
+
+SMALL = st.integers(1, 6)
+
+
+@given(SMALL, SMALL, SMALL, st.integers(0, 2**40), st.integers(1, 3))
+def test_each_cell_once_per_block(stack_count: int, workload_count: int, blocks: int, seed: int, load_count: int) -> None:
+    """Every block holds every cell exactly once, and slots are numbered in the order in which they are measured."""
+    loads = tuple(Load(connections=10 * number) for number in range(1, load_count + 1))
+    built = made(stack_count, workload_count, blocks, seed, loads)
+    cells = {(stack.id, one.id, load) for stack in stacks(stack_count) for one in workloads(workload_count) for load in loads}
+    for block in range(1, blocks + 1):
+        found = [(slot.cell.stack, slot.cell.workload, slot.cell.load) for slot in built.slots if slot.block == block]
+        assert Counter(found) == Counter(cells)
+    assert [slot.number for slot in built.slots] == list(range(1, len(built.slots) + 1))
+    assert [slot.block for slot in built.slots] == sorted(slot.block for slot in built.slots)
+
+
+@given(SMALL, SMALL, SMALL, st.integers(0, 2**40))
+def test_same_seed_same_plan(stack_count: int, workload_count: int, blocks: int, seed: int) -> None:
+    """A plan follows from its seed, and another seed gives other streams."""
+    assert made(stack_count, workload_count, blocks, seed) == made(stack_count, workload_count, blocks, seed)
+    other = made(stack_count, workload_count, blocks, seed + 1)
+    assert {slot.seed for slot in made(stack_count, workload_count, blocks, seed).slots}.isdisjoint(
+        slot.seed for slot in other.slots
+    )
+
+
+def test_order_is_the_same_for_ever() -> None:
+    """The order from a seed never changes, so that a published command repeats a published run."""
+    built = made(4, 2, 2)
+    order = [" ".join(slot.cell.stack for slot in heat) for _, heat in groupby(built.slots, key=lambda s: s.cell.workload)]
+    assert built.slots[0].cell.workload == built.slots[15].cell.workload == "w0"
+    assert order == ["s3:v1 s0:v1 s2:v1 s1:v1", "s0:v1 s1:v1 s3:v1 s2:v1 s1:v1 s2:v1 s0:v1 s3:v1", "s2:v1 s3:v1 s1:v1 s0:v1"]
+    assert (built.slots[0].seed, built.slots[15].seed) == (66784657, 1971093227)
+
+
+@given(st.integers(1, 9), st.integers(1, 3), SMALL, st.integers(0, 2**40))
+def test_every_stack_gets_every_place(count: int, rounds: int, workload_count: int, seed: int) -> None:
+    """Over as many blocks as stacks, each stack stands equally often in each place among those it is compared with."""
+    built = made(count, workload_count, rounds * count, seed)
+    places: Counter[tuple[str, str, int]] = Counter()
+    for _, heat in groupby(built.slots, key=lambda slot: (slot.block, slot.cell.workload)):
+        places.update((slot.cell.workload, slot.cell.stack, place) for place, slot in enumerate(heat))
+    assert set(places.values()) == {rounds}
+    assert len(places) == workload_count * count * count
+
+
+@given(st.integers(2, 9), st.integers(0, 2**40))
+def test_every_stack_follows_every_other_equally_often(count: int, seed: int) -> None:
+    """Over a whole design no stack always runs in the wake of the same other one."""
+    blocks = count if count % 2 == 0 else 2 * count
+    built = made(count, 1, blocks, seed)
+    behind: Counter[tuple[str, str]] = Counter()
+    for _, heat in groupby(built.slots, key=lambda slot: slot.block):
+        behind.update(pairwise(slot.cell.stack for slot in heat))
+    assert set(behind.values()) == {blocks // count}
+    assert len(behind) == count * (count - 1)
+
+
+@given(SMALL, SMALL, SMALL)
+def test_compared_stacks_stand_together(stack_count: int, workload_count: int, blocks: int) -> None:
+    """Inside a block all stacks of a workload follow each other without another workload between them."""
+    heats = [key for key, _ in groupby(made(stack_count, workload_count, blocks).slots, key=lambda s: (s.block, s.cell.workload))]
+    assert len(heats) == len(set(heats)) == blocks * workload_count
+
+
+@given(SMALL, SMALL, st.integers(2, 4), st.integers(0, 2**40))
+def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int, topology_count: int, seed: int) -> None:
+    """Inside a block the topologies of one stack follow each other, so that what a hop costs is compared at close range."""
+    topologies = tuple(Topology(pooler=f"p{number}") for number in range(topology_count))
+    built = uncontrolled(Part(stacks(stack_count), workloads(2), (Load(),), topologies, Settings()), blocks, seed)
+    assert len(built.slots) == len(set(built.slots)) == stack_count * 2 * topology_count * blocks
+    runs = [len(list(group)) for _, group in groupby(built.slots, key=lambda s: (s.block, s.cell.workload, s.cell.stack))]
+    assert set(runs) == {topology_count}
+
+
+@given(st.integers(2, 5), st.integers(0, 2**40))
+def test_every_topology_gets_every_place(count: int, seed: int) -> None:
+    """Over as many blocks as topologies each of them stands once in each place of its stack."""
+    topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))
+    built = uncontrolled(Part(stacks(2), workloads(1), (Load(),), topologies, Settings()), count, seed)
+    places: Counter[tuple[str, Topology, int]] = Counter()
+    for _, group in groupby(built.slots, key=lambda slot: (slot.block, slot.cell.stack)):
+        places.update((slot.cell.stack, slot.cell.topology, place) for place, slot in enumerate(group))
+    assert set(places.values()) == {1} and len(places) == 2 * count * count
+
+
+def test_topology_that_is_not_here_is_left_out() -> None:
+    """Cells of a topology whose program is missing are left out with the reason, and the rest is measured."""
+    topologies = (Topology(), Topology(pooler="pgcat-tx"))
+    part = Part(stacks(1), workloads(1), (Load(),), topologies, Settings())
+    built = uncontrolled(part, unavailable={"topology pgcat-tx": "no pgcat"})
+    assert [slot.cell.topology for slot in built.slots] == [Topology()]
+    assert built.skipped == {"topology pgcat-tx": "no pgcat"}
+
+
+@given(SMALL, SMALL, st.integers(1, 8))
+def test_stream_of_requests_is_common_to_a_block(stack_count: int, workload_count: int, blocks: int) -> None:
+    """All cells of a block draw the same numbers, and every block draws new ones."""
+    slots = made(stack_count, workload_count, blocks).slots
+    assert len({(slot.block, slot.seed) for slot in slots}) == len({slot.seed for slot in slots}) == blocks
+    assert all(0 <= slot.seed < 2**31 for slot in slots)
+
+
+def test_workloads_change_places_between_blocks() -> None:
+    """No workload is always the first of its block."""
+    slots = made(1, 4, 4).slots
+    assert {slot.cell.workload for slot in slots if slot.number % 4 == 1} == {"w0", "w1", "w2", "w3"}
+
+
+def test_skipped_cells_keep_their_reason() -> None:
+    """What a server skips or cannot run is not in the plan, and the plan says why."""
+    lame = server("lame", skip={"w0": "it cannot"}).stacks[0]
+    absent = server("absent").stacks[0]
+    chosen = (*stacks(1), lame, absent)
+    part = Part(chosen, workloads(2), (Load(),), (Topology(),), Settings())
+    built = uncontrolled(part, unavailable={"absent:v1": "no compiler"})
+    assert {(slot.cell.stack, slot.cell.workload) for slot in built.slots} == {
+        ("s0:v1", "w0"),
+        ("s0:v1", "w1"),
+        ("lame:v1", "w1"),
+    }
+    assert built.skipped == {"lame:v1 w0": "it cannot", "absent:v1": "no compiler"}
+
+
+def test_nothing_to_measure_is_an_error() -> None:
+    """A plan without a cell says why it has none."""
+    lame = server("lame", skip={"w0": "it cannot"}).stacks
+    with pytest.raises(LabError) as raised:
+        uncontrolled(Part(lame, workloads(1), (Load(),), (Topology(),), Settings()))
+    assert raised.value.message == "nothing is left to measure (lame:v1 w0: it cannot)"
+    assert raised.value.exit_code == 3
+
+
+def test_no_blocks_is_an_error() -> None:
+    """A plan of no blocks is refused."""
+    with pytest.raises(LabError, match="a plan of 0 blocks measures nothing"):
+        made(1, 1, 0)
+
+
+def test_every_cell_carries_what_it_is_measured_under() -> None:
+    """Title, command, seed, load, topology and settings arrive in the plan and in each cell."""
+    settings, topology, load = Settings(workers=5), Topology(pooler="p"), Load(connections=3)
+    part = Part(stacks(1), workloads(1), (load,), (topology,), settings)
+    built = plan.build(Suite("", "title", "", 2, 9, (), controls=False), (part,), "command")
+    assert (built.title, built.seed, built.blocks, built.command) == ("title", 9, 2, "command")
+    assert {(slot.cell.topology, slot.cell.load, slot.cell.settings) for slot in built.slots} == {(topology, load, settings)}
+
+
+# ---------------------------------------------------------------- suites
+
+
+def suite(*groups: tuple[tuple[str, ...], tuple[str, ...]], blocks: int = 1) -> Suite:
+    """A suite of (stacks, workloads) groups."""
+    parts = tuple(SuiteGroup(names, chosen, (Load(),), Settings()) for names, chosen in groups)
+    return Suite("id", "title", "about", blocks, 7, parts)
+
+
+SERVERS = (server("a", 2), server("b", 3), server("c"))
+
+
+def cells(chosen: Suite) -> set[tuple[str, str]]:
+    """Stack and workload of each slot; a cell measured twice is an error."""
+    found = [(slot.cell.stack, slot.cell.workload) for slot in plan.of_suite(chosen, SERVERS, workloads(2), "c").slots]
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (("all",), "a:v1 a:v2 b:v1 b:v2 b:v3 c:v1"),
+        (("first-variants",), "a:v1 b:v1 c:v1"),
+        (("other-variants",), "a:v2 b:v2 b:v3"),
+        (("b", "a:v2"), "b:v1 b:v2 b:v3 a:v2"),
+        (("a", "a:v1", "first-variants"), "a:v1 a:v2 b:v1 c:v1"),
+    ],
+)
+def test_suite_chooses_stacks(names: tuple[str, ...], found: str) -> None:
+    """A group names stacks one by one, by server or by kind; a stack named twice is measured once."""
+    assert cells(suite((names, ("w1",)))) == {(name, "w1") for name in found.split()}
+
+
+def test_groups_are_joined() -> None:
+    """Stacks of several groups that share a workload are compared with each other, so they stand together."""
+    chosen = suite((("first-variants",), ("all",)), (("other-variants", "c"), ("w1",)))
+    assert len(cells(chosen)) == 3 * 2 + 3
+    slots = plan.of_suite(chosen, SERVERS, workloads(2), "c").slots
+    assert len([key for key, _ in groupby(slots, key=lambda slot: slot.cell.workload)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen", "message"),
+    [
+        (("d",), ("w0",), "the suite names a stack `d` that does not exist"),
+        (("a:v9",), ("w0",), "the suite names a stack `a:v9` that does not exist"),
+        (("a",), ("w9",), "the suite names a workload `w9` that does not exist"),
+    ],
+)
+def test_suite_with_unknown_name_is_refused(names: tuple[str, ...], chosen: tuple[str, ...], message: str) -> None:
+    """A name that nothing has is an error."""
+    with pytest.raises(LabError) as raised:
+        cells(suite((names, chosen)))
+    assert raised.value.message == message
+
+
+# ---------------------------------------------------------------- time
+
+
+def test_estimate_counts_every_slot() -> None:
+    """The estimate is the window, the likely warm-up and the overhead of each slot."""
+    load = Load(window_s=4, warmup_min_s=3, warmup_max_s=5)
+    assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.OVERHEAD_S + 5 + 4))
+    early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
+    assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 2 + 4)
+
+
+def test_remaining_time_follows_what_was_seen() -> None:
+    """Time left is the estimate of what is left, or the mean of what is done once there is one."""
+    built = made(2, 3)
+    assert plan.remaining_s(built, (), None) == pytest.approx(plan.estimate_s(built))
+    assert plan.remaining_s(built, {1, 2}, None) == pytest.approx(plan.estimate_s(built) * 4 / 6)
+    assert plan.remaining_s(built, {1, 2, 3, 4}, 10.0) == pytest.approx(20)
+    assert plan.remaining_s(built, range(1, 7), 10.0) == 0
+
+
+# ---------------------------------------------------------------- controls, anchor, budget
+
+
+def compared(stack_count: int, blocks: int, workload_count: int = 1, **more: object) -> Suite:
+    """A suite of so many stacks."""
+    names = tuple(stack.id for stack in stacks(stack_count))
+    group = SuiteGroup(names, tuple(one.id for one in workloads(workload_count)), (Load(),), Settings(), (Topology(), TX))
+    return replace(Suite("s", "S", "", blocks, 7, (group,)), **more)  # type: ignore[arg-type]
+
+
+TX = Topology(pooler="pgbouncer-tx")
+
+
+def planned(wanted: Suite, unavailable: dict[str, str] | None = None) -> Plan:
+    """The plan of a suite of paper servers."""
+    servers = [server(f"s{number}") for number in range(9)]
+    return plan.of_suite(wanted, servers, workloads(3), "c", unavailable)
+
+
+@pytest.mark.parametrize(
+    ("stack_count", "blocks", "asked", "held"),
+    [(2, 3, None, True), (1, 9, None, False), (2, 2, None, False), (2, 3, False, False), (1, 1, True, True)],
+)
+def test_a_plan_that_compares_holds_controls(stack_count: int, blocks: int, asked: bool | None, held: bool) -> None:
+    """From two stacks and three blocks on, or when asked for, each block measures the anchor again and slowed, on one path."""
+    built = planned(compared(stack_count, blocks, 2, controls=asked))
+    controls = [slot for slot in built.slots if slot.control is not None]
+    wanted = (
+        {(block, load, kind) for block in range(1, blocks + 1) for load in ("w0", "w1") for kind in Control} if held else set()
+    )
+    assert Counter((slot.block, slot.cell.workload, slot.control) for slot in controls) == Counter(wanted)
+    assert {(slot.cell.stack, slot.cell.topology.id) for slot in controls} <= {("s0:v1", "direct")}
+    assert {(slot.control, slot.planted) for slot in built.slots} <= {(None, 0.0), (Control.AGAIN, 0.0), (Control.SLOWED, 0.1)}
+    assert len(built.slots) - len(controls) == 2 * 2 * stack_count * blocks
+
+
+def test_controls_take_every_place_as_stacks_do() -> None:
+    """Over as many blocks as there are stacks and controls, each control stands once in each place of its heat."""
+    built = planned(compared(2, 4))
+    places: Counter[tuple[object, int]] = Counter()
+    for _, block in groupby(built.slots, key=lambda slot: slot.block):
+        entries = dict.fromkeys((slot.cell.stack, slot.control) for slot in block)
+        places.update((control, place) for place, (_, control) in enumerate(entries) if control is not None)
+    assert places == Counter({(control, place): 1 for control in Control for place in range(4)})
+
+
+def test_the_anchor_is_the_first_stack_or_the_named_one() -> None:
+    """The anchor is in the plan; one that cannot be had here gives way to the first that can, and an unknown name is an error."""
+    assert planned(compared(3, 1)).anchor == "s0:v1"
+    named = planned(compared(3, 3, anchor="s2:v1"))
+    assert named.anchor == "s2:v1"
+    assert {slot.cell.stack for slot in named.slots if slot.control is not None} == {"s2:v1"}
+    assert planned(compared(3, 3, anchor="s2:v1"), {"s2:v1": "no compiler"}).anchor == "s0:v1"
+    with pytest.raises(LabError, match="the anchor `s7:v1` is not in the plan"):
+        planned(compared(3, 1, anchor="s7:v1"))
+
+
+def test_without_cgroups_the_slowed_control_is_left_out_and_said() -> None:
+    """Where no slowdown can be planted the A/A pair stays, and the plan says why the other is missing."""
+    built = planned(compared(2, 3), {"control slowed": "no cgroups"})
+    assert {slot.control for slot in built.slots} == {None, Control.AGAIN}
+    assert built.skipped == {"control slowed": "no cgroups"}
+
+
+def test_a_budget_plans_what_it_could_at_most_hold() -> None:
+    """With a budget alone the plan has as many blocks as windows and shortest warm-ups fit in, controls counted; at least one."""
+    per_block_s = (2 * 2 + 2) * (Load().warmup_min_s + Load().window_s)
+    for budget_s, blocks in ((10 * per_block_s, 10), (1.0, 1), (1e9, plan.MOST_BLOCKS)):
+        built = planned(compared(2, 0, budget_s=budget_s))
+        assert (built.blocks, built.budget_s) == (blocks, budget_s)
+    assert planned(compared(2, 4, budget_s=1e9)).blocks == 4
+
+
+def test_a_stream_of_requests_can_be_named() -> None:
+    """One seed for the requests of every block, whatever the seed of the order."""
+    assert {slot.seed for slot in planned(compared(2, 3, stream=99)).slots} == {99}

@@ -1,0 +1,131 @@
+"""Carrying out a plan: what is measured in which order, what a budget ends, and how a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from builders.trials import trial as made
+from fairground import measure
+from fairground.host import machine
+from fairground.model import Cell, Control, Finding, Load, Plan, Progress, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.run import runner, store
+
+CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
+
+
+class Lab:
+    """A run of two stacks and a control, whose trials take 9 s and no time; `verdicts` are told to trials in their order."""
+
+    def __init__(self, results: Path, blocks: int, budget_s: float | None = None, verdicts: tuple[Verdict, ...] = ()) -> None:
+        kinds = (("a:plain", None), ("b:plain", None), ("a:plain", Control.AGAIN))
+        slots = [
+            Slot(number, (number - 1) // 3 + 1, replace(CELL, stack=stack), 1, control)
+            for number, (stack, control) in enumerate(kinds * blocks, start=1)
+        ]
+        self.plan = Plan("t", 1, blocks, tuple(slots), {}, "c", "a:plain", budget_s)
+        self.folder = store.create(
+            results, self.plan, started_unix_s=0.0, machine=machine.fingerprint(), versions={}, database_settings={}, stacks={},
+            workloads={},
+        )  # fmt: skip
+        self._verdicts: Iterator[Verdict] = iter(verdicts)
+        self._seen = 0
+
+    def measure(self, bench: Any, slot: Slot, attempt: int, stack: Any, workload: Any, folder: Path, name: str) -> Trial:
+        """In place of `measure.run`."""
+        self._seen += 1
+        one = made(slot.cell.stack, slot.block, 10_000.0 * (1 + 0.2 * (self._seen % 3)), control=slot.control)
+        verdict = next(self._verdicts, Verdict.VALID)
+        return replace(one, number=slot.number, attempt=attempt, folder=name, verdict=verdict)
+
+    def run(self, plan: Plan | None = None) -> list[tuple[int, int, int]]:
+        """Carry it out; block, number and attempt of what was measured."""
+        nothing = measure.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2)
+        named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
+        done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None}), nothing)
+        return [(one.block, one.number, one.attempt) for one in done]
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes labs whose trials are made up."""
+
+    def make(*args: Any, **more: Any) -> Lab:
+        found = Lab(tmp_path, *args, **more)
+        monkeypatch.setattr(measure, "run", found.measure)
+        return found
+
+    return make
+
+
+def test_every_slot_is_measured_once_in_order(lab: Any) -> None:
+    """Without a budget the whole plan is measured, controls in their places, and the run is finished without a reason."""
+    here = lab(2)
+    assert here.run() == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 4, 1), (2, 5, 1), (2, 6, 1)]
+    run = store.load(here.folder)
+    assert run.finished and run.ending is None
+    assert [one.number for one in run.controls] == [3, 6]
+    assert here.run() == []
+
+
+def test_void_trials_are_repeated_in_their_slot(lab: Any) -> None:
+    """A void trial is followed by another attempt, at most twice; then the next slot has its turn."""
+    here = lab(1, verdicts=(Verdict.VOID, Verdict.VALID, Verdict.VOID, Verdict.VOID, Verdict.VOID))
+    assert here.run() == [(1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 3, 1)]
+
+
+@pytest.mark.parametrize(("cause", "paused"), [("steal", [10, 30]), ("foreign-cpu", [10, 30]), ("port", []), ("generator", [])])
+def test_a_disturbed_trial_is_repeated_after_a_while(
+    lab: Any, monkeypatch: pytest.MonkeyPatch, cause: str, paused: list[int]
+) -> None:
+    """What other work made void waits longer before each attempt, and is not waited for after the last; other voids do not wait."""
+    here = lab(1, verdicts=(Verdict.VOID, Verdict.VOID, Verdict.VOID))
+    measured, slept, said = here.measure, list[float](), list[Progress]()
+
+    def disturbed(*args: Any) -> Trial:
+        found = measured(*args)
+        return replace(found, findings=(Finding(cause, Severity.VOID, "so it is"),) if found.verdict is Verdict.VOID else ())
+
+    monkeypatch.setattr(measure, "run", disturbed)
+    monkeypatch.setattr(runner.time, "sleep", slept.append)
+    nothing = measure.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2, say=said.append)
+    named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
+    done = list(runner.run(here.plan, here.folder, named, cast(Any, {"tx": None}), nothing))
+    assert [(one.number, one.attempt) for one in done] == [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]
+    assert sum(slept) == sum(paused)
+    assert [(one.attempt, one.total_s) for one in said if one.elapsed_s == 0] == list(enumerate(paused, start=2))
+    assert {one.phase for one in said} <= {"pause"}
+
+
+def test_a_budget_ends_the_run_after_a_whole_block(lab: Any) -> None:
+    """With 27 s a block, 100 s hold three blocks; the reason is kept, and the rest of the plan is not missing."""
+    here = lab(9, 100.0)
+    assert [block for block, _, _ in here.run()] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+    run = store.load(here.folder)
+    assert run.finished and run.ending is not None and run.ending.blocks == 3
+    assert "after the budget of" in run.ending.reason
+
+
+def test_a_block_that_was_interrupted_is_finished_before_the_time_is_asked(lab: Any) -> None:
+    """Going on inside a block measures the rest of it, although the budget is spent, and then ends."""
+    here = lab(9, 40.0)
+    for slot in here.plan.slots[:4]:
+        place = store.trial_folder(here.folder, slot, 1)
+        store.append(here.folder, here.measure(None, slot, 1, None, None, place, place.name))
+    assert here.run() == [(2, 5, 1), (2, 6, 1)]
+    assert store.load(here.folder).ending is not None
+
+
+def test_a_larger_budget_goes_on_where_the_run_ended(lab: Any) -> None:
+    """With the note of its end removed and more time, further blocks follow the measured ones."""
+    here = lab(9, 60.0)
+    here.run()
+    store.reopen(here.folder)
+    assert [block for block, _, _ in here.run(replace(here.plan, budget_s=100.0))] == [3, 3, 3]
+    run = store.load(here.folder)
+    assert run.ending is not None and run.ending.blocks == 3

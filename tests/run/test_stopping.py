@@ -1,0 +1,157 @@
+"""When a run with a budget ends: by time or by width, after whole blocks, and never because something became significant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from builders.trials import trial
+from fairground.model import Finding, Load, Plan, Settings, Severity, Trial, Verdict
+from fairground.model.pair import Pair, Round, Window
+from fairground.model.record import ComparisonAsked
+from fairground.run import retry, stopping
+from fairground.stats.intervals import Interval
+
+PLAN = Plan("t", 1, 40, (), {}, "c", "a:plain", 600.0)
+
+
+def blocks(count: int, sd: float, ratio: float = 1.0, seed: int = 1) -> list[Trial]:
+    """So many blocks of an anchor and a stack at `ratio` of it; a trial takes 9 s."""
+    draw = numpy.random.default_rng(seed)
+    return [
+        trial(stack, block, 10_000 * level * math.exp(draw.normal(0, sd)))
+        for block in range(1, count + 1)
+        for stack, level in (("a:plain", 1.0), ("b:plain", ratio))
+    ]
+
+
+def test_wide_intervals_go_on_while_there_is_time() -> None:
+    """Two stacks that differ by noise of 20 % are measured until the next block would end too late."""
+    assert stopping.ending(PLAN, blocks(20, 0.2), 600.0) is None
+    found = stopping.ending(PLAN, blocks(33, 0.2), 600.0)
+    assert found is not None and found.blocks == 33
+    assert found.reason == "the next block would have ended after the budget of 10 min"
+
+
+def test_pauses_before_repetitions_count() -> None:
+    """A trial that the machine disturbed twice waited 40 s in all; that time is spent."""
+    done = blocks(20, 0.2)
+    disturbed = replace(done[-1], verdict=Verdict.VOID, findings=(Finding("steal", Severity.VOID, "so it is"),), number=40)
+    tried = [*done[:-1], disturbed, replace(disturbed, attempt=2), replace(done[-1], number=40, attempt=3)]
+    assert retry.paused_s(tried) == 40
+    spent_s = 9 * len(tried)
+    left_s = spent_s / 20 + 2.1
+    assert stopping.ending(PLAN, tried, spent_s + left_s) is not None
+    assert stopping.ending(PLAN, tried, spent_s + 40 + left_s + 2.1) is None
+
+
+def test_narrow_intervals_end_the_run_from_six_blocks_on() -> None:
+    """What is known to 2 % needs no further block; five blocks are never enough to say so."""
+    assert stopping.ending(PLAN, blocks(5, 0.001), 600.0) is None
+    found = stopping.ending(PLAN, blocks(6, 0.001), 600.0)
+    assert found is not None and "within ± 2%" in found.reason
+
+
+def test_significance_ends_nothing() -> None:
+    """A difference that is sure, but neither narrow nor small beside its interval, goes on; the same width without one as well."""
+    spread = [0.90, 0.78, 0.88, 0.80, 0.86, 0.82]
+    sure = [trial(stack, block, 10_000 * level) for block, ratio in enumerate(spread, 1)
+            for stack, level in (("a:plain", 1.0), ("b:plain", ratio))]  # fmt: skip
+    (interval,) = stopping.ratios(PLAN, sure)
+    assert interval.high < 0.95
+    assert stopping.ending(PLAN, sure, 600.0) is None
+    centred = [trial(stack, block, 10_000 * level) for block, ratio in enumerate(spread, 1)
+               for stack, level in (("a:plain", 1.0), ("b:plain", ratio / 0.84))]  # fmt: skip
+    assert stopping.ending(PLAN, centred, 600.0) is None
+
+
+@pytest.mark.parametrize(
+    ("middle", "half", "enough"),
+    [(1.0, 0.019, True), (1.0, 0.021, False), (0.5, 0.16, True), (0.5, 0.18, False), (2.0, 0.16, True)],
+)
+def test_a_width_is_enough_by_itself_or_beside_its_difference(middle: float, half: float, enough: bool) -> None:
+    """± 2 % is enough for any difference, a quarter of it for a large one, both ways alike."""
+    interval = Interval(middle, middle * math.exp(-half), middle * math.exp(half), 6, 0.95)
+    assert stopping.narrow(interval) is enough
+
+
+def test_the_plans_last_block_needs_no_reason() -> None:
+    """A run that measured all of its plan ended as planned."""
+    assert stopping.ending(replace(PLAN, blocks=6), blocks(6, 0.001), 1.0) is None
+    assert stopping.ending(PLAN, [], 600.0) is None
+
+
+def test_a_run_that_compares_nothing_ends_by_time_alone() -> None:
+    """One stack has no interval that matters: blocks are added up to the time."""
+    alone = [one for one in blocks(10, 0.0) if one.cell.stack == "a:plain"]
+    assert stopping.ending(PLAN, alone, 600.0) is None
+    assert stopping.ending(PLAN, alone, 95.0) is not None
+
+
+def test_identical_stacks_are_not_called_more_often_for_the_stopping() -> None:
+    """Over 200 simulated runs of equals that end by width, the last interval excludes 1 in about one of twenty."""
+    wrong = 0
+    for seed in range(200):
+        whole = blocks(40, 0.02, seed=seed)
+        for count in range(6, 41):
+            seen = [one for one in whole if one.block <= count]
+            if stopping.ending(PLAN, seen, math.inf) is not None or count == 40:
+                (interval,) = stopping.ratios(PLAN, seen)
+                wrong += interval.low > 1 or interval.high < 1
+                break
+    assert wrong <= 0.10 * 200
+
+
+# ---------------------------------------------------------------- rounds of a comparison
+
+
+ASKED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), Settings(), 1, 100.0, 0.005, 1, 0.01, 0.1)
+
+
+def starts(count: int, sd: float, cost: float = 1.0, took_s: float = 10.0) -> list[Round]:
+    """So many starts in which B's answers cost `cost` times A's, apart by chance."""
+    draw = numpy.random.default_rng(1)
+    one = Window(1000, 0, 1.0, 1e5)
+    return [
+        Round(number, (Pair(number, 1, "a", one, replace(one, cpu_us=1e5 * cost * math.exp(draw.normal(0, sd)))),), took_s)
+        for number in range(1, count + 1)
+    ]
+
+
+def test_a_comparison_begins() -> None:
+    """Without a round there is nothing to end, however small the budget."""
+    assert stopping.comparison_end([], replace(ASKED, budget_s=0.001)) is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 9, 10])
+def test_a_wide_comparison_ends_with_its_budget(count: int) -> None:
+    """Another round begins while it would end within the budget, by the mean of the rounds so far."""
+    found = stopping.comparison_end(starts(count, 0.2), ASKED)
+    ended = "the next round would have ended after the budget of 1.67 min"
+    assert found == (ended if count == 10 else None)
+
+
+def test_a_narrow_comparison_ends_after_six_starts() -> None:
+    """What is known well enough needs no more; five starts are never enough, and a sure difference alone ends nothing."""
+    assert stopping.comparison_end(starts(5, 0.0001), ASKED) is None
+    assert stopping.comparison_end(starts(6, 0.0001), ASKED) == "the interval is within ± 0.50%"
+    assert stopping.comparison_end(starts(6, 0.03, cost=2.0), ASKED) is None
+
+
+def test_spoiled_pairs_narrow_nothing() -> None:
+    """Starts whose pairs are all void do not count among those that are enough."""
+    sound = starts(6, 0.0001)
+    spoiled = [replace(one, pairs=(replace(one.pairs[0], void="steal"),)) for one in sound[:2]]
+    assert stopping.comparison_end([*spoiled, *sound[2:]], ASKED) is None
+
+
+def test_an_arm_that_is_rejected_ends_a_comparison() -> None:
+    """There is nothing to compare any more, and its finding is the reason."""
+    rejected = Finding("server", Severity.REJECT, "it ended")
+    noted = replace(rejected, severity=Severity.WARN)
+    first = starts(1, 0.1)[0]
+    assert stopping.comparison_end([replace(first, findings={"b": (noted,)})], ASKED) is None
+    assert stopping.comparison_end([replace(first, findings={"b": (noted, rejected)})], ASKED) == "`b` is rejected: it ended"

@@ -1,0 +1,141 @@
+"""What is found of any HTTP service from outside, held against servers that misbehave by a script."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import pytest
+
+from builders.service import served
+from fairground.host import RoleMeter, listener
+from fairground.model import LabError, Severity
+from fairground.service import behaviour, drive
+from fairground.service.behaviour import Asked
+from fairground.service.values import Conduct
+
+
+def asked(port: int, method: str = "GET", body: bytes | None = None) -> Asked:
+    """A request to a server of ours."""
+    return Asked("127.0.0.1", port, f"127.0.0.1:{port}", method, "/x?a={1}", (("Accept", "text/plain"),), body)
+
+
+def graver(found: Conduct) -> dict[str, Severity]:
+    """The checks that do not hold."""
+    return {one.id: one.severity for one in found.findings if one.severity is not Severity.NOTE}
+
+
+def test_requests_are_written_as_asked() -> None:
+    """Host comes from the URL unless it is given; a body has its length; the target stands as it is."""
+    plain = Asked("127.0.0.1", 80, "example:80", "POST", "/a", (("X", "1"),), b"{}").encode()
+    assert plain == b"POST /a HTTP/1.1\r\nHost: example:80\r\nX: 1\r\nContent-Length: 2\r\n\r\n{}"
+    assert Asked("127.0.0.1", 80, "example:80", "GET", "/", (("host", "other"),)).encode().count(b"ost: ") == 1
+
+
+def test_what_is_right_is_learned_from_the_answers() -> None:
+    """Same bodies are compared, large ones seldom, differing and binary ones not; braces stand for themselves."""
+
+    def rule(body: bytes | None) -> tuple[object, int]:
+        known = drive.workload(asked(1), Conduct(200, None, body, 0, True, ()))
+        return known.expect.body, known.expect.check_one_in
+
+    assert rule(b"hello") == ({"exact": "hello"}, 1)
+    assert rule(b"x" * 2000) == ({"exact": "x" * 2000}, 100)
+    assert rule(b"x" * 70_000) == (None, 1) and rule(b"\xff\xfe") == (None, 1) and rule(None) == (None, 1)
+    known = drive.workload(asked(1, "POST", b'{"a":1}'), Conduct(201, None, None, 0, True, ()))
+    assert (known.path, known.body, known.expect.status) == ("/x?a={{1}", '{{"a":1}', 201)
+    assert ("host", "127.0.0.1:1") in known.headers
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "connection", "Transfer-Encoding"])
+def test_framing_is_the_labs(name: str) -> None:
+    """Headers that say where a request ends, or its connection, cannot be given."""
+    with pytest.raises(LabError, match="frames its requests itself"):
+        drive.check_headers(((name, "1"),))
+
+
+@pytest.mark.live
+def test_a_good_service_passes() -> None:
+    """A server that answers everything the same way fails no check."""
+    with served("null") as port:
+        found = behaviour.examine(asked(port))
+    assert graver(found) == {}
+    assert (found.status, found.kept_open, found.broken) == (200, True, ())
+    assert found.body is not None
+    assert {one.id for one in found.findings} == {
+        "status", "body", "length", "keep-alive", "plateau", "close", "http-1.0", "split", "garbage", "pipeline", "head",
+    }  # fmt: skip
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("script", "id", "severity"),
+    [
+        ("[[rule]]\non = {every = 2, from = 1}\nstatus = 404", "status", Severity.REJECT),
+        ("[answer]\nstatus = 404", "status", Severity.WARN),
+        ('[answer]\nframing = "close"', "length", Severity.WARN),
+        ('[answer]\nthen = "close"', "keep-alive", Severity.WARN),
+        ("[answer]\ndelay_ms = 40", "plateau", Severity.WARN),
+    ],
+)
+def test_what_a_service_does_wrong_is_named(script: str, id: str, severity: Severity) -> None:
+    """Each fault is found by its check, with its gravity."""
+    with served("faulty", "--script", script) as port:
+        assert graver(behaviour.examine(asked(port))).get(id) is severity
+
+
+@pytest.mark.live
+def test_a_server_that_cannot_wait_for_the_rest_is_broken() -> None:
+    """A server that takes the first bytes it reads for the whole request fails the check of split requests."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        child = os.fork()
+        if child == 0:
+            _hasty(listening)
+        try:
+            found = behaviour.examine(asked(listening.getsockname()[1]))
+        finally:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+    assert "split" in [one.id for one in found.broken]
+
+
+def _hasty(listening: socket.socket) -> None:
+    """Answers 200 to a read that holds a whole request, 400 to any other."""
+    while True:
+        connection, _ = listening.accept()
+        while data := connection.recv(65536):
+            status = b"200 OK" if data.startswith(b"GET /") and b"\r\n\r\n" in data else b"400 Bad Request"
+            connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
+        connection.close()
+
+
+@pytest.mark.live
+def test_writes_are_sent_seldom() -> None:
+    """A request that may change something is not pipelined, and no HEAD stands for it."""
+    with served("null") as port:
+        found = behaviour.examine(asked(port, "POST", b"{}"))
+    assert graver(found) == {} and not {"pipeline", "head"} & {one.id for one in found.findings}
+
+
+@pytest.mark.live
+def test_nobody_there() -> None:
+    """Without any answer nothing can be measured, and the sentence says what was asked."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    with pytest.raises(LabError, match="GET /x.* got no answer: could not connect") as caught:
+        behaviour.examine(asked(port))
+    assert caught.value.exit_code == 3 and caught.value.hint
+
+
+@pytest.mark.live
+def test_who_listens_is_metered() -> None:
+    """The process behind a port is found, and its CPU grows when it works; where nobody listens there is none."""
+    with served("null") as port:
+        found = listener(port)
+        assert found is not None and len(found.pids) == 1
+        meter = RoleMeter(found)
+        before = meter.clock()
+        behaviour.examine(asked(port))
+        assert meter.use(before, meter.clock()).cpu_us
+        assert meter.use(before, meter.clock()).source == "schedstat"
+    assert listener(port) is None

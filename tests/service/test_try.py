@@ -1,0 +1,94 @@
+"""`try` as a person uses it: a service that runs, one that is started for it, and what is left afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from builders.paths import ROOT
+from builders.service import ENGINE, served
+from fairground.host import free_port, listens
+from fairground.run import records
+
+pytestmark = pytest.mark.live
+
+
+def attempt(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run `try` with these words."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "fairground", "try", *words], env=environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_service_that_runs(tmp_path: Path) -> None:
+    """Checks, closed loops and a load curve of a service that is up; its process is found and metered; page and JSON are kept."""
+    with served("null") as port:
+        done = attempt(f"http://localhost:{port}/x?a=1", "--seconds", "1", "--results", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["schema"] == 1 and found["status"] == 200 and found["same_bodies"]
+    assert {check["severity"] for check in found["checks"]} == {"note"}
+    assert [one["connections"] for one in found["closed"]] == [1, 10, 100]
+    assert all(one["goodput_per_s"] > 0 and one["not_ok"] == 0 and one["server_us_per_answer"] > 0 for one in found["closed"])
+    rates = [one["rate_per_s"] for one in found["curve"]]
+    assert len(rates) == 7 and rates == sorted(rates)
+    folder = Path(found["folder"])
+    assert folder.parent == tmp_path and "<svg" in (folder / "try.html").read_text()
+    assert json.loads((folder / "try.json").read_text())["sentences"] == found["sentences"]
+
+
+def test_a_service_that_is_started_for_it(tmp_path: Path) -> None:
+    """A command is started, waited for, checked, and gone afterwards."""
+    port = free_port()
+    command = ["sh", "-c", f"sleep 60 | {ENGINE} null --port {port}"]
+    done = attempt("--url", f"http://127.0.0.1:{port}/", "--no-load", "--results", str(tmp_path), "--json", "--", *command)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["closed"] == [] and "that was started" in found["server"]
+    assert not listens("127.0.0.1", port)
+
+
+def test_broken_conduct_is_exit_code_one(tmp_path: Path) -> None:
+    """A service that clients will break on ends with 1, and the summary names the check."""
+    with served("faulty", "--script", "[[rule]]\non = {every = 2, from = 1}\nstatus = 404") as port:
+        done = attempt(f"http://127.0.0.1:{port}/", "--no-load", "--results", str(tmp_path), "-q")
+    assert done.returncode == 1 and done.stderr == ""
+    assert "✗ status      the same request got the statuses 200, 404" in done.stdout
+
+
+def test_a_command_that_ends_is_a_finding(tmp_path: Path) -> None:
+    """A command that ends before it listens has a record that says so, with exit code 1."""
+    done = attempt("--url", f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path), "--", "false")
+    assert done.returncode == 1 and "`false` ended with exit code 1" in done.stdout
+    (folder,) = tmp_path.iterdir()
+    record = records.load(folder)
+    assert record.end is not None and [one.id for part in record.entries for one in part.findings] == ["server-exit"]
+    assert "ended with exit code 1" in (folder / "try.html").read_text()
+
+
+def test_a_command_that_is_none(tmp_path: Path) -> None:
+    """A program that is not there is nothing to measure, and leaves no record."""
+    done = attempt("--url", f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path), "--", "no-such-program-here")
+    assert done.returncode == 3 and "error: cannot start `no-such-program-here`" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken(tmp_path: Path) -> None:
+    """A command is not started where something listens already: its answers would be taken for the command's."""
+    with served("null") as port:
+        done = attempt("--url", f"http://127.0.0.1:{port}/", "--results", str(tmp_path), "--", "true")
+    assert done.returncode == 2 and f"something listens on port {port} already" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nobody_answers(tmp_path: Path) -> None:
+    """A service that is not there is exit code 3, with how to start it."""
+    done = attempt(f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path))
+    assert done.returncode == 3 and "got no answer: could not connect" in done.stderr and "hint: start the service" in done.stderr
+    assert list(tmp_path.iterdir()) == [], "an empty folder would be taken for a run"

@@ -1,0 +1,141 @@
+"""Stacks against their anchor: what the controls allow to be said, and what they withdraw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from builders.trials import CELL, trial
+from fairground.model import Control, Load, Plan, Slot, Trial, Verdict
+from fairground.stats import comparisons
+from fairground.stats.comparisons import Judge, Quantity
+from fairground.stats.differences import Word
+
+
+def run(
+    rates: Mapping[str, float], again: float = 1.0, slowed: float = 0.9, sd: float = 0.01, blocks: int = 6
+) -> tuple[Plan, list[Trial], list[Trial]]:
+    """A simulated run: stacks of these rates, an A/A pair apart by `again`, a slowdown to `slowed`; blocks drift by far more."""
+    draw = numpy.random.default_rng(1)
+    results, controls, slots = list[Trial](), list[Trial](), list[Slot]()
+    for block in range(1, blocks + 1):
+        phase = math.exp(draw.normal(0, 0.3))
+        for stack, rate in rates.items():
+            noise = math.exp(draw.normal(0, sd))
+            results.append(trial(stack, block, rate * phase * noise, 1e5 / rate / noise))
+        for control, share in ((Control.AGAIN, again), (Control.SLOWED, slowed)):
+            noise, rate = math.exp(draw.normal(0, sd)), rates["a:plain"] * share
+            controls.append(trial("a:plain", block, rate * phase * noise, 1e5 / rate / noise, control))
+            slots.append(Slot(len(slots) + 1, block, CELL, 1, control, 0.1 if control is Control.SLOWED else 0.0))
+    return Plan("t", 1, blocks, tuple(slots), {}, "c", "a:plain"), results, controls
+
+
+RATES = {"a:plain": 10_000.0, "b:plain": 7_000.0, "c:plain": 10_030.0}
+
+
+def test_stacks_are_told_apart_through_a_drifting_machine() -> None:
+    """30 % less is called slower in rate and in cost, 0.3 % more is not; who cannot be told apart shares a group and ranks."""
+    judge = Judge.of(*run(RATES))
+    for quantity in Quantity:
+        found = judge.field(run(RATES)[1], quantity)
+        assert found is not None and found.anchor == "a:plain" and not found.withdrawn
+        slower, equal = found.of("b:plain"), found.of("c:plain")
+        assert slower is not None and equal is not None and found.of("a:plain") is None
+        assert slower.difference.word is Word.SLOWER
+        assert equal.difference.word in (Word.EQUIVALENT, Word.INCONCLUSIVE)
+        assert [set(group) for group in found.groups] == [{"a:plain", "c:plain"}, {"b:plain"}]
+        assert found.ranks["b:plain"] == (3, 3) and found.ranks["a:plain"][1] <= 2
+        assert found.floor is not None and 0 < found.floor < 0.05
+        assert found.detectable is not None and found.detectable < 0.1
+
+
+def test_a_sound_run_passes_its_controls() -> None:
+    """Identical stacks are not told apart, and the planted slowdown is found in both quantities."""
+    read = Judge.of(*run(RATES)).readings
+    assert [(one.control, one.quantity) for one in read] == [(control, quantity) for control in Control for quantity in Quantity]
+    assert not any(one.failed for one in read)
+    assert [one.found for one in read] == [False, False, True, True]
+    assert {one.planted for one in read if one.control is Control.SLOWED} == {0.1}
+
+
+def test_an_a_a_pair_that_is_told_apart_withdraws_the_comparisons() -> None:
+    """When the anchor differs from itself by 20 %, every word is inconclusive and there are no groups and no ranks."""
+    plan, results, controls = run(RATES, again=1.2)
+    judge = Judge.of(plan, results, controls)
+    assert all(one.failed for one in judge.readings if one.control is Control.AGAIN)
+    found = judge.field(results, Quantity.GOODPUT)
+    assert found is not None and found.withdrawn
+    assert {row.difference.word for row in found.rows} == {Word.INCONCLUSIVE}
+    assert (found.groups, dict(found.ranks)) == ((), {})
+
+
+def test_an_a_a_pair_that_differs_a_little_raises_the_floor_instead() -> None:
+    """Two per cent between identical stacks withdraws nothing, and nothing of that size is called."""
+    plan, results, controls = run(RATES | {"d:plain": 10_250.0}, again=1.02, sd=0.001)
+    judge = Judge.of(plan, results, controls)
+    assert not any(one.failed for one in judge.readings)
+    found = judge.field(results, Quantity.GOODPUT)
+    assert found is not None and found.floor is not None and found.floor > 0.019
+    near = judge.field(results, Quantity.GOODPUT)
+    assert near is not None
+    assert {row.stack: row.difference.word for row in near.rows}["b:plain"] is Word.SLOWER
+
+
+def test_noise_hides_the_planted_slowdown_and_everything_near_it() -> None:
+    """On a machine that differs by 40 % from trial to trial nothing fails, and nothing is found."""
+    plan, results, controls = run(RATES, sd=0.4)
+    judge = Judge.of(plan, results, controls)
+    assert not any(one.failed or one.found for one in judge.readings)
+    found = judge.field(results, Quantity.GOODPUT)
+    assert found is not None
+    assert {row.difference.word for row in found.rows} == {Word.INCONCLUSIVE}
+
+
+def test_without_controls_the_floor_is_unknown_and_intervals_alone_decide() -> None:
+    """A run without controls has no floor, which is not a floor of nothing."""
+    plan, results, _ = run(RATES)
+    found = Judge.of(replace(plan, slots=()), results, ()).field(results, Quantity.GOODPUT)
+    assert found is not None and found.floor is None
+    assert [row.stack for row in found.rows if row.difference.word is Word.SLOWER] == ["b:plain"]
+
+
+def test_cpu_that_nobody_measured_is_not_compared() -> None:
+    """Without CPU there is no comparison of cost; the rate's stands."""
+    plan, results, _ = run(RATES)
+    blind = [replace(one, roles={}) for one in results]
+    judge = Judge.of(plan, blind, ())
+    assert judge.field(blind, Quantity.CPU) is None
+    assert judge.field(blind, Quantity.GOODPUT) is not None
+
+
+def test_one_block_compares_nothing() -> None:
+    """A single block has no spread: no comparison, no group, no rank."""
+    plan, results, _ = run(RATES, blocks=1)
+    assert Judge.of(plan, results, ()).field(results, Quantity.GOODPUT) is None
+
+
+def test_an_anchor_without_a_number_gives_way() -> None:
+    """When the anchor was rejected, the next by name is held against, whatever its speed."""
+    plan, results, controls = run(RATES)
+    rejected = [replace(one, verdict=Verdict.REJECTED) if one.cell.stack == "a:plain" else one for one in results]
+    found = Judge.of(plan, rejected, controls).field(rejected, Quantity.GOODPUT)
+    assert found is not None and found.anchor == "b:plain"
+    assert [row.stack for row in found.rows] == ["c:plain"]
+
+
+def test_fields_hold_what_differs_in_the_stack_alone() -> None:
+    """Trials of another load or path are another field."""
+    other = replace(trial("b:plain", 1, 5.0), cell=replace(CELL, stack="b:plain", load=Load(connections=7)))
+    assert [[one.cell.stack for one in field] for field in comparisons.fields_of([trial("a:plain", 1, 5.0), other])] == [
+        ["a:plain"], ["b:plain"]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rate", "value"), [(10.0, 10.0), (0.0, None)])
+def test_a_rate_of_nothing_has_no_ratio(rate: float, value: float | None) -> None:
+    """A stack that gave no good answer is not compared by ratio."""
+    assert comparisons.value_of(trial("a:plain", 1, rate), Quantity.GOODPUT) == value

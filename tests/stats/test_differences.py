@@ -1,0 +1,212 @@
+"""Differences: intervals that cover, words that are not said too often, and corrections for their number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairground.stats import differences
+from fairground.stats.differences import Spread, Word
+
+RATIO = st.floats(0.2, 5, allow_nan=False)
+
+
+def simulated(seed: int, effect: float, sd: float, pairs: int) -> list[float]:
+    """Ratios of pairs whose logarithms are normal about log(effect)."""
+    return list(numpy.exp(numpy.random.default_rng(seed).normal(math.log(effect), sd, pairs)))
+
+
+def test_a_clear_difference_is_called_both_ways() -> None:
+    """The same data, arms swapped, says the opposite word with the inverted ratio."""
+    ratios = [1.10, 1.12, 1.08, 1.11, 1.09, 1.10]
+    one, other = differences.of_pairs(ratios), differences.of_pairs([1 / ratio for ratio in ratios])
+    assert (one.word, other.word) == (Word.FASTER, Word.SLOWER)
+    assert one.ratio is not None and other.ratio is not None
+    assert one.ratio.middle == pytest.approx(1 / other.ratio.middle)
+    assert one.p == other.p == 2 / 64
+
+
+def test_equal_within_the_practical_bound_is_equivalent() -> None:
+    """An interval inside ±3 % is called equivalent even when it excludes 1."""
+    assert differences.of_pairs([1.010, 1.011, 1.009, 1.010]).word is Word.EQUIVALENT
+
+
+def test_noise_is_inconclusive() -> None:
+    """A wide interval about 1 says nothing."""
+    assert differences.of_pairs([0.8, 1.3, 0.9, 1.2, 0.7, 1.25]).word is Word.INCONCLUSIVE
+
+
+def test_below_the_floor_nothing_is_called() -> None:
+    """A change that identical stacks also show is not called, however narrow its interval."""
+    ratios = [1.05, 1.051, 1.049, 1.05, 1.052, 1.048]
+    assert differences.of_pairs(ratios, floor=0.02).word is Word.FASTER
+    assert differences.of_pairs(ratios, floor=0.08).word is Word.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("ratios", [[], [1.5]])
+def test_too_few_pairs_say_nothing(ratios: list[float]) -> None:
+    """Without a spread there is no interval, no p, and no word but inconclusive."""
+    assert differences.of_pairs(ratios) == differences.Difference(Word.INCONCLUSIVE, None, None, None, None)
+
+
+def test_identical_stacks_are_called_different_in_about_one_of_twenty() -> None:
+    """Over 400 simulated runs of 10 pairs the words faster and slower stay near the nominal 5 %."""
+    words = [differences.of_pairs(simulated(seed, 1.0, 0.05, 10)).word for seed in range(400)]
+    called = sum(word in (Word.FASTER, Word.SLOWER) for word in words)
+    assert called <= 0.08 * 400
+
+
+def test_a_real_difference_is_found_as_often_as_promised() -> None:
+    """A change of the size called detectable is found in about 8 of 10 simulated runs."""
+    logs = [math.log(ratio) for ratio in simulated(1, 1.0, 0.05, 2000)][:20]
+    change = differences.detectable_change(logs)
+    assert change is not None
+    sd = float(numpy.std(logs, ddof=1))
+    found = sum(
+        differences.of_pairs(simulated(seed, 1 + change, sd, 20), practical=1e-6).word is Word.FASTER for seed in range(300)
+    )
+    assert 0.70 <= found / 300 <= 0.90
+
+
+def test_a_table_is_held_to_its_number() -> None:
+    """One lucky row among many identical ones is not called; a strong one is."""
+    rows = {f"row {number}": simulated(number, 1.0, 0.05, 12) for number in range(30)}
+    rows["strong"] = simulated(99, 1.3, 0.05, 12)
+    held = differences.table(rows)
+    assert held["strong"].word is Word.FASTER
+    assert [name for name, row in held.items() if row.word in (Word.FASTER, Word.SLOWER)] == ["strong"]
+    assert all(row.p_holm is not None and row.p is not None and row.p_holm >= row.p for row in held.values())
+
+
+def test_a_table_of_few_pairs_uses_wider_intervals() -> None:
+    """With three pairs the permutation test cannot reach 5 %, and Bonferroni's interval decides."""
+    alone = {"a": [1.2, 1.3, 1.25]}
+    assert differences.table(alone)["a"].word is Word.FASTER
+    assert differences.table(alone | {str(n): [0.9, 1.0, 1.1] for n in range(60)})["a"].word is Word.INCONCLUSIVE
+
+
+def test_many_rows_of_few_pairs_can_still_be_called() -> None:
+    """Six pairs of five rows: no permutation test could reach 5 % after Holm, so Bonferroni's interval decides."""
+    rows = {str(number): simulated(number, 1.0, 0.02, 6) for number in range(4)} | {"strong": simulated(9, 1.5, 0.02, 6)}
+    held = differences.table(rows)
+    assert held["strong"].p_holm is not None and held["strong"].p_holm > 0.05
+    assert held["strong"].word is Word.FASTER
+    assert not [name for name, row in held.items() if row.word is Word.FASTER and name != "strong"]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(RATIO, min_size=2, max_size=10))
+def test_sign_flip_is_scipys(ratios: list[float]) -> None:
+    """The exact p agrees with scipy's permutation test of the mean."""
+    logs = [math.log(ratio) for ratio in ratios]
+    reference = scipy.stats.permutation_test(
+        (logs,), lambda x, axis: numpy.mean(x, axis=axis), permutation_type="samples", n_resamples=numpy.inf, vectorized=True
+    )
+    assert differences.sign_flip(logs) == pytest.approx(reference.pvalue, abs=1e-9)
+
+
+def test_sign_flip_of_many_pairs_is_sampled() -> None:
+    """Beyond the exact bound p is estimated, never zero, and the same each time."""
+    logs = [math.log(ratio) for ratio in simulated(3, 1.2, 0.02, 40)]
+    assert differences.sign_flip(logs) == differences.sign_flip(logs) == 1 / 20_001
+    with pytest.raises(ValueError, match="no pairs"):
+        differences.sign_flip([])
+
+
+@given(st.lists(st.floats(0, 1), max_size=20))
+def test_holm_never_lowers_and_keeps_the_order(p_values: list[float]) -> None:
+    """Corrected values are between p and 1, and ordered as p is."""
+    corrected = differences.holm(p_values)
+    assert all(p <= held <= 1 for p, held in zip(p_values, corrected, strict=True))
+    ordered = sorted(zip(p_values, corrected, strict=True))
+    assert [held for _, held in ordered] == sorted(corrected)
+
+
+def test_holm_by_hand() -> None:
+    """Holm's own example: 4 × the smallest, 3 × the next, never falling."""
+    assert differences.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_noise_floor_is_the_far_end_of_the_interval() -> None:
+    """An A/A control that reads 1 % apart with some spread has a floor beyond 1 %."""
+    floor = differences.noise_floor([1.01, 1.02, 1.0, 1.01])
+    assert floor is not None and 0.01 < floor < 0.03
+    assert differences.noise_floor([1 / 1.01, 1 / 1.02, 1.0, 1 / 1.01]) == pytest.approx(floor)
+    assert differences.noise_floor([1.0]) is None
+
+
+def test_residual_spread_ignores_cells_and_blocks() -> None:
+    """Levels of cells and of blocks are no spread; what is left is estimated without bias."""
+    draw = numpy.random.default_rng(5)
+    rows = [
+        {block: math.exp(cell + 0.3 * block + draw.normal(0, 0.05)) for block in range(4) if (cell, block) != (3, 2)}
+        for cell in range(40)
+    ]
+    found = differences.residual_spread(rows)
+    assert found is not None
+    assert found.freedom == 40 * 4 - 1 - 40 - 3
+    assert found.sd == pytest.approx(0.05, rel=0.15)
+
+
+def test_residual_spread_needs_repetition() -> None:
+    """Cells measured once have no spread."""
+    assert differences.residual_spread([{1: 3.0}, {1: 4.0}]) is None
+    assert differences.residual_spread([]) is None
+
+
+def test_known_spread_gives_an_interval_to_one_ratio() -> None:
+    """One ratio has an interval when the spread is known from elsewhere."""
+    found = differences.known_spread_interval([2.0], Spread(0.1, 10**6))
+    assert found.middle == pytest.approx(2.0)
+    assert math.log(found.high / 2) == pytest.approx(1.96 * 0.1, rel=1e-3)
+    with pytest.raises(ValueError, match="no ratios"):
+        differences.known_spread_interval([], Spread(0.1, 5))
+
+
+def test_groups_join_what_cannot_be_told_apart() -> None:
+    """Two equal stacks share a group; a slower one stands alone."""
+    fast = simulated(1, 100.0, 0.01, 8)
+    levels = {
+        name: {block: factor * value for block, value in enumerate(fast)}
+        for name, factor in (("slow", 0.5), ("b", 1), ("a", 1.001))
+    }
+    assert differences.groups(levels) == [("a", "b"), ("slow",)]
+    assert differences.groups(levels, floor=2.0) == [("a", "b", "slow")]
+
+
+def test_groups_pair_what_was_measured_in_one_block() -> None:
+    """A block that one stack lacks is left out of its pairs, and does not shift the others."""
+    drifting = {block: 100.0 * 2**block for block in range(8)}
+    gapped = {block: 0.5 * value for block, value in drifting.items() if block != 3}
+    assert differences.groups({"whole": drifting, "gapped": gapped}) == [("whole",), ("gapped",)]
+    assert differences.paired(drifting, gapped) == [2.0] * 7
+
+
+def test_rank_intervals() -> None:
+    """A clear winner holds rank 1; two that take turns share ranks 2 and 3."""
+    levels = {"first": [10.0] * 6, "second": [5.0, 6, 5, 6, 5, 6], "third": [6.0, 5, 6, 5, 6, 5]}
+    assert differences.rank_intervals(levels) == {"first": (1, 1), "second": (2, 3), "third": (2, 3)}
+    with pytest.raises(ValueError, match="same blocks"):
+        differences.rank_intervals({"a": [1.0], "b": [1.0, 2.0]})
+
+
+def test_rank_correlation() -> None:
+    """The same order is 1, the reverse −1, a constant has none."""
+    assert differences.rank_correlation([1, 2, 3], [10, 20, 30]) == 1
+    assert differences.rank_correlation([1, 2, 3], [3, 2, 1]) == -1
+    assert differences.rank_correlation([1, 2, 3], [5, 5, 5]) is None
+    assert differences.rank_correlation([1], [1]) is None
+    with pytest.raises(ValueError, match="equal lengths"):
+        differences.rank_correlation([1], [1, 2])
+
+
+def test_no_ratio_of_nothing() -> None:
+    """Zero and infinity are no ratios."""
+    for bad in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="above zero"):
+            differences.of_pairs([1.0, bad])

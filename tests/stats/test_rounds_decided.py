@@ -1,0 +1,81 @@
+"""What rounds of pairs say of two arms: differences are called, equals are not, and starts are the unit of evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from fairground.model.pair import Pair, Window
+from fairground.stats.differences import Word
+from fairground.stats.rounds import decide
+
+
+def pairs(
+    rate: float, cost: float, rounds: int = 8, each: int = 5, start_sd: float = 0.01, pair_sd: float = 0.04, seed: int = 1
+) -> list[Pair]:
+    """Simulated pairs: B gives `rate` times A's answers at `cost` times its CPU; starts and windows differ by chance."""
+    draw = numpy.random.default_rng(seed)
+    found = []
+    for number in range(1, rounds + 1):
+        start = draw.normal(0, start_sd)
+        for place in range(1, each + 1):
+            phase, noise = math.exp(draw.normal(0, 0.3)), math.exp(start + draw.normal(0, pair_sd))
+            a, b = 10_000 * phase, 10_000 * phase * rate * noise
+            cpu_a, cpu_b = 1e6 / phase / 10, 1e6 / phase / 10 * cost / noise
+            one = Window(round(a), 0, 1.0, cpu_a * a / 1e5)
+            other = Window(round(b), 0, 1.0, cpu_b * b / 1e5)
+            found.append(Pair(number, place, "a", one, other))
+    return found
+
+
+def test_a_slower_arm_is_called_on_both_quantities() -> None:
+    """5 % more CPU and 5 % fewer answers are seen through phases of 30 %."""
+    decision = decide(pairs(0.95, 1.05))
+    assert (decision.rate.word, decision.cost.word) == (Word.SLOWER, Word.SLOWER)
+    assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.95, abs=0.03)
+    assert (decision.rounds, decision.pairs, decision.void_pairs) == (8, 40, 0)
+
+
+def test_equal_arms_are_seldom_called() -> None:
+    """Over 200 simulated comparisons of equals, starts that differ included, faster and slower are rare."""
+    words = [decide(pairs(1.0, 1.0, seed=seed)).cost.word for seed in range(200)]
+    assert sum(word in (Word.FASTER, Word.SLOWER) for word in words) <= 0.08 * 200
+
+
+def test_starts_are_the_unit_of_evidence() -> None:
+    """When starts differ much, many windows inside few starts make no narrow interval."""
+    few = decide(pairs(1.0, 1.0, rounds=6, each=40, start_sd=0.10, pair_sd=0.001))
+    assert few.half_width is not None and few.half_width > 0.04
+
+
+def test_few_starts_call_nothing() -> None:
+    """Below five starts every word is inconclusive, whatever the numbers."""
+    decision = decide(pairs(0.5, 2.0, rounds=4))
+    assert (decision.rate.word, decision.cost.word) == (Word.INCONCLUSIVE, Word.INCONCLUSIVE)
+
+
+def test_void_pairs_count_for_nothing() -> None:
+    """Pairs that the machine spoiled are kept, counted, and not used."""
+    spoiled = [replace(pair, void="somebody else computed", b=replace(pair.b, ok=1)) for pair in pairs(1.0, 1.0)]
+    decision = decide([*pairs(0.9, 1.1), *spoiled])
+    assert decision.void_pairs == 40
+    assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.9, abs=0.03)
+
+
+def test_without_cpu_only_the_rate_is_decided() -> None:
+    """A machine that shows no CPU leaves the cost unknown, not zero."""
+    blind = [replace(pair, a=replace(pair.a, cpu_us=None)) for pair in pairs(0.9, 1.0)]
+    decision = decide(blind)
+    assert decision.cost.ratio is None and decision.rate.word is Word.SLOWER
+    assert decision.half_width is not None
+
+
+def test_requests_without_a_good_answer_are_told() -> None:
+    """The share is each arm's own, over its sound pairs; a spoiled pair's errors are the machine's."""
+    seen = [replace(pair, b=replace(pair.b, ok=900, not_ok=100)) for pair in pairs(1.0, 1.0)]
+    spoiled = replace(seen[0], void="somebody else computed", a=replace(seen[0].a, not_ok=7))
+    assert decide([*seen, spoiled]).failed == (0.0, 0.1)
+    assert decide([]).failed == (None, None)

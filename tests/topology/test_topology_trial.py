@@ -1,0 +1,183 @@
+"""Trials through proxies and poolers: the roles are measured apart, budgets are held, and what a pooler breaks is a result."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from builders.paths import ROOT
+from fairground import contract, topology
+from fairground.host import Keeper
+from fairground.inputs import manifest
+from fairground.measure import Bench, path, run
+from fairground.model import Cell, Finding, LabError, Load, PoolScope, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.postgres import Database
+from fairground.topology import kind
+from noise import OF_THE_MACHINE
+
+MACHINE = OF_THE_MACHINE | {"errors"}
+POOL = 4
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def bench(keeper: Keeper, database: Database) -> Bench:
+    """A bench with the session's database and the real engine."""
+    cases = contract.load(ROOT / "contract" / "cases")
+    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
+
+
+def tried(
+    bench: Bench, folder: Path, path: Topology, workload: str = "db-ping", server: str = "healthy", **settings: object
+) -> Trial:
+    """A short trial of an animal through a topology."""
+    for name in path.hops:
+        if kind.version(topology.KINDS[name].program, os.environ.get("PATH")) is None:
+            pytest.skip(f"{topology.KINDS[name].program} is not installed here")
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), server)
+    asked = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == workload)
+    load = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
+    given = Settings(**{"workers": 1, "pool_size": POOL, "scale": 1, **settings})  # type: ignore[arg-type]
+    cell = Cell(stack.id, asked.id, path, load, given)
+    return run(bench, Slot(1, 1, cell, 7), 1, stack, manifest.render(asked, 1), folder, "trial")
+
+
+def findings(trial: Trial) -> dict[str, Finding]:
+    """What is to be said of the trial, the machine's noise and mere notes left out."""
+    return {one.id: one for one in trial.findings if one.id not in MACHINE and one.severity is not Severity.NOTE}
+
+
+@pytest.mark.parametrize(
+    ("path", "roles"),
+    [
+        (Topology("nginx"), {"proxy"}),
+        (Topology("nginx-close"), {"proxy"}),
+        (Topology(pooler="pgbouncer-session"), {"pooler"}),
+        (Topology("nginx", "pgbouncer-session"), {"proxy", "pooler"}),
+    ],
+    ids=lambda value: value.id if isinstance(value, Topology) else "",
+)
+def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, roles: set[str]) -> None:
+    """Requests go through every hop of the topology, each with CPU of its own, its configuration and its log kept."""
+    trial = tried(bench, tmp_path, path)
+    assert not findings(trial), trial.findings
+    assert trial.result is not None and trial.result.completed_ok > 0
+    assert roles | {"server", "database", "generator", "lab"} == set(trial.roles)
+    assert all((trial.roles[role].cpu_us or 0) > 0 for role in roles)
+    assert {f"{role}.log" for role in roles} <= {file.name for file in tmp_path.iterdir()}
+    assert ("pgbouncer.ini" in os.listdir(tmp_path), "nginx.conf" in os.listdir(tmp_path)) == (
+        "pooler" in roles,
+        "proxy" in roles,
+    )
+    assert not bench.keeper.orphans()
+
+
+@pytest.mark.parametrize("workload", ["tx", "users"])
+def test_transaction_pooling_without_prepared_statements(bench: Bench, tmp_path: Path, workload: str) -> None:
+    """A server that keeps no named statements works behind transaction pooling; its budget is counted at the pooler."""
+    path = Topology(pooler="pgbouncer-tx", pooler_size=2)
+    trial = tried(bench, tmp_path, path, workload, prepared=False)
+    assert not findings(trial), trial.findings
+    assert trial.database is not None
+    assert 2 < (trial.database.pooler_clients_peak or 0) <= POOL
+    assert 1 <= (trial.database.connections_peak or 0) <= 2
+    assert trial.audit and all(line.holds for line in trial.audit)
+
+
+@pytest.mark.parametrize("workload", ["db-ping", "users", "tx"])
+def test_lost_prepared_statements_are_a_result(bench: Bench, tmp_path: Path, workload: str) -> None:
+    """Named statements behind transaction pooling: the share that fails is measured, with the error in the database's words."""
+    path = Topology(pooler="pgbouncer-tx", pooler_size=2)
+    trial = tried(bench, tmp_path, path, workload)
+    if not topology.unprepared(path, kind.version("pgbouncer", os.environ.get("PATH"))):
+        assert not findings(trial), trial.findings
+        return
+    found = findings(trial)["prepared-statements"]
+    assert (trial.verdict, trial.diagnosis) == (Verdict.REJECTED, "prepared-statements")
+    assert found.severity is Severity.REJECT and "prepared statement" in str(found.evidence["error"])
+    assert trial.goodput_per_s is None
+    if trial.result is not None:
+        window = trial.result.window
+        failed = (window.shed or 0) + window.status[500]
+        assert (found.evidence["failed"], found.evidence["failed_share"]) == (failed, round(failed / window.total, 4))
+        assert failed > 0
+    assert not bench.keeper.orphans()
+
+
+def test_overdraft_behind_a_pooler(bench: Bench, tmp_path: Path) -> None:
+    """Behind a pooler the connections to the pooler are counted against POOL_SIZE, and an overdraft is rejected."""
+    trial = tried(bench, tmp_path, Topology(pooler="pgbouncer-tx", pooler_size=2), server="hoarder", prepared=False)
+    assert findings(trial)["connections"].severity is Severity.REJECT
+    assert "connections to the pooler" in findings(trial)["connections"].sentence
+    assert trial.database is not None and (trial.database.pooler_clients_peak or 0) > POOL
+    assert (trial.database.connections_peak or 0) <= 2
+
+
+@pytest.mark.parametrize(("role", "path"), [("proxy", Topology("nginx")), ("pooler", Topology(pooler="pgbouncer-tx"))])
+def test_hop_that_does_not_start_makes_the_trial_void(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, role: str, path: Topology
+) -> None:
+    """A hop that fails to start is the machine's fault: void, one sentence, nothing left running, and no exception."""
+
+    def refuse(*_: object) -> None:
+        raise LabError(f"the {role} did not start", exit_code=3)
+
+    monkeypatch.setattr(topology, f"start_{role}", refuse)
+    trial = tried(bench, tmp_path, path)
+    assert (trial.verdict, set(findings(trial))) == (Verdict.VOID, {role})
+    assert findings(trial)[role].sentence == f"the {role} did not start"
+    assert trial.result is None
+    assert not bench.keeper.orphans()
+
+
+def test_hop_that_ends_by_itself_makes_the_trial_void(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pooler that dies during a trial is no fault of the server's."""
+    opened = path.Route.wait
+
+    def wait_and_kill(self: path.Route, timeout_s: float) -> str | None:
+        problem = opened(self, timeout_s)
+        assert self.pooler is not None
+        self.pooler.child.send(9)
+        self.pooler.child.wait(5.0)
+        return problem
+
+    monkeypatch.setattr(path.Route, "wait", wait_and_kill)
+    trial = tried(bench, tmp_path, Topology(pooler="pgbouncer-session"))
+    assert findings(trial)["pooler"].severity is Severity.VOID
+    assert "ended by itself with exit code -9" in findings(trial)["pooler"].sentence
+    assert not bench.keeper.orphans()
+
+
+# ---------------------------------------------------------------- resources
+
+
+def test_quota_memory_and_cores(bench: Bench, tmp_path: Path) -> None:
+    """The server runs under its quota, in its memory and on its core; the trial says how each is held, and what was throttled."""
+    trial = tried(bench, tmp_path, Topology(), "ping", cpus=0.2, memory_mb=200, pin=(("server", (0,)), ("generator", (1,))))
+    assert not findings(trial), trial.findings
+    server = trial.roles["server"]
+    assert server.bounds["cores"] == "0" and trial.roles["generator"].bounds == {"cores": "1"}
+    assert server.bounds["memory"].startswith("200 MB by ")
+    assert trial.roles["database"].bounds == {}
+    if "for want" not in server.bounds["cpus"]:
+        assert server.bounds["cpus"].endswith("quota of 0.2")
+        assert server.throttled_periods is not None and server.periods is not None
+        assert server.throttled_periods <= server.periods
+
+
+def test_pool_for_each_worker(bench: Bench, tmp_path: Path) -> None:
+    """A pool for each worker is given to the server as the total of all workers, and that total is its budget."""
+    trial = tried(bench, tmp_path, Topology(), workers=3, pool_size=2, pool_scope=PoolScope.PER_WORKER)
+    assert not findings(trial), trial.findings
+    assert trial.database is not None and 2 < (trial.database.connections_peak or 0) <= 6
+
+
+def test_memory_limit_that_is_too_small(bench: Bench, tmp_path: Path) -> None:
+    """A server that does not fit into its memory is rejected and says so; nothing of it is left."""
+    trial = tried(bench, tmp_path, Topology(), "ping", memory_mb=16)
+    assert trial.verdict is Verdict.REJECTED, trial.findings
+    assert {"ready", "memory-limit", "server-exit", "start"} & set(findings(trial))
+    assert not bench.keeper.orphans()
