@@ -20,6 +20,7 @@ from fairground.lab.places import ROOT, Places
 from fairground.measure import Bench
 from fairground.model import Durability, Severity, Trial, Verdict
 from fairground.postgres import Database
+from fairground.run import retry
 from noise import OF_THE_MACHINE
 
 pytestmark = pytest.mark.live
@@ -28,8 +29,15 @@ ATTEMPTS = 4
 
 
 def disturbed(trial: Trial) -> bool:
-    """Whether other work on the machine took so much of a trial that it tells nothing."""
-    return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in trial.findings)
+    """Whether other work on the machine took so much of a trial that it tells nothing.
+
+    A warning of it is enough: half a percent of steal comes in pieces of 20 ms, and a thread that waited for them was not busy.
+    """
+    return any(
+        (one.severity is Severity.VOID and one.id in OF_THE_MACHINE)
+        or (one.severity is Severity.WARN and one.id in retry.OF_THE_MACHINE)
+        for one in trial.findings
+    )
 
 
 @pytest.fixture
