@@ -49,6 +49,7 @@ PURE = (
     "judge",
     "run/plan",
     "run/retry",
+    "run/rounds",
     "run/stopping",
     "capacity/objective",
     "capacity/loadcurve",

@@ -128,7 +128,7 @@ def stays(work: Callable[[], object]) -> list[str]:
         if event not in ("call", "return"):
             return
         code = frame.f_code
-        if event == "call" and code is measure.run.__code__:
+        if event == "call" and code is measure.together.__code__:
             raise Arrived
         if code.co_flags & inspect.CO_GENERATOR:
             if event == "return" or id(frame) in begun:

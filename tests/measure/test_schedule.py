@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from fairground.measure.arm import Window
-from fairground.measure.schedule import TURN_S, WARMING_S, InTurns, Schedule, Turns, Whole, ramp, whole
+from fairground.measure.schedule import (
+    LEAST_TURNS,
+    SHORT_TURN_S,
+    TURN_S,
+    WARMING_S,
+    InTurns,
+    Schedule,
+    SideBySide,
+    Turns,
+    Whole,
+    ramp,
+    whole,
+)
 from fairground.model import Load
 
 LOAD = Load(connections=4, window_s=1.0, warmup_min_s=1.0, warmup_max_s=3.0)
+
+RESULT = cast(Any, object())
+"""What a whole window has, and a window in turns has not."""
 
 
 def window(arm: str, number: int, ok: int = 1000, seconds: float = 1.0, warm_up: bool = False) -> Window:
@@ -103,3 +119,72 @@ def test_a_failed_arm_ends_a_comparison() -> None:
     assert len(played(InTurns(("a", "b"), LOAD, 4, lambda _: True), failing=3)) == 3
     schedule = whole("a", replace(LOAD), 7)
     assert schedule.next((), {"a"}) is None
+
+
+# ---------------------------------------------------------------- rounds of a run
+
+
+def side_by_side(
+    rates: Sequence[float] = (1000, 1000, 1000), window_s: float = 3.0, failing: int | None = None
+) -> list[Turns | Whole]:
+    """All questions of a round of three arms that answer at these rates."""
+    load = replace(LOAD, window_s=window_s)
+    asked: list[Turns | Whole] = []
+    windows: list[Window] = []
+    failed: set[str] = set()
+    schedule, speeds = SideBySide(("a", "b", "c"), load, 7), dict(zip(("a", "b", "c"), rates, strict=True))
+    while (ask := schedule.next(tuple(windows), failed)) is not None:
+        assert len(asked) < 100, "the schedule does not end"
+        asked.append(ask)
+        if failing == len(asked):
+            failed.add("a")
+            continue
+        if isinstance(ask, Whole):
+            windows.append(replace(window(ask.arm, len(asked), round(speeds[ask.arm] * window_s), window_s), result=RESULT))
+        else:
+            some = [window(arm, len(asked), round(speeds[arm] * ask.window_s), ask.window_s) for arm in ask.arms]
+            windows += [replace(one, warm_up=ask.warm_up) for one in some]
+    return asked
+
+
+def test_a_round_has_whole_windows_and_then_turns() -> None:
+    """Each arm has its trial, in order; then all warm up in turns, and have as much again in pieces, who is first in turn."""
+    wholes, turns = (some := side_by_side())[:3], some[3:]
+    assert [(ask.arm, ask.trial, ask.seed) for ask in wholes if isinstance(ask, Whole)] == [(arm, True, 7) for arm in "abc"]
+    assert [(ask.arms[0], ask.warm_up, ask.window_s) for ask in turns if isinstance(ask, Turns)] == [
+        ("a", True, WARMING_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
+    ]  # fmt: skip
+    assert all(sorted(ask.arms) == ["a", "b", "c"] for ask in turns if isinstance(ask, Turns))
+
+
+def test_turns_of_a_round_suit_its_slowest_arm() -> None:
+    """Four connections at 1,000/s answer in 4 ms, and 20 of those are 80 ms; fast servers have the shortest turn."""
+    (first, *_) = (ask for ask in side_by_side((1000, 10_000, 10_000)) if isinstance(ask, Turns))
+    assert first.turn_s == pytest.approx(0.08)
+    (first, *_) = (ask for ask in side_by_side((10_000, 10_000, 10_000)) if isinstance(ask, Turns))
+    assert first.turn_s == SHORT_TURN_S
+
+
+def test_answers_that_take_long_have_no_turns() -> None:
+    """Where a window would hold fewer than four turns the whole windows stand alone: at 4 connections, below 80 / 3 × 4 a second."""
+    slow = 80 * LEAST_TURNS / 3.0 - 5
+    assert not any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow)))
+    assert any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow + 10)))
+
+
+def test_a_round_goes_on_without_an_arm_that_fails() -> None:
+    """An arm that fails in its trial takes no turn; one without a good answer neither, and a single one has nobody to take turns with."""
+    rest = side_by_side(failing=1)
+    assert [ask.arm for ask in rest if isinstance(ask, Whole)] == ["a", "b", "c"]
+    assert all(set(ask.arms) == {"b", "c"} for ask in rest if isinstance(ask, Turns)) and len(rest) == 7
+    assert all(set(ask.arms) == {"a", "c"} for ask in side_by_side((1000, 0, 1000)) if isinstance(ask, Turns))
+    assert not any(isinstance(ask, Turns) for ask in side_by_side((1000, 0, 0)))
+
+
+def test_a_round_knows_what_is_left() -> None:
+    """Whole windows with their warm-ups, then the seconds in turns."""
+    schedule = SideBySide(("a", "b"), replace(LOAD, window_s=2.0), 7)
+    assert schedule.left_s(()) == pytest.approx(2 * 3.0 + 2 * 2.0)
+    had = [replace(window(arm, number), result=RESULT) for number, arm in enumerate("ab", 1)]
+    assert schedule.left_s(had) == pytest.approx(4.0)
+    assert schedule.left_s([*had, window("a", 3, warm_up=True), window("a", 4)]) == pytest.approx(2.0)

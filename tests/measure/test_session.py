@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from builders.fakes import GOOD, LOAD, Server, World
+from builders.fakes import GOOD, LOAD, WORKLOAD, FakeStack, Server, World
+from fairground.measure import Attempt, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, Whole, WholeWindows, whole
 from fairground.measure.session import Session
-from fairground.model import Severity, Verdict
+from fairground.model import Cell, Settings, Severity, Slot, Topology, Verdict
 
 
 class Played:
@@ -158,3 +161,25 @@ def test_who_asks_in_spite_of_a_failure_gets_nothing(folder: Path, monkeypatch: 
     with Session(world.bench(), world.arms(), folder) as session:
         assert session.load(Whole("a", LOAD, 1)) == ()
     assert "a measure" not in world.log and session.ended["a"].verdict is Verdict.REJECTED
+
+
+def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are up at once; each has its whole window and then its turns, which its rate comes from; a bad one is named alone."""
+    world = World({"a": Server(), "b": Server(), "c": Server(wrong_case=True)}).moved_into(monkeypatch)
+    settings, load = Settings(), replace(LOAD, window_s=4.0)
+    attempts = [
+        Attempt(
+            Slot(number, 1, Cell(label, WORKLOAD.id, Topology(), load, settings), 7, round=1),
+            1, cast(Any, FakeStack(label)), folder / label, label,
+        )
+        for number, label in enumerate("abc", 1)
+    ]  # fmt: skip
+    found = together(world.bench(), attempts, WORKLOAD)
+    assert [(one.number, one.round, one.cell.stack, one.folder) for one in found] == [
+        (1, 1, "a", "a"), (2, 1, "b", "b"), (3, 1, "c", "c")
+    ]  # fmt: skip
+    assert world.log.index("c verify") < world.log.index("a measure") < world.log.index("b measure") < world.log.index("a turn")
+    assert "c measure" not in world.log and "c turn" not in world.log
+    assert [bool(one.turns) for one in found] == [True, True, False]
+    assert found[2].verdict is Verdict.REJECTED and all(one.verdict is not Verdict.REJECTED for one in found[:2])
+    assert all(one.audit and one.audit[0].holds for one in found[:2])

@@ -28,7 +28,7 @@ from fairground.model import (
     Variant,
     Workload,
 )
-from fairground.run import plan
+from fairground.run import plan, rounds
 from fairground.run.plan import Part
 
 
@@ -67,6 +67,8 @@ def uncontrolled(part: Part, blocks: int = 1, seed: int = 1, unavailable: Mappin
 
 
 SMALL = st.integers(1, 6)
+ALONE = Load(model="open", rate_per_s=1000.0)
+"""A load under which cells are measured one by one."""
 
 
 @given(SMALL, SMALL, SMALL, st.integers(0, 2**40), st.integers(1, 3))
@@ -101,18 +103,18 @@ def test_order_is_the_same_for_ever() -> None:
     assert (built.slots[0].seed, built.slots[15].seed) == (66784657, 1971093227)
 
 
-@given(st.integers(1, 9), st.integers(1, 3), SMALL, st.integers(0, 2**40))
-def test_every_stack_gets_every_place(count: int, rounds: int, workload_count: int, seed: int) -> None:
+@given(st.integers(1, rounds.ARMS_AT_ONCE), st.integers(1, 3), SMALL, st.integers(0, 2**40))
+def test_every_stack_gets_every_place(count: int, designs: int, workload_count: int, seed: int) -> None:
     """Over as many blocks as stacks, each stack stands equally often in each place among those it is compared with."""
-    built = made(count, workload_count, rounds * count, seed)
+    built = made(count, workload_count, designs * count, seed)
     places: Counter[tuple[str, str, int]] = Counter()
     for _, heat in groupby(built.slots, key=lambda slot: (slot.block, slot.cell.workload)):
         places.update((slot.cell.workload, slot.cell.stack, place) for place, slot in enumerate(heat))
-    assert set(places.values()) == {rounds}
+    assert set(places.values()) == {designs}
     assert len(places) == workload_count * count * count
 
 
-@given(st.integers(2, 9), st.integers(0, 2**40))
+@given(st.integers(2, rounds.ARMS_AT_ONCE), st.integers(0, 2**40))
 def test_every_stack_follows_every_other_equally_often(count: int, seed: int) -> None:
     """Over a whole design no stack always runs in the wake of the same other one."""
     blocks = count if count % 2 == 0 else 2 * count
@@ -135,7 +137,7 @@ def test_compared_stacks_stand_together(stack_count: int, workload_count: int, b
 def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int, topology_count: int, seed: int) -> None:
     """Inside a block the topologies of one stack follow each other, so that what a hop costs is compared at close range."""
     topologies = tuple(Topology(pooler=f"p{number}") for number in range(topology_count))
-    built = uncontrolled(Part(stacks(stack_count), workloads(2), (Load(),), topologies, Settings()), blocks, seed)
+    built = uncontrolled(Part(stacks(stack_count), workloads(2), (ALONE,), topologies, Settings()), blocks, seed)
     assert len(built.slots) == len(set(built.slots)) == stack_count * 2 * topology_count * blocks
     runs = [len(list(group)) for _, group in groupby(built.slots, key=lambda s: (s.block, s.cell.workload, s.cell.stack))]
     assert set(runs) == {topology_count}
@@ -275,9 +277,11 @@ def test_suite_with_unknown_name_is_refused(names: tuple[str, ...], chosen: tupl
 
 
 def test_estimate_counts_every_slot() -> None:
-    """The estimate is the window, the likely warm-up and the overhead of each slot."""
+    """The estimate is the window, the likely warm-up, the overhead of each slot, and the turns of those in a round."""
     load = Load(window_s=4, warmup_min_s=3, warmup_max_s=5)
-    assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.OVERHEAD_S + 5 + 4))
+    assert plan.estimate_s(made(1, 3, 2, loads=(load,))) == pytest.approx(6 * (plan.OVERHEAD_S + 5 + 4))
+    turns_s = plan.TURNS_COST * 4 + plan.TURNS_WARMING_S
+    assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.OVERHEAD_S + 5 + 4 + turns_s))
     early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
     assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 2 + 4)
 
@@ -357,7 +361,7 @@ def test_without_cgroups_the_slowed_control_is_left_out_and_said() -> None:
 
 def test_a_budget_plans_what_it_could_at_most_hold() -> None:
     """With a budget alone the plan has as many blocks as windows and shortest warm-ups fit in, controls counted; at least one."""
-    per_block_s = (2 * 2 + 2) * (Load().warmup_min_s + Load().window_s)
+    per_block_s = (2 * 2 + 2) * (Load().warmup_min_s + 2 * Load().window_s)
     for budget_s, blocks in ((10 * per_block_s, 10), (1.0, 1), (1e9, plan.MOST_BLOCKS)):
         built = planned(compared(2, 0, budget_s=budget_s))
         assert (built.blocks, built.budget_s) == (blocks, budget_s)

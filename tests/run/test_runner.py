@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,9 +35,16 @@ class Lab:
         )  # fmt: skip
         self._verdicts: Iterator[Verdict] = iter(verdicts)
         self._seen = 0
+        self.asked = list[list[int]]()
+        """The slots of each call that measured."""
 
-    def measure(self, bench: Any, slot: Slot, attempt: int, stack: Any, workload: Any, folder: Path, name: str) -> Trial:
-        """In place of `measure.run`."""
+    def together(self, bench: Any, attempts: Sequence[measure.Attempt], workload: Any) -> tuple[Trial, ...]:
+        """In place of `measure.together`."""
+        self.asked.append([one.slot.number for one in attempts])
+        return tuple(self.measure(one.slot, one.number, one.folder_name) for one in attempts)
+
+    def measure(self, slot: Slot, attempt: int, name: str) -> Trial:
+        """A trial that took no time."""
         self._seen += 1
         one = made(slot.cell.stack, slot.block, 10_000.0 * (1 + 0.2 * (self._seen % 3)), control=slot.control)
         verdict = next(self._verdicts, Verdict.VALID)
@@ -57,7 +64,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def make(*args: Any, **more: Any) -> Lab:
         found = Lab(tmp_path, *args, **more)
-        monkeypatch.setattr(measure, "run", found.measure)
+        monkeypatch.setattr(measure, "together", found.together)
         return found
 
     return make
@@ -79,19 +86,36 @@ def test_void_trials_are_repeated_in_their_slot(lab: Any) -> None:
     assert here.run() == [(1, 1, 1), (1, 1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 3), (1, 3, 1)]
 
 
+def test_a_round_is_measured_together(lab: Any) -> None:
+    """Slots of one round are measured at once; those that are void are tried again without the others."""
+    here = lab(1, verdicts=(Verdict.VALID, Verdict.VOID, Verdict.VOID, Verdict.VALID, Verdict.VOID, Verdict.VALID))
+    plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
+    assert here.run(plan) == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 2, 2), (1, 3, 2), (1, 3, 3)]
+    assert here.asked == [[1, 2, 3], [2, 3], [3]]
+
+
+def test_a_round_that_was_cut_short_goes_on_with_the_rest(lab: Any) -> None:
+    """Its finished trials stay, and those that are missing are measured together."""
+    here = lab(1)
+    plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
+    store.append(here.folder, here.measure(plan.slots[1], 1, "kept"))
+    assert [number for _, number, _ in here.run(plan)] == [1, 3]
+    assert here.asked == [[1, 3]]
+
+
 @pytest.mark.parametrize(("cause", "paused"), [("steal", [10, 30]), ("foreign-cpu", [10, 30]), ("port", []), ("generator", [])])
 def test_a_disturbed_trial_is_repeated_after_a_while(
     lab: Any, monkeypatch: pytest.MonkeyPatch, cause: str, paused: list[int]
 ) -> None:
     """What other work made void waits longer before each attempt, and is not waited for after the last; other voids do not wait."""
     here = lab(1, verdicts=(Verdict.VOID, Verdict.VOID, Verdict.VOID))
-    measured, slept, said = here.measure, list[float](), list[Progress]()
+    measured, slept, said = here.together, list[float](), list[Progress]()
+    cause_of = {Verdict.VOID: (Finding(cause, Severity.VOID, "so it is"),)}
 
-    def disturbed(*args: Any) -> Trial:
-        found = measured(*args)
-        return replace(found, findings=(Finding(cause, Severity.VOID, "so it is"),) if found.verdict is Verdict.VOID else ())
+    def disturbed(*args: Any) -> tuple[Trial, ...]:
+        return tuple(replace(found, findings=cause_of.get(found.verdict, ())) for found in measured(*args))
 
-    monkeypatch.setattr(measure, "run", disturbed)
+    monkeypatch.setattr(measure, "together", disturbed)
     monkeypatch.setattr(runner.time, "sleep", slept.append)
     nothing = measure.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2, say=said.append)
     named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
@@ -116,7 +140,7 @@ def test_a_block_that_was_interrupted_is_finished_before_the_time_is_asked(lab: 
     here = lab(9, 40.0)
     for slot in here.plan.slots[:4]:
         place = store.trial_folder(here.folder, slot, 1)
-        store.append(here.folder, here.measure(None, slot, 1, None, None, place, place.name))
+        store.append(here.folder, here.measure(slot, 1, place.name))
     assert here.run() == [(2, 5, 1), (2, 6, 1)]
     assert store.load(here.folder).ending is not None
 

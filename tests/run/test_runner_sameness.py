@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,11 +39,15 @@ def verdicts(monkeypatch: pytest.MonkeyPatch, *ones: Verdict) -> list[measure.Be
     """Trials that end with these verdicts, one after the other; the benches that they were given."""
     coming, benches = iter(ones), list[measure.Bench]()
 
-    def run(given: measure.Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload, place: Path, name: str) -> Trial:
+    def together(given: measure.Bench, attempts: Sequence[measure.Attempt], workload: Workload) -> tuple[Trial, ...]:
         benches.append(given)
-        return Trial(slot.number, 1, attempt, CELL, 7, 0.0, 1.0, {}, None, {}, None, None, (), (), next(coming), None, "", name)
+        return tuple(ended(one) for one in attempts)
 
-    monkeypatch.setattr(measure, "run", run)
+    def ended(one: measure.Attempt) -> Trial:
+        known = (one.slot.number, 1, one.number, CELL, 7, 0.0, 1.0, {}, None, {}, None, None, (), ())
+        return Trial(*known, next(coming), None, "", one.folder_name)
+
+    monkeypatch.setattr(measure, "together", together)
     return benches
 
 

@@ -139,3 +139,29 @@ def test_fields_hold_what_differs_in_the_stack_alone() -> None:
 def test_a_rate_of_nothing_has_no_ratio(rate: float, value: float | None) -> None:
     """A stack that gave no good answer is not compared by ratio."""
     assert comparisons.value_of(trial("a:plain", 1, rate), Quantity.GOODPUT) == value
+
+
+def test_a_stack_is_held_against_the_anchor_of_its_own_round() -> None:
+    """Two rounds of a block, the second on a machine half as fast: b stands in the first, c in the second, and both are a fifth off."""
+    results = []
+    for block in range(1, 5):
+        for number, pace, other in ((2 * block, 1.0, "b:plain"), (2 * block + 1, 0.5, "c:plain")):
+            results += [
+                replace(trial(stack, block, rate * pace, 1e6 / (rate * pace)), round=number)
+                for stack, rate in (("a:plain", 1000.0), (other, 1200.0))
+            ]
+    for quantity in Quantity:
+        held = comparisons.levels(results, quantity, "a:plain")
+        for stack in ("b:plain", "c:plain"):
+            assert [held[stack][block] / held["a:plain"][block] for block in range(1, 5)] == pytest.approx([1.2] * 4, rel=1e-3)
+
+
+def test_a_control_is_held_against_the_anchor_of_its_own_round() -> None:
+    """The anchor stands in two rounds of each block; the control's ratio is to the one that it was measured with."""
+    results, controls, slots = list[Trial](), list[Trial](), list[Slot]()
+    for block in range(1, 5):
+        results += [replace(trial("a:plain", block, rate), round=2 * block + place) for place, rate in enumerate((1000.0, 500.0))]
+        controls.append(replace(trial("a:plain", block, 500.0, control=Control.AGAIN), round=2 * block + 1))
+        slots.append(Slot(block, block, CELL, 1, Control.AGAIN))
+    read = Judge.of(Plan("t", 1, 4, tuple(slots), {}, "c", "a:plain"), results, controls).readings
+    assert [one.ratios for one in read if one.quantity is Quantity.GOODPUT] == [pytest.approx((1.0,) * 4)]

@@ -27,6 +27,7 @@ from fairground.model import (
     Workload,
 )
 from fairground.model.pair import rejection
+from fairground.model.window import Window as Tally
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,12 @@ class Window:
         """CPU of the server in it; None where nobody reads it."""
         use = self.roles.get("server")
         return None if use is None else use.cpu_us
+
+    @property
+    def tally(self) -> Tally:
+        """What it counted, and the CPU of server and generator, as results keep it."""
+        generator = self.roles.get("generator")
+        return Tally(self.ok, self.not_ok, self.window_s, self.server_cpu_us, None if generator is None else generator.cpu_us)
 
     @property
     def void(self) -> str | None:

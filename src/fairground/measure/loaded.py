@@ -48,6 +48,8 @@ class Loaded:
     phases_s: dict[str, float] = field(default_factory=dict)
     failed: bool = False
     turns: TurnTaking | None = None
+    trial: Result | None = None
+    """What its generator told of the load that was a trial; None: it has not had one."""
 
     def __post_init__(self) -> None:
         self.workload = self.arm.workload
@@ -106,6 +108,8 @@ class Loaded:
             self.watch.turn = None
             self.seen.close_window()
         self.results.append(result)
+        if ask.trial:
+            self.trial = result
         self._judge_answers(result, run)
         if run.ends is None:
             self._say_unreachable()

@@ -14,7 +14,6 @@ from fairground.measure.bench import Bench
 from fairground.measure.schedule import TURN_S, InTurns
 from fairground.measure.session import Session
 from fairground.model import Cell, Load, Settings, Stack, Topology, Workload
-from fairground.model import pair as model
 from fairground.model.pair import Pair, Round
 
 
@@ -69,11 +68,7 @@ def _arm(side: Side, effort: Effort, number: int) -> StackArm:
 def _pair(round_: int, number: int, both: Mapping[str, Window], labels: tuple[str, str]) -> Pair:
     """Two windows of the same turns; the first label of `both` had the first turn."""
     a, b = (both[label] for label in labels)
-    return Pair(round_, number, next(iter(both)), _tally(a), _tally(b), a.void)
-
-
-def _tally(window: Window) -> model.Window:
-    return model.Window(window.ok, window.not_ok, window.window_s, window.server_cpu_us)
+    return Pair(round_, number, next(iter(both)), a.tally, b.tally, a.void)
 
 
 def _believed(pairs: Sequence[Pair], ended: Mapping[str, Ended]) -> list[Pair]:

@@ -20,6 +20,12 @@ TURN_S = 0.1
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
 TURN_ROUND_TRIPS = 20
 """A turn is at least so many times as long as an answer takes, for each begins with all requests at once and ends with none."""
+SHORT_TURN_S = 0.03
+"""The shortest turn in a round of a run: with many arms up, every arm has its turn several times a second."""
+LEAST_TURNS = 4
+"""A window in turns has at least so many of them."""
+PIECE_S = 1.0
+"""A window in turns is made of pieces of about so many seconds."""
 WARMING_S = 0.5
 """A warm-up in turns is judged by windows of so many seconds of load on each arm."""
 
@@ -95,6 +101,53 @@ def ramp(arm: str, load: Load, rates: Rates, seed: int) -> WholeWindows:
 
 
 @dataclass(frozen=True)
+class SideBySide:
+    """The arms of a run's round: each in one whole window, as a trial, and then all in turns.
+
+    The whole window gives the percentiles and the reasons; the turns give goodput and CPU, which the machine's phases then move
+    for all arms alike. There are no turns where one arm alone is left, or where answers take so long that a window would hold
+    fewer than `LEAST_TURNS` of them: then a turn's end weighs too much, and the whole windows stand side by side.
+    """
+
+    arms: tuple[str, ...]
+    load: Load
+    seed: int
+    first: int = 0
+
+    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+        """A whole window of the next arm, a warm-up in turns, a piece of the window in turns, or the end."""
+        wholes = [window for window in windows if window.result is not None]
+        had = {window.arm for window in wholes}
+        waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
+        if waiting:
+            return Whole(waiting[0], self.load, self.seed, trial=True)
+        here = tuple(window.arm for window in wholes if window.arm not in failed and window.ok)
+        turn_s = _turn_s(self.load, [window for window in wholes if window.arm in here], SHORT_TURN_S)
+        if len(here) < 2 or turn_s * LEAST_TURNS > self.load.window_s:
+            return None
+        made = _by_number([window for window in windows if window.result is None])
+        if not made:
+            return Turns(here, self.load, turn_s, WARMING_S, warm_up=True)
+        pieces, done = self._pieces, len(made) - 1
+        if done >= pieces:
+            return None
+        turned = (done + self.first) % len(here)
+        return Turns(here[turned:] + here[:turned], self.load, turn_s, self.load.window_s / pieces)
+
+    def left_s(self, windows: Sequence[Window]) -> float | None:
+        """Whole windows that are still to come, with their shortest warm-ups, and the turns."""
+        had = sum(window.result is not None for window in windows)
+        done = max(0, len(_by_number([window for window in windows if window.result is None])) - 1)
+        whole_s = self.load.warmup_min_s + self.load.window_s
+        return (len(self.arms) - had) * whole_s + (1 - done / self._pieces) * self.load.window_s * len(self.arms)
+
+    @property
+    def _pieces(self) -> int:
+        """Windows of about a second, so that one that the machine spoiled can be left out."""
+        return max(1, round(self.load.window_s / PIECE_S))
+
+
+@dataclass(frozen=True)
 class InTurns:
     """All arms in turns: a warm-up until `settled` says so of the ratio of their rates, then `windows` windows.
 
@@ -116,7 +169,7 @@ class InTurns:
         made = _by_number(windows)
         warm = [some for some in made if some[0].warm_up]
         done = len(made) - len(warm)
-        turn_s = self._turn_s(warm[-1]) if warm else self.turn_s
+        turn_s = _turn_s(self.load, warm[-1], self.turn_s) if warm else self.turn_s
         if not done and not self._is_warm(warm):
             return Turns(self.arms, self.load, turn_s, WARMING_S, warm_up=True)
         if done >= self.windows:
@@ -138,10 +191,11 @@ class InTurns:
         against = [[_ratio(some[place].rate_per_s, some[-1].rate_per_s) for some in warm] for place in range(len(self.arms) - 1)]
         return all(map(self.settled, against or [[some[0].rate_per_s for some in warm]]))
 
-    def _turn_s(self, some: Sequence[Window]) -> float:
-        """The turn that suits the slowest answers of a window: all connections' time over its answers."""
-        answers_s = [window.window_s * self.load.connections / max(1, window.ok + window.not_ok) for window in some]
-        return min(max(self.turn_s, TURN_ROUND_TRIPS * max(answers_s)), self.load.window_s)
+
+def _turn_s(load: Load, some: Sequence[Window], shortest_s: float) -> float:
+    """The turn that suits the slowest answers of some windows, up to a whole window: all connections' time over its answers."""
+    answers_s = [window.window_s * load.connections / max(1, window.ok + window.not_ok) for window in some]
+    return min(max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0)), load.window_s)
 
 
 def _by_number(windows: Sequence[Window]) -> list[list[Window]]:

@@ -36,10 +36,13 @@ from fairground.model import LabError, RoleUse, Severity
 class Session:
     """Arms that are up at once, for the length of a `with`. `on` hears what it does.
 
-    `folder` takes raw data: a folder for each arm, or of a session of one arm the data itself.
+    `folder` takes raw data: a folder for each arm, or of a session of one arm the data itself. A mapping names each arm's own,
+    by its label.
     """
 
-    def __init__(self, bench: Bench, arms: Sequence[Arm], folder: Path, on: Callable[[Doing], None] = lambda _: None) -> None:
+    def __init__(
+        self, bench: Bench, arms: Sequence[Arm], folder: Path | Mapping[str, Path], on: Callable[[Doing], None] = lambda _: None
+    ) -> None:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
         self._bench, self._number = bench, 0
         self._seen = {arm.label: Seen(None) for arm in arms}
@@ -47,7 +50,10 @@ class Session:
         self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
         self._loaded: dict[str, Loaded] = {}
         for place, arm in enumerate(arms, 1):
-            mine = folder if len(arms) == 1 else folder / arm.folder
+            if isinstance(folder, Mapping):
+                mine = folder[arm.label]
+            else:
+                mine = folder if len(arms) == 1 else folder / arm.folder
             mine.mkdir(parents=True, exist_ok=True)
             self._loaded[arm.label] = self._prepared(arm, place, mine, on)
         self.ended: Mapping[str, Ended] = {}
@@ -112,11 +118,12 @@ class Session:
         """Load as the schedule asks, and yield each window. It ends with the schedule, or when no arm is left to load."""
         windows: list[Window] = []
         while len(self.failed) < len(self._loaded) and (ask := schedule.next(tuple(windows), self.failed)) is not None:
+            failed = self.failed
             made = self.load(ask)
             windows += made
             yield from made
-            if not made:
-                return  # the question cannot be answered: its arm has failed, and the finding says why
+            if not made and self.failed == failed:
+                return  # the question cannot be answered, and asked once more it could not be either
 
     def load(self, ask: Ask) -> tuple[Window, ...]:
         """The windows of one question; none where its arm has failed, which is among that arm's findings."""
@@ -148,6 +155,7 @@ class Session:
             if not ask.warm_up:
                 self._guarded(label, lambda loaded: loaded.begin_turns(ask.load).measure())
             self._seen[label].open_window(afresh=False)
+            self._loaded[label].on(Doing(label, "turns", 0.0, ask.window_s))
         for number in range(max(1, round(ask.window_s / min(ask.turn_s, ask.window_s)))):
             for label in here if number % 2 == 0 else here[::-1]:
                 self._guarded(label, lambda loaded: loaded.begin_turns(ask.load).turn(ask.turn_s))

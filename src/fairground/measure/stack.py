@@ -190,22 +190,25 @@ class StartedStack(Loaded):
         self._diagnose(result)
 
     def _diagnose(self, result: Result) -> None:
-        """What limited a trial: an arm that was loaded once. A search names the limits of each of its loads."""
-        if self.diagnosis is not None or self.turns is not None or len(self.results) != 1:
+        """What limited a trial. A search names the limits of each of its loads, and a comparison asks for none."""
+        if self.diagnosis is not None or self.trial is None:
             return
-        roles, host, result = self._only_window(result)
+        roles, host, result = self._trial_window(result)
         for reason in bottleneck.limits(
             self.arm.cell, result, roles, host, self.use, self.bench.cores, self.bench.thresholds.reasons
         ):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
 
-    def _only_window(self, result: Result) -> tuple[Mapping[str, RoleUse], HostUse | None, Result]:
-        """Roles, machine and result of the only load; nothing is known of the first two where it had no window."""
+    def _trial_window(self, joined: Result) -> tuple[Mapping[str, RoleUse], HostUse | None, Result]:
+        """Roles, machine and result of the trial's window, which comes first; nothing is known of the two where it had none.
+
+        What was counted over the arm's whole life comes from all of its loads, `joined`, as the database's counters do.
+        """
         if not self.windows:
-            return {}, None, result
+            return {}, None, joined
         window = self.windows[0]
-        return window.roles, window.host, window.result or result
+        return window.roles, window.host, replace(window.result or joined, life=joined.life)
 
     def _believe(self) -> None:
         """Whether what was measured may be believed."""
@@ -213,8 +216,8 @@ class StartedStack(Loaded):
         if not self.opened:
             return
         self.findings.extend(validity.identity(bench.machine, machine.fingerprint(bench.keeper.awake)))
-        if len(self.results) == 1 and self.turns is None:
-            roles, host, result = self._only_window(self.results[0])
+        if self.trial is not None and (joined := self._joined()) is not None:
+            roles, host, result = self._trial_window(joined)
             facts = validity.Facts(result.window_s, self.arm.cell, result, roles, host, self.use)
             self.findings.extend(validity.findings(facts, bench.thresholds))
             self.findings.extend(validity.unmade(facts, bench.thresholds))

@@ -1,42 +1,89 @@
-"""The trial: one measurement of one cell, from fresh data to an audited result. A session of one arm and one window."""
+"""Trials: each is one measurement of one cell, from fresh data to an audited result. Those of a round are one session.
+
+A trial by itself is a session of one arm and one window. In a round all cells are up at once, so that their numbers come from the
+same seconds of the machine.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.measure.arm import Doing, Ended, StackArm
+from fairground.judge import answers
+from fairground.measure.arm import Doing, Ended, StackArm, Window
 from fairground.measure.bench import Bench
-from fairground.measure.schedule import whole
+from fairground.measure.schedule import SideBySide, whole
 from fairground.measure.session import Session
-from fairground.model import Progress, Slot, Stack, Trial, Workload
+from fairground.model import Finding, Progress, Severity, Slot, Stack, Trial, Workload
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A slot that is to be measured now: for which time, with which stack, and where its raw data goes.
+
+    `folder_name` is how the run names that folder.
+    """
+
+    slot: Slot
+    number: int
+    stack: Stack
+    folder: Path
+    folder_name: str
+
+    @property
+    def label(self) -> str:
+        """What no other slot of its round is called."""
+        cell, control = self.slot.cell, self.slot.control
+        topology = "" if cell.topology.id == "direct" else cell.topology.id
+        return " ".join(part for part in (cell.stack, topology, control) if part)
 
 
 def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload, folder: Path, folder_name: str) -> Trial:
-    """Measure one slot of a plan. `folder` is where raw data goes, `folder_name` how the run names it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Measure one slot of a plan by itself. `folder` is where raw data goes, `folder_name` how the run names it."""
+    return together(bench, [Attempt(slot, attempt, stack, folder, folder_name)], workload)[0]
+
+
+def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> tuple[Trial, ...]:
+    """Measure the slots of one round, which share workload, load and settings; their trials, in the same order.
+
+    All are up at once. Each is loaded for a whole window, and then all in turns. A single one has its whole window alone.
+    """
     started_unix_s, began = time.time(), time.monotonic()
-    arm = StackArm(stack.id, slot.cell, workload, slot.seed, stack, slot.planted)
+    by_label = {attempt.label: attempt for attempt in attempts}
+    for attempt in attempts:
+        attempt.folder.mkdir(parents=True, exist_ok=True)
 
     def on(now: Doing) -> None:
-        bench.say(Progress(slot, attempt, now.phase, now.elapsed_s, now.total_s, now.ok, now.not_ok, now.p99_us))
+        about = by_label[now.arm]
+        seen = (now.phase, now.elapsed_s, now.total_s, now.ok, now.not_ok, now.p99_us)
+        bench.say(Progress(about.slot, about.number, *seen))
 
-    with Session(bench, [arm], folder, on) as session:
-        for _ in session.play(whole(arm.label, slot.cell.load, slot.seed)):
+    arms = [
+        StackArm(label, one.slot.cell, workload, one.slot.seed, one.stack, one.slot.planted) for label, one in by_label.items()
+    ]
+    load, seed = attempts[0].slot.cell.load, attempts[0].slot.seed
+    schedule = SideBySide(tuple(by_label), load, seed, attempts[0].slot.block) if arms[1:] else whole(arms[0].label, load, seed)
+    with Session(bench, arms, {label: one.folder for label, one in by_label.items()}, on) as session:
+        for _ in session.play(schedule):
             pass
-    return _trial(session.ended[arm.label], slot, attempt, folder_name, (started_unix_s, time.monotonic() - began))
+    times = started_unix_s, (time.monotonic() - began) / len(attempts)
+    return tuple(_trial(session.ended[label], one, times) for label, one in by_label.items())
 
 
-def _trial(ended: Ended, slot: Slot, attempt: int, folder_name: str, times: tuple[float, float]) -> Trial:
-    """An arm's end as the trial of a slot; `times`: when it began, and how long it took."""
+def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
+    """An arm's end as the trial of a slot; `times`: when the round began, and the trial's share of its seconds."""
     window = ended.windows[0] if ended.windows else None
     result = window.result if window is not None and window.result is not None else ended.result
+    turns = [one for one in ended.windows if one.result is None and not one.warm_up]
+    findings = (*ended.findings, *_spoiled(turns))
     return Trial(
-        number=slot.number,
-        block=slot.block,
-        attempt=attempt,
-        cell=slot.cell,
-        seed=slot.seed,
+        number=of.slot.number,
+        block=of.slot.block,
+        attempt=of.number,
+        cell=of.slot.cell,
+        seed=of.slot.seed,
         started_unix_s=times[0],
         duration_s=times[1],
         phases_s=ended.phases_s,
@@ -45,10 +92,19 @@ def _trial(ended: Ended, slot: Slot, attempt: int, folder_name: str, times: tupl
         host=window.host if window is not None else None,
         database=ended.database,
         audit=ended.audit,
-        findings=ended.findings,
-        verdict=ended.verdict,
+        findings=findings,
+        verdict=answers.verdict(findings),
         diagnosis=ended.diagnosis,
         stderr_tail=ended.stderr_tail,
-        folder=folder_name,
-        control=slot.control,
+        folder=of.folder_name,
+        control=of.slot.control,
+        round=of.slot.round,
+        turns=tuple(one.tally for one in turns if one.void is None),
     )
+
+
+def _spoiled(turns: Sequence[Window]) -> tuple[Finding, ...]:
+    """What of the machine spoiled all windows in turns: the trial is void then. One that is sound is enough for a number."""
+    if not turns or any(one.void is None for one in turns):
+        return ()
+    return tuple(finding for finding in turns[0].machine if finding.severity is Severity.VOID)

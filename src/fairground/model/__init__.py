@@ -1,7 +1,7 @@
 """The nouns of the lab, as frozen values. This module imports nothing of the lab and does nothing.
 
-`subject` holds what can be measured, `plan` how, `result` what comes out, `step` a piece of a load curve; all are imported
-from here.
+`subject` holds what can be measured, `plan` how, `result` what comes out, `run` what a run holds, `step` a piece of a load
+curve; all are imported from here.
 
 Words: a *server* is a codebase in `servers/`, a *stack* is a server started in one named variant, a *cell* is stack × workload ×
 topology × load, a *trial* is one measurement of one cell. Unknown is None, never 0 or −1; units end names.
@@ -32,7 +32,6 @@ from fairground.model.result import (
     AuditLine,
     BadAnswer,
     DatabaseUse,
-    Ending,
     Evidence,
     Finding,
     HostUse,
@@ -42,17 +41,15 @@ from fairground.model.result import (
     Limit,
     Machine,
     Outcomes,
-    Progress,
     Qualification,
     Result,
     RoleUse,
-    Run,
     Second,
     Severity,
     StackInfo,
-    Trial,
     Verdict,
 )
+from fairground.model.run import Ending, Progress, Run, Trial
 from fairground.model.step import Step
 from fairground.model.subject import (
     Audit,

@@ -6,24 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fairground.model.result import Finding, Severity
-
-
-@dataclass(frozen=True)
-class Window:
-    """One arm in one window of one pair: all its turns together, from the first request of each to its last answer."""
-
-    ok: int
-    not_ok: int
-    window_s: float
-    cpu_us: float | None
-
-    @property
-    def rate_per_s(self) -> float:
-        return self.ok / self.window_s if self.window_s else 0.0
-
-    @property
-    def cpu_us_per_answer(self) -> float | None:
-        return None if self.cpu_us is None or not self.ok else self.cpu_us / self.ok
+from fairground.model.window import Window
 
 
 @dataclass(frozen=True)

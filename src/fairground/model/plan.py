@@ -149,7 +149,8 @@ class Control(StrEnum):
 class Slot:
     """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1).
 
-    `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU.
+    `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU. Slots of one
+    `round` are measured together, in turns; 0: this one is measured by itself.
     """
 
     number: int
@@ -158,6 +159,7 @@ class Slot:
     seed: int
     control: Control | None = None
     planted: float = 0.0
+    round: int = 0
 
 
 @dataclass(frozen=True)

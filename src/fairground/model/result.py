@@ -1,13 +1,11 @@
-"""What comes out: findings, outcomes, what roles and machine used, trials, runs."""
+"""What comes out: findings, outcomes, what roles and machine used."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 
-from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.work import Work
 
 Evidence = Mapping[str, int | float | str | None]
@@ -287,48 +285,6 @@ class AuditLine:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One measurement of one cell: everything that is known of it, and the verdict on it."""
-
-    number: int
-    block: int
-    attempt: int
-    cell: Cell
-    seed: int
-    started_unix_s: float
-    duration_s: float
-    phases_s: Mapping[str, float]
-    """Seconds spent in reset, start, verify, warmup, window, drain, audit, stop."""
-    result: Result | None
-    roles: Mapping[str, RoleUse]
-    host: HostUse | None
-    database: DatabaseUse | None
-    audit: tuple[AuditLine, ...]
-    findings: tuple[Finding, ...]
-    verdict: Verdict
-    diagnosis: str | None
-    stderr_tail: str
-    folder: str
-    """Where the raw data is, relative to the run folder."""
-    control: Control | None = None
-    """What of the run itself it measures; None: it is a result."""
-
-    @property
-    def goodput_per_s(self) -> float | None:
-        """Good answers a second, or None where the trial has no number (void or rejected)."""
-        if self.result is None or self.verdict in (Verdict.VOID, Verdict.REJECTED):
-            return None
-        return self.result.goodput_per_s
-
-    def cpu_us_per_answer(self, role: str) -> float | None:
-        """CPU of one role in µs per good answer inside the window."""
-        use = self.roles.get(role)
-        if self.result is None or use is None or use.cpu_us is None or self.result.completed_ok == 0:
-            return None
-        return use.cpu_us / self.result.completed_ok
-
-
-@dataclass(frozen=True)
 class Machine:
     """The fingerprint of the machine that a run was made on. None: this machine does not show it."""
 
@@ -390,57 +346,3 @@ class Qualification:
     can_measure: bool
     took_s: float
     checks: tuple[KnownNumber, ...]
-
-
-@dataclass(frozen=True)
-class Ending:
-    """Why a run ended before all of its planned blocks were measured."""
-
-    blocks: int
-    reason: str
-
-
-@dataclass(frozen=True)
-class Run:
-    """A finished or interrupted run, as `store` loads it."""
-
-    schema: int
-    id: str
-    folder: Path
-    started_unix_s: float
-    plan: Plan
-    machine: Machine
-    versions: Mapping[str, str]
-    """Lab, engine, PostgreSQL, generators … → version text."""
-    database_settings: Mapping[str, str]
-    """PostgreSQL settings that differ from its defaults."""
-    stacks: Mapping[str, StackInfo]
-    workloads: Mapping[str, Mapping[str, str]]
-    """Workload id → title, why, request, limit's SQL."""
-    trials: tuple[Trial, ...]
-    """The results; trials that are controls stand in `controls`."""
-    limits: tuple[Limit, ...]
-    finished: bool
-    controls: tuple[Trial, ...] = ()
-    qualification: Qualification | None = None
-    ending: Ending | None = None
-    """Set when it ended early, and as it should."""
-
-    @property
-    def everything(self) -> tuple[Trial, ...]:
-        """Results and controls, in the order in which they were measured."""
-        return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a trial is: its phase, seconds into it of how many, and (under load) the last second's good and other answers."""
-
-    slot: Slot
-    attempt: int
-    phase: str
-    elapsed_s: float = 0.0
-    total_s: float | None = None
-    ok: int | None = None
-    not_ok: int | None = None
-    p99_us: int | None = None

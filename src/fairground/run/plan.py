@@ -6,6 +6,10 @@ they are compared most closely of all: what a hop costs. The order of stacks in 
 a block, follows the rows of Williams designs: over as many blocks as there are stacks, every stack stands once in every place
 and, for an even number, once behind every other (for an odd number: twice, over twice as many blocks).
 
+The cells of a heat in one block are a *round*: all are up at once and are measured in turns (`measure.together`). A heat that has
+more than fit is split into several rounds, and the anchor stands in each of them, so that every stack is held against an anchor
+of its own seconds: blocks that are incomplete, with a control in common. Who shares a round changes from block to block.
+
 A plan that compares holds *controls* in each heat: its anchor once more (A/A), and its anchor slowed down by a known share. They
 take places among the stacks like any other, so that what an order does to stacks it does to them.
 """
@@ -13,6 +17,7 @@ take places among the stacks like any other, so that what an order does to stack
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -32,13 +37,13 @@ from fairground.model import (
     Topology,
     Workload,
 )
+from fairground.run import rounds
+from fairground.run.rounds import Entry
 
 Item = TypeVar("Item")
 HeatKey = tuple[str, Load, Settings]
 Heat = dict[str, list[Cell]]
 """Stack → its cells, one for each topology."""
-Entry = tuple[str, Control | None]
-"""What takes a place in a heat: a stack, or a control of it."""
 
 PLANTED = 0.10
 """The known slowdown, as a share of the server's CPU: twice that of `compare`, since whole trials differ more than windows."""
@@ -49,6 +54,9 @@ MOST_BLOCKS = 100
 
 OVERHEAD_S = 1.5
 """Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
+TURNS_COST = 1.15
+"""Seconds that a second of load in turns takes: each turn ends with its last answers."""
+TURNS_WARMING_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,9 @@ def seconds(slots: Iterable[Slot]) -> float:
 
 
 def least_s(plan: Plan) -> float:
-    """Seconds below which no machine can measure the plan: its windows and shortest warm-ups alone."""
-    return sum(slot.cell.load.warmup_min_s + slot.cell.load.window_s for slot in plan.slots)
+    """Seconds below which no machine can measure the plan: its windows, whole and in turns, and shortest warm-ups alone."""
+    loads = [(slot.cell.load, 2 if slot.round else 1) for slot in plan.slots]
+    return sum(load.warmup_min_s + windows * load.window_s for load, windows in loads)
 
 
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
@@ -195,23 +204,31 @@ def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -
         entry_orders.append(_orders(list(entries), blocks, name))
         cell_orders.append({entry: _orders(cells, blocks, f"{name}/{entry[0]}") for entry, cells in entries.items()})
     slots: list[Slot] = []
+    numbers = itertools.count(1)
     for block in range(blocks):
         stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
         stream = stream if suite.stream is None else suite.stream
         for place in heat_orders[block]:
-            for entry in entry_orders[place][block]:
-                planted = PLANTED if entry[1] is Control.SLOWED else 0.0
-                for cell in cell_orders[place][entry][block]:
-                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream, entry[1], planted))
+            placed = [(entry, cell_orders[place][entry][block]) for entry in entry_orders[place][block]]
+            for together in rounds.split(placed, _anchor_of(heats[place], suite)):
+                number = next(numbers) if len(together) > 1 else 0
+                for (_, control), cell in together:
+                    planted = PLANTED if control is Control.SLOWED else 0.0
+                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream, control, planted, number))
     return tuple(slots)
+
+
+def _anchor_of(heat: Heat, suite: Suite) -> str:
+    """The stack of a heat that the others are held against: the plan's anchor, or the heat's first."""
+    return suite.anchor if suite.anchor is not None and suite.anchor in heat else next(iter(heat))
 
 
 def _entries(heat: Heat, suite: Suite, controls: tuple[Control, ...]) -> dict[Entry, list[Cell]]:
     """What takes a place in a heat: its stacks, and the controls of its anchor on the first topology."""
     entries: dict[Entry, list[Cell]] = {(stack, None): cells for stack, cells in heat.items()}
     if len(heat) >= COMPARING_STACKS or suite.controls:
-        anchor = suite.anchor if suite.anchor in heat else next(iter(heat))
-        entries |= {(str(anchor), control): heat[str(anchor)][:1] for control in controls}
+        anchor = _anchor_of(heat, suite)
+        entries |= {(anchor, control): heat[anchor][:1] for control in controls}
     return entries
 
 
@@ -238,7 +255,8 @@ def _digest(text: str) -> int:
 
 def _slot_s(slot: Slot) -> float:
     load = slot.cell.load
-    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + load.window_s
+    turns_s = (TURNS_COST * load.window_s + TURNS_WARMING_S) if slot.round else 0.0
+    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + load.window_s + turns_s
 
 
 def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:

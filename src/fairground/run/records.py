@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.capacity.parts import Part as CapacityPart
 from fairground.judge import thresholds, validity
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Plan, Run, Trial
-from fairground.model.pair import Pair, Round, Window
+from fairground.model.pair import Pair, Round
 from fairground.model.record import (
     Agreement,
     CapacityAsked,
@@ -40,6 +40,7 @@ from fairground.model.record import (
     Record,
     TryAsked,
 )
+from fairground.model.window import Window
 from fairground.run import journal, store
 from fairground.service.parts import Part as TryPart
 

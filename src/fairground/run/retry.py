@@ -25,6 +25,11 @@ def pause_s(trial: Trial) -> int:
 
 
 def paused_s(trials: Sequence[Trial]) -> int:
-    """Seconds that a run has waited: the pauses before those attempts that took place."""
+    """Seconds that a run has waited: the pauses before those attempts that took place. A round waits once for all."""
     made = {(trial.number, trial.attempt) for trial in trials}
-    return sum(pause_s(trial) for trial in trials if (trial.number, trial.attempt + 1) in made)
+    waited: dict[tuple[int, int, int], int] = {}
+    for trial in trials:
+        if (trial.number, trial.attempt + 1) in made:
+            key = (trial.round, 0 if trial.round else trial.number, trial.attempt)
+            waited[key] = max(waited.get(key, 0), pause_s(trial))
+    return sum(waited.values())

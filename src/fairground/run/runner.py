@@ -20,10 +20,10 @@ def run(
 ) -> Iterator[Trial]:
     """Measure what is left of `plan` into the run folder and yield each trial once it is on disk.
 
-    `stacks` and `workloads` are by id, workloads rendered for the plan's scale. A void trial is repeated in its slot as often
-    as `store` says; all attempts are kept. Interrupt it wherever you like: what was yielded is done, and calling it again on the
-    same folder goes on with the rest. A plan with a budget ends after the whole block that `stopping` says, and the run's folder
-    then holds why.
+    `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
+    those of them that are void are tried again as often as `store` says; all attempts are kept. Interrupt it wherever you like:
+    what was yielded is done, and calling it again on the same folder goes on with the rest. A plan with a budget ends after the
+    whole block that `stopping` says, and the run's folder then holds why.
     """
     known = store.load(folder)
     _one_machine(known, bench.keeper.awake)
@@ -50,25 +50,30 @@ def _measure(
 ) -> Iterator[Trial]:
     """What is left of one block."""
     done, tried = store.done_slots(known), _attempts(known.everything)
-    for slot in slots:
-        if slot.number in done:
-            continue
-        for attempt in range(tried.get(slot.number, 0) + 1, store.ATTEMPTS + 1):
-            place = store.trial_folder(folder, slot, attempt)
-            found = measure.run(
-                bench,
-                slot,
-                attempt,
-                stacks[slot.cell.stack],
-                workloads[slot.cell.workload],
-                place,
-                str(place.relative_to(folder)),
-            )
-            store.append(folder, found)
-            yield found
-            if found.verdict is not Verdict.VOID:
-                break
-            _pause(bench, slot, attempt + 1, retry.pause_s(found))
+    for together in _rounds([slot for slot in slots if slot.number not in done]):
+        left = [(slot, tried.get(slot.number, 0) + 1) for slot in together]
+        while left:
+            attempts = [_attempt(slot, number, stacks[slot.cell.stack], folder) for slot, number in left]
+            found = measure.together(bench, attempts, workloads[together[0].cell.workload])
+            for one in found:
+                store.append(folder, one)
+            yield from found
+            void = {one.number: one for one in found if one.verdict is Verdict.VOID}
+            left = [(slot, number + 1) for slot, number in left if slot.number in void and number < store.ATTEMPTS]
+            if left:
+                _pause(bench, *left[0], seconds=max(map(retry.pause_s, void.values())))
+
+
+def _rounds(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
+    """The slots that are measured together, those of one round; each by itself that is in none."""
+    for _, some in itertools.groupby(slots, key=lambda slot: (slot.round, 0 if slot.round else slot.number)):
+        yield list(some)
+
+
+def _attempt(slot: Slot, number: int, stack: Stack, folder: Path) -> measure.Attempt:
+    """The attempt of a slot, with an empty folder for its raw data."""
+    place = store.trial_folder(folder, slot, number)
+    return measure.Attempt(slot, number, stack, place, str(place.relative_to(folder)))
 
 
 def _pause(bench: measure.Bench, slot: Slot, attempt: int, seconds: int) -> None:

@@ -103,16 +103,30 @@ def value_of(trial: Trial, quantity: Quantity) -> float | None:
     return 1 / cost if cost else None
 
 
-def levels(trials: Iterable[Trial], quantity: Quantity) -> Levels:
-    """The values of each stack by block; several of one block are averaged (geometric)."""
+def levels(trials: Iterable[Trial], quantity: Quantity, anchor: str | None = None) -> Levels:
+    """The values of each stack by block; several of one block are averaged (geometric).
+
+    A block of several rounds holds the anchor in each. What another stack has there is brought to the block's mean of the anchor,
+    so that its ratio to the anchor is that of its own round.
+    """
+    known = [(trial, value) for trial in trials if (value := value_of(trial, quantity)) is not None]
+    paces = _paces([(trial, value) for trial, value in known if trial.cell.stack == anchor])
     found: dict[str, dict[int, list[float]]] = {}
-    for trial in trials:
-        if (value := value_of(trial, quantity)) is not None:
-            found.setdefault(trial.cell.stack, {}).setdefault(trial.block, []).append(value)
+    for trial, value in known:
+        pace = 1.0 if trial.cell.stack == anchor else paces.get((trial.block, trial.round), 1.0)
+        found.setdefault(trial.cell.stack, {}).setdefault(trial.block, []).append(value / pace)
     return {
         stack: {block: intervals.geometric_mean(values) for block, values in sorted(blocks.items())}
         for stack, blocks in found.items()
     }
+
+
+def _paces(anchors: Sequence[tuple[Trial, float]]) -> dict[tuple[int, int], float]:
+    """(block, round) → the anchor's value in the round over its mean in the block."""
+    blocks: dict[int, list[float]] = {}
+    for trial, value in anchors:
+        blocks.setdefault(trial.block, []).append(value)
+    return {(trial.block, trial.round): value / intervals.geometric_mean(blocks[trial.block]) for trial, value in anchors}
 
 
 def heat_of(cell: Cell) -> Cell:
@@ -128,11 +142,17 @@ def readings(results: Sequence[Trial], controls: Sequence[Trial], plan: Plan) ->
         anchors = [trial for trial in results if trial.cell == cell]
         ours = [trial for trial in controls if (trial.cell, trial.control) == (cell, control)]
         for quantity in Quantity:
-            one, other = (levels(trials, quantity).get(cell.stack, {}) for trials in (ours, anchors))
+            one, other = (levels(trials, quantity).get(cell.stack, {}) for trials in (ours, _beside(ours, anchors)))
             assert control is not None
             alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)))
             found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None))
     return tuple(_held(reading, found) for reading in found)
+
+
+def _beside(ours: Sequence[Trial], anchors: Sequence[Trial]) -> list[Trial]:
+    """The anchor's trials of the rounds that hold the control; all of a block's where it was measured by itself."""
+    rounds = {(trial.block, trial.round) for trial in ours}
+    return [trial for trial in anchors if (trial.block, trial.round) in rounds or (trial.block, 0) in rounds]
 
 
 def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
@@ -202,7 +222,10 @@ class Judge:
         heat = heat_of(trials[0].cell)
         again = self._of(heat, quantity, Control.AGAIN)
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
-        return compare(quantity, levels(trials, quantity), self.anchors(heat), floor, withdrawn)
+        anchors = self.anchors(heat)
+        here = {trial.cell.stack for trial in trials}
+        anchor = next((name for name in anchors if name in here), None)
+        return compare(quantity, levels(trials, quantity, anchor), anchors, floor, withdrawn)
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))

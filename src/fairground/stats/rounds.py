@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model.pair import Pair, Window
+from fairground.model.pair import Pair
+from fairground.model.window import Window
 from fairground.stats import differences
 from fairground.stats.differences import Difference
 

@@ -1,0 +1,136 @@
+"""A run: its trials, and where it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.model.plan import Cell, Control, Plan, Slot
+from fairground.model.result import (
+    AuditLine,
+    DatabaseUse,
+    Finding,
+    HostUse,
+    Limit,
+    Machine,
+    Qualification,
+    Result,
+    RoleUse,
+    StackInfo,
+    Verdict,
+)
+from fairground.model.window import Window
+
+IN_TURNS = ("server", "generator")
+"""Roles whose CPU is counted in turns; that of others is the whole window's."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One measurement of one cell: everything that is known of it, and the verdict on it."""
+
+    number: int
+    block: int
+    attempt: int
+    cell: Cell
+    seed: int
+    started_unix_s: float
+    duration_s: float
+    phases_s: Mapping[str, float]
+    """Seconds spent in reset, start, verify, warmup, window, drain, audit, stop."""
+    result: Result | None
+    roles: Mapping[str, RoleUse]
+    host: HostUse | None
+    database: DatabaseUse | None
+    audit: tuple[AuditLine, ...]
+    findings: tuple[Finding, ...]
+    verdict: Verdict
+    diagnosis: str | None
+    stderr_tail: str
+    folder: str
+    """Where the raw data is, relative to the run folder."""
+    control: Control | None = None
+    """What of the run itself it measures; None: it is a result."""
+    round: int = 0
+    """The round in which it was measured, with all that share its number; 0: by itself."""
+    turns: tuple[Window, ...] = ()
+    """What was counted in turns with the others of its round: the source of goodput and of the server's and generator's CPU.
+
+    `result` and `roles` are then of the whole window before them, the source of percentiles and reasons.
+    """
+
+    @property
+    def goodput_per_s(self) -> float | None:
+        """Good answers a second, or None where the trial has no number (void or rejected)."""
+        if self.result is None or self.verdict in (Verdict.VOID, Verdict.REJECTED):
+            return None
+        if self.turns:
+            return sum(one.ok for one in self.turns) / math.fsum(one.window_s for one in self.turns)
+        return self.result.goodput_per_s
+
+    def cpu_us_per_answer(self, role: str) -> float | None:
+        """CPU of one role in µs per good answer."""
+        if self.turns and role in IN_TURNS:
+            used = [one.cpu_us if role == "server" else one.generator_cpu_us for one in self.turns]
+            known = [us for us in used if us is not None]
+            return math.fsum(known) / sum(one.ok for one in self.turns) if len(known) == len(used) else None
+        use = self.roles.get(role)
+        if self.result is None or use is None or use.cpu_us is None or self.result.completed_ok == 0:
+            return None
+        return use.cpu_us / self.result.completed_ok
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a run ended before all of its planned blocks were measured."""
+
+    blocks: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished or interrupted run, as `store` loads it."""
+
+    schema: int
+    id: str
+    folder: Path
+    started_unix_s: float
+    plan: Plan
+    machine: Machine
+    versions: Mapping[str, str]
+    """Lab, engine, PostgreSQL, generators … → version text."""
+    database_settings: Mapping[str, str]
+    """PostgreSQL settings that differ from its defaults."""
+    stacks: Mapping[str, StackInfo]
+    workloads: Mapping[str, Mapping[str, str]]
+    """Workload id → title, why, request, limit's SQL."""
+    trials: tuple[Trial, ...]
+    """The results; trials that are controls stand in `controls`."""
+    limits: tuple[Limit, ...]
+    finished: bool
+    controls: tuple[Trial, ...] = ()
+    qualification: Qualification | None = None
+    ending: Ending | None = None
+    """Set when it ended early, and as it should."""
+
+    @property
+    def everything(self) -> tuple[Trial, ...]:
+        """Results and controls, in the order in which they were measured."""
+        return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a trial is: its phase, seconds into it of how many, and (under load) the last second's good and other answers."""
+
+    slot: Slot
+    attempt: int
+    phase: str
+    elapsed_s: float = 0.0
+    total_s: float | None = None
+    ok: int | None = None
+    not_ok: int | None = None
+    p99_us: int | None = None

@@ -1,0 +1,29 @@
+"""What one arm did on its turns of one window. A frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Window:
+    """One arm in one window: all its turns together, from the first request of each to its last answer.
+
+    `cpu_us` is the server's CPU in it, `generator_cpu_us` the load generator's; None where nobody read it.
+    """
+
+    ok: int
+    not_ok: int
+    window_s: float
+    cpu_us: float | None
+    generator_cpu_us: float | None = None
+
+    @property
+    def rate_per_s(self) -> float:
+        """Good answers a second of load."""
+        return self.ok / self.window_s if self.window_s else 0.0
+
+    @property
+    def cpu_us_per_answer(self) -> float | None:
+        """CPU of the server for each good answer; None where there is none, or nobody read it."""
+        return None if self.cpu_us is None or not self.ok else self.cpu_us / self.ok

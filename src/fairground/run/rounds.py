@@ -1,0 +1,56 @@
+"""Which cells are measured together: all at once where they fit, or in several rounds that have the anchor in common. Pure.
+
+Rounds that share an anchor are incomplete blocks with a control in common: each stack is held against the anchor of its own
+seconds. Who shares a round follows the order of the block, which is another in each, so that in time everybody meets everybody.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from fairground.model import Cell, Control, Load
+
+Entry = tuple[str, Control | None]
+"""What takes a place in a heat: a stack, or a control of it."""
+
+ARMS_AT_ONCE = 8
+"""The most cells of a round: each has its server, its engine and a database of its own."""
+CONNECTIONS = 400
+"""The most connections to the database that a round's pools may hold together, of the 500 of the lab's own PostgreSQL."""
+
+
+def split(entries: Sequence[tuple[Entry, Sequence[Cell]]], anchor: str) -> list[list[tuple[Entry, Cell]]]:
+    """The cells of a heat in one block, in their order, as those that are measured together; one by one where none can be.
+
+    Topologies of one stack stay together. Where there are several rounds the anchor stands in each, at the place that it has.
+    """
+    cells = [(entry, cell) for entry, some in entries for cell in some]
+    most = at_once(cells[0][1])
+    if len(cells) <= most or most < 2:
+        return [cells] if most > 1 else [[one] for one in cells]
+    place = next(number for number, (entry, _) in enumerate(entries) if entry == (anchor, None))
+    ours, others = entries[place], [one for one in entries if one[0] != (anchor, None)]
+    room, total = max(1, most - len(ours[1])), sum(len(some) for _, some in others)
+    even = math.ceil(total / math.ceil(total / room))
+    parts: list[list[tuple[Entry, Sequence[Cell]]]] = [[]]
+    for one in others:
+        if parts[-1] and len(_flat(parts[-1])) + len(one[1]) > even:
+            parts.append([])
+        parts[-1].append(one)
+    return [_flat([*part[: place % (len(part) + 1)], ours, *part[place % (len(part) + 1) :]]) for part in parts]
+
+
+def _flat(entries: Iterable[tuple[Entry, Sequence[Cell]]]) -> list[tuple[Entry, Cell]]:
+    return [(entry, cell) for entry, some in entries for cell in some]
+
+
+def at_once(cell: Cell) -> int:
+    """How many cells like this one can be measured in turns; 1 where its load cannot take turns or the database is too small.
+
+    An open loop and a number of requests leave nothing to compare in turns, and generators from elsewhere cannot stand still.
+    """
+    load = cell.load
+    if load.generator != Load.generator or load.model != "closed" or load.requests is not None:
+        return 1
+    return max(1, min(ARMS_AT_ONCE, CONNECTIONS // cell.settings.pool_total))
