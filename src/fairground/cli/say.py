@@ -14,6 +14,7 @@ from fairground.report.boards import Board, boards
 from fairground.report.controls import Controls
 from fairground.report.headline import headline
 from fairground.run import plan
+from fairground.stats import time_use
 
 __all__ = ["document", "note", "out", "outline", "plain", "talk", "the_check", "the_plan", "the_summary"]
 
@@ -26,8 +27,10 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     shown = boards(found)
     sentences = headline(found, shown, Controls.of(found))
     if as_json:
+        spent = time_use.of(found.everything)
+        time = {**plain(spent), "overhead_share": spent.overhead_share}
         end = {"run": found.id, "report": str(path), "trials": counts, "headline": sentences, "comparisons": _compared(shown)}
-        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end}))
+        print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
     out.print(table(found.trials))
     for sentence in sentences:

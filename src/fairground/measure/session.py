@@ -203,6 +203,7 @@ class Session:
         counted = (ok, not_ok, active_us / 1e6, roles | {"lab": lab}, host, spoiled)
         database = seen.so_far() if seen.database is not None else None
         window = Window(label, self._number, ask.load, *counted, database=database, warm_up=ask.warm_up)
+        loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
         loaded.windows.append(window)
         return window
 
