@@ -13,7 +13,7 @@ from functools import cache
 from builders.pages import section, section_html, text_of
 from builders.paths import TESTS
 from fairground.model import AuditLine, Run, Verdict
-from fairground.report import charts, page, render, trial_page, words
+from fairground.report import charts, dots, page, render, trial_page, words
 from fairground.report.boards import boards
 from fairground.run import store
 from report import fixture, golden
@@ -195,3 +195,20 @@ def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     assert "40 of 4,320 trials have a card here" in said
     assert said.count("56 more stacks would crowd the chart") == 18  # 72 with numbers, 16 drawn, in two forms on nine boards
     assert {str(trial.verdict) for trial in run.trials} == {str(Verdict.VALID), str(Verdict.VOID), str(Verdict.REJECTED)}
+
+
+def test_a_share_of_the_ceiling_is_shown_only_where_there_is_one() -> None:
+    """Where locks limit a workload pgbench's rate stands as what it is: no share in a sentence, in a table, or as a line."""
+    found = fixture.two_blocks()
+    ceilings = tuple(replace(one, clients=16) for one in found.limits)
+    locked = replace(found, limits=tuple(replace(one, is_ceiling=False) for one in ceilings))
+    limited, free = (
+        next(one for one in boards(run) if one.limit.source == "pgbench") for run in (locked, replace(found, limits=ceilings))
+    )
+    assert "what pgbench reaches with the same SQL and 16 clients" in " ".join(words.verdicts(free))
+    said = " ".join(words.verdicts(limited))
+    assert "pgbench, with the same statements and 16 clients, does" in said and "no ceiling" in said
+    assert not re.search(r"reach(es)? \d", said)
+    row = limited.numbered[0]
+    assert free.share_of_ceiling(row) is not None and limited.share_of_ceiling(row) is None
+    assert 'class="limit"' in dots.dots(free, row) and 'class="limit"' not in dots.dots(limited, row)

@@ -160,6 +160,7 @@ class _WorkloadFile:
     audit: Audit
     ledger: tuple[LedgerEntry, ...] = ()
     limit: str | None = None
+    limited_by_locks: bool = False
 
 
 def load_workloads(folder: Path) -> tuple[Workload, ...]:
@@ -192,13 +193,16 @@ def _workload(path: Path) -> Workload:
         raise LabError(f"`{path.stem}` is no id for a workload, in `{source.shown}`", "name its file with a-z, 0-9 and - only")
     source.require_text(("title",), file.title)
     source.require_text(("why",), file.why)
+    if file.limited_by_locks and file.limit is None:
+        hint = "write the workload's statements for pgbench into `limit`"
+        raise source.error(("limited_by_locks",), "`limited_by_locks` is set without a `limit` in", hint)
     _check_texts(source, file)
     _check_answer(source, file)
     _check_audit(source, file)
     request = file.request
     return Workload(
         path.stem, file.title, file.why.strip(), request.method, request.path, tuple(request.headers.items()), request.body,
-        file.expect, file.ledger, file.audit, file.limit,
+        file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks,
     )  # fmt: skip
 
 

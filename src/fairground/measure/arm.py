@@ -71,7 +71,7 @@ class NullArm(Arm):
 
 @dataclass(frozen=True)
 class PgbenchArm(Arm):
-    """pgbench with the workload's statements in `script`, as many clients as the cell's pool has connections."""
+    """pgbench with the workload's statements in `script`."""
 
     script: str
 

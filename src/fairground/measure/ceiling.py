@@ -1,5 +1,8 @@
 """What this machine can do at most on a workload: a null responder for the HTTP side, pgbench with the same SQL for the other.
 
+pgbench is tried with several client counts, and the best is the ceiling. Where locks limit a workload there is no ceiling: then
+pgbench has as many clients as the pool has connections, and its rate stands beside the stacks' without a share of it.
+
 Both are measured in the run that they belong to, with its connections and pool, because a machine's speed changes by the hour.
 So is whether the load engine can measure here at all.
 """
@@ -14,13 +17,20 @@ from pathlib import Path
 from fairground.host import Keeper
 from fairground.measure import bench as measuring
 from fairground.measure.arm import Arm, NullArm, PgbenchArm, Window
-from fairground.measure.schedule import Whole
+from fairground.measure.ladder import Ladder
+from fairground.measure.schedule import Schedule, Whole, WholeWindows
 from fairground.measure.session import Session
 from fairground.model import Cell, Expectation, KnownNumber, LabError, Limit, Load, Qualification, Settings, Topology, Workload
 from fairground.postgres import Database
 
 WINDOW_S = 2.0
 WARMUP_S = 0.5
+"""Of the null responder."""
+PGBENCH_WARMUP_S = 1.0
+STEP_S = 1.0
+"""One client count's window: six or so are measured of each workload, and pgbench counts whole seconds."""
+LOCKED_S = 4.0
+"""The one window where locks limit the workload: a deadlock lasts a second."""
 QUALIFY_S = 30.0
 """What the qualification may take at most; it is meant to take 4 s."""
 
@@ -37,34 +47,47 @@ class Bench:
 
 
 def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) -> Limit:
-    """The ceiling of one workload under a load: pgbench's where the workload has SQL, else the null responder's.
+    """What the machine can do at most on one workload under a load: pgbench's best where it has SQL, else the null responder's.
 
     Raises LabError when the instrument fails: then the workload has no limit, which the report says.
     """
     bench.folder.mkdir(parents=True, exist_ok=True)
     short = replace(load, window_s=WINDOW_S, generator="engine", model="closed", rate_per_s=None, requests=None)
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
-    if workload.limit_sql is None:
-        asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=())
-        arm: Arm = NullArm("null-responder", cell, asked, 1, bench.cores)
-        detail = f"the null responder under {load.connections} connections of the lab's engine, {WINDOW_S:g} s"
-    else:
-        pgbench = PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql)
-        arm = pgbench
-        detail = f"pgbench {settings.pool_size} clients, {max(1, round(WINDOW_S))} s, protocol={pgbench.protocol}"
-    window = _window(bench, arm)
+    if workload.limit_sql is not None:
+        return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql))
+    asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=())
+    arm = NullArm("null-responder", cell, asked, 1, bench.cores)
+    (window,) = _windows(bench, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
+    detail = f"the null responder under {load.connections} connections of the lab's engine, {WINDOW_S:g} s"
     return Limit(workload.id, arm.label, window.rate_per_s, detail)
 
 
-def _window(bench: Bench, arm: Arm) -> Window:
-    """One window of a session of its own. LabError with the reason where there is none."""
+def _by_pgbench(bench: Bench, arm: PgbenchArm) -> Limit:
+    """pgbench's best over several client counts; where locks limit the workload, its rate with as many clients as the pool."""
+    locked, pool_size = arm.workload.limited_by_locks, arm.cell.settings.pool_size
+    seconds = LOCKED_S if locked else STEP_S
+    step = Whole(arm.label, replace(arm.cell.load, window_s=seconds), arm.seed)
+    ladder = Ladder(step, PGBENCH_WARMUP_S, pool_size, bench.database.room(), search=not locked)
+    windows = _windows(bench, arm, ladder, least=2)[1:]
+    best = max(windows, key=lambda window: window.rate_per_s)
+    counts = [window.load.connections for window in windows]
+    others = "" if len(counts) == 1 else f" (the best of {', '.join(map(str, sorted(counts)))})"
+    detail = f"pgbench {best.load.connections} clients{others}, {seconds:g} s after {PGBENCH_WARMUP_S:g} s of warm-up"
+    detail += f", protocol={arm.protocol}" + ("; locks limit it: no ceiling" if locked else "")
+    tried = tuple((window.load.connections, window.rate_per_s) for window in windows)
+    return Limit(arm.workload.id, arm.label, best.rate_per_s, detail, best.load.connections, tried, is_ceiling=not locked)
+
+
+def _windows(bench: Bench, arm: Arm, schedule: Schedule, least: int) -> tuple[Window, ...]:
+    """The windows of a session of one arm. LabError with the reason where it failed before it had so many."""
     shared = measuring.Bench(bench.keeper, bench.database, bench.engine, (), bench.cores)
     with Session(shared, [arm], bench.folder) as session:
-        windows = session.load(Whole(arm.label, arm.cell.load, arm.seed))
-    if not windows:
+        windows = tuple(session.play(schedule))
+    if len(windows) < least:
         why = "; ".join(finding.sentence for finding in session.ended[arm.label].findings)
         raise LabError(f"{arm.label} could not measure the limit of {arm.workload.id}: {why}", exit_code=3)
-    return windows[0]
+    return windows
 
 
 def qualify(bench: Bench) -> Qualification:

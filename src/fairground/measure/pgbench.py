@@ -19,7 +19,7 @@ GRACE_S = 30.0
 
 @dataclass
 class Pgbench(Loaded):
-    """pgbench with as many clients as a pool has connections, on data of its own that is thrown away."""
+    """pgbench with as many clients as a load has connections, on data of its own that is thrown away."""
 
     database: Database = field(kw_only=True)
 
@@ -39,7 +39,7 @@ class Pgbench(Loaded):
         """One run of pgbench; its own report as a window. None, and a finding with its last line, where it has none."""
         seconds = max(1, round(ask.load.window_s))
         before = Moment(self.bench.keeper.spun_ns())
-        output, code = self._run(seconds)
+        output, code = self._run(seconds, ask.load.connections, number)
         rate = rate_per_s(output, code)
         if rate is None:
             self.find("instrument", Severity.VOID, last_line(output))
@@ -50,15 +50,15 @@ class Pgbench(Loaded):
         self.windows.append(window)
         return window
 
-    def _run(self, seconds: int) -> tuple[str, int | None]:
-        settings, address, clients = self.arm.cell.settings, self.database.app, self.arm.cell.settings.pool_size
+    def _run(self, seconds: int, clients: int, number: int) -> tuple[str, int | None]:
+        settings, address = self.arm.cell.settings, self.database.app
         argv = [
             str(binary("pgbench")), "--no-vacuum", f"--protocol={self.pgbench_arm.protocol}", f"--client={clients}",
             f"--jobs={min(clients, self.bench.cores)}", f"--time={seconds}", "--random-seed=1", "--max-tries=1000",
             f"--file={self.folder / f'{self.workload.id}.sql'}", f"--host={address.host}", f"--port={address.port}",
             f"--username={address.user}", self.database.name,
         ]  # fmt: skip
-        cores, log = settings.cores_of("generator"), self.folder / f"{self.workload.id}.pgbench"
+        cores, log = settings.cores_of("generator"), self.folder / f"{self.workload.id}-{number}.pgbench"
         with open(log, "wb") as output:
             child = self.bench.keeper.spawn(
                 argv, role="pgbench", env={"PGPASSWORD": address.password}, cwd=self.folder, stdout=output, stderr=output,

@@ -10,6 +10,7 @@ topology × load, a *trial* is one measurement of one cell. Unknown is None, nev
 from __future__ import annotations
 
 from fairground.model.error import LabError
+from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
     POOLERS,
     PROXIES,
@@ -35,13 +36,10 @@ from fairground.model.result import (
     Evidence,
     Finding,
     HostUse,
-    KnownNumber,
     Latency,
     LedgerRow,
-    Limit,
     Machine,
     Outcomes,
-    Qualification,
     Result,
     RoleUse,
     Second,

@@ -304,16 +304,6 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Limit:
-    """What this machine can do at most on a workload: `source` is `null-responder` or `pgbench`."""
-
-    workload: str
-    source: str
-    rate_per_s: float
-    detail: str
-
-
-@dataclass(frozen=True)
 class StackInfo:
     """What a result says of the stack itself: words from the manifest, versions from the receipt."""
 
@@ -325,24 +315,3 @@ class StackInfo:
     receipt: str | None
     unavailable: str | None
     content_hash: str | None
-
-
-@dataclass(frozen=True)
-class KnownNumber:
-    """A number that was known by calculation, and what the engine measured of it; `tolerance` is a share of what is expected."""
-
-    name: str
-    unit: str
-    expected: float
-    measured: float
-    tolerance: float
-    holds: bool
-
-
-@dataclass(frozen=True)
-class Qualification:
-    """Whether the load engine finds latencies that are known by calculation on this machine, before the first trial."""
-
-    can_measure: bool
-    took_s: float
-    checks: tuple[KnownNumber, ...]

@@ -7,20 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
-from fairground.model.result import (
-    AuditLine,
-    DatabaseUse,
-    Finding,
-    HostUse,
-    Limit,
-    Machine,
-    Qualification,
-    Result,
-    RoleUse,
-    StackInfo,
-    Verdict,
-)
+from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
 from fairground.model.window import Window
 
 IN_TURNS = ("server", "generator")

@@ -141,6 +141,8 @@ class Workload:
     audit: Audit
     limit_sql: str | None
     """pgbench script of the same work, for the machine's ceiling; None: the null responder is the ceiling."""
+    limited_by_locks: bool = False
+    """Locks or deadlocks limit it, not the machine: what pgbench does with it is no ceiling."""
 
     @property
     def uses_database(self) -> bool:

@@ -239,6 +239,16 @@ class Database:
             ).fetchone()
         return int(row[0]) if row else 0
 
+    def room(self) -> int:
+        """How many more connections the server would accept from our user, beside open and reserved ones."""
+        reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
+        with self.connect(HOME) as connection:
+            row = connection.execute(
+                "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+                f" - {reserved} - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+            ).fetchone()
+        return int(row[0]) if row else 0
+
     def waiting_for_locks(self) -> int:
         """How many of the server's backends wait for a lock now."""
         with self.connect(HOME) as connection:

@@ -109,10 +109,15 @@ class Board:
     def numberless(self) -> tuple[Row, ...]:
         return tuple(row for row in self.rows if row.middle is None)
 
-    def share_of_limit(self, row: Row) -> float | None:
-        if self.limit is None or row.middle is None or self.limit.rate_per_s <= 0:
+    @property
+    def ceiling(self) -> Limit | None:
+        """What the machine can do at most; None where nobody measured it, and where locks limit the workload instead."""
+        return self.limit if self.limit is not None and self.limit.is_ceiling else None
+
+    def share_of_ceiling(self, row: Row) -> float | None:
+        if self.ceiling is None or row.middle is None or self.ceiling.rate_per_s <= 0:
             return None
-        return row.middle / self.limit.rate_per_s
+        return row.middle / self.ceiling.rate_per_s
 
 
 def boards(run: Run, *, judged: bool = True) -> tuple[Board, ...]:

@@ -1,7 +1,7 @@
 """The small interval dot plot inside the result table, drawn as SVG without a renderer: numbers only, so nothing to escape.
 
 Every trial is a dot, the thick dot the geometric mean over blocks, the bar its 95 % interval, the upright line the
-machine's limit.
+machine's ceiling.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def dots(board: Board, row: Row) -> Markup:
     right, middle_px = _scale(board), HEIGHT_PX / 2
     values = [trial.goodput_per_s for trial in row.numbered]
     marks = []
-    if board.limit and board.limit.rate_per_s <= right:
-        marks.append(f'<path class="limit" d="M{_x(board.limit.rate_per_s, right)} 2v{HEIGHT_PX - 4}"/>')
+    if board.ceiling and board.ceiling.rate_per_s <= right:
+        marks.append(f'<path class="limit" d="M{_x(board.ceiling.rate_per_s, right)} 2v{HEIGHT_PX - 4}"/>')
     if row.interval:
         low, high = _x(row.interval.low, right), _x(min(row.interval.high, right), right)
         marks.append(f'<path class="ci" d="M{low} {middle_px:g}H{high}"/>')
@@ -50,11 +50,11 @@ def axis(board: Board) -> Markup:
 
 
 def _scale(board: Board) -> float:
-    """The right edge in good answers per second: the limit where it is near enough to leave room for the stacks."""
+    """The right edge in good answers per second: the ceiling where it is near enough to leave room for the stacks."""
     values = [trial.goodput_per_s or 0.0 for row in board.numbered for trial in row.numbered]
     highest = max(values, default=0.0) or 1.0
-    if board.limit and highest <= board.limit.rate_per_s <= 2.5 * highest:
-        return board.limit.rate_per_s
+    if board.ceiling and highest <= board.ceiling.rate_per_s <= 2.5 * highest:
+        return board.ceiling.rate_per_s
     return highest * 1.05
 
 

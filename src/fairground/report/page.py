@@ -138,7 +138,7 @@ def _markdown_board(board: Board, run: Run) -> list[str]:
     lines = [f"#### {_cell(board.workload)}: {_cell(title)}{f' ({board.condition})' if board.condition else ''}", ""]
     lines += [_cell(" ".join((*words.verdicts(board), *(sentence for _, sentence in words.missing(board))))), ""]
     lines += [
-        "| stack | good answers/s | 95 % CI | of limit | p50 ms | p99 ms | server CPU µs | limited by | trials |",
+        "| stack | good answers/s | 95 % CI | of ceiling | p50 ms | p99 ms | server CPU µs | limited by | trials |",
         "|---|--:|---|--:|--:|--:|--:|---|---|",
     ]
     for row in board.rows[:MARKDOWN_ROWS]:
@@ -165,7 +165,7 @@ def _markdown_row(board: Board, row: Row) -> tuple[str, ...]:
         row.stack,
         words.number(row.middle),
         interval_text(row),
-        words.percent(board.share_of_limit(row)),
+        words.percent(board.share_of_ceiling(row)),
         percentile_text(row, 0.5),
         percentile_text(row, 0.99),
         words.number(row.cpu_us("server")),

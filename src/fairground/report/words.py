@@ -190,20 +190,33 @@ def signed(share: float) -> str:
     return text if share < 0 else f"+{text}"
 
 
+def _machine(board: Board) -> list[str]:
+    """The stacks against the machine's ceiling; where locks limit the workload, what pgbench does, without a share of it."""
+    limit = board.limit
+    if limit is None:
+        return []
+    clients = "" if limit.clients is None else f" and {plural(limit.clients, 'client')}"
+    if not limit.is_ceiling:
+        return [
+            f"pgbench, with the same statements{clients}, does {number(limit.rate_per_s)}/s on this machine. "
+            "Locks limit this workload, so that is no ceiling."
+        ]
+    shares = [share for row in board.numbered if (share := board.share_of_ceiling(row)) is not None]
+    if not shares:
+        return []
+    source = {
+        "pgbench": f"what pgbench reaches with the same SQL{clients}",
+        "null-responder": "what a server that does nothing reaches",
+    }
+    reach = percent(shares[0]) if len(shares) == 1 else f"{percent(min(shares)).removesuffix(' %')}–{percent(max(shares))}"
+    what = source.get(limit.source, f"what {limit.source} reaches")
+    return [
+        f"{'It reaches' if len(shares) == 1 else 'They reach'} {reach} of {what} on this machine, {number(limit.rate_per_s)}/s."
+    ]
+
+
 def _limits(board: Board) -> list[str]:
-    said = []
-    shares = [share for row in board.numbered if (share := board.share_of_limit(row)) is not None]
-    if board.limit and shares:
-        source = {
-            "pgbench": "what pgbench reaches with the same SQL",
-            "null-responder": "what a server that does nothing reaches",
-        }
-        reach = percent(shares[0]) if len(shares) == 1 else f"{percent(min(shares)).removesuffix(' %')}–{percent(max(shares))}"
-        what = source.get(board.limit.source, f"what {board.limit.source} reaches")
-        said.append(
-            f"{'It reaches' if len(shares) == 1 else 'They reach'} {reach} of {what} on this machine, "
-            f"{number(board.limit.rate_per_s)}/s."
-        )
+    said = _machine(board)
     by_reason: dict[str, list[str]] = {}
     for row in board.numbered:
         for reason in row.diagnoses:
