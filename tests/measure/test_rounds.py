@@ -109,6 +109,7 @@ def test_turns_are_taken_and_nothing_is_left(place: Place) -> None:
         "healthy@origin-main/engine.json",
     }
     assert all(window.ok > 0 and window.not_ok == 0 for pair in found for window in (pair.a, pair.b))
+    assert all(window.generator_cpu_us for pair in found for window in (pair.a, pair.b))
     assert not [one.rejected for one in made if one.rejected]
     assert not place.bench.keeper.orphans()
 

@@ -27,3 +27,9 @@ class Window:
     def cpu_us_per_answer(self) -> float | None:
         """CPU of the server for each good answer; None where there is none, or nobody read it."""
         return None if self.cpu_us is None or not self.ok else self.cpu_us / self.ok
+
+    @property
+    def generator_us_per_answer(self) -> float | None:
+        """Over answers of every kind: the generator works for a bad one as well."""
+        answers = self.ok + self.not_ok
+        return None if self.generator_cpu_us is None or not answers else self.generator_cpu_us / answers

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 
 from fairground.model.pair import Round
 from fairground.report import forest, page, words
+from fairground.stats.control import Paced
 from fairground.stats.differences import Difference, Word
+from fairground.stats.intervals import Interval
 from fairground.stats.rounds import Decision
+
+Change = tuple[float, float, float]
+"""Middle and limits of a ratio, less 1."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +30,19 @@ class Line:
     more_is_better: bool
     ratios: tuple[float, ...] = ()
     """B over A for each start of both servers (or each block), in the quantity's own terms."""
+    paced: Paced | None = None
+    """The same without the machine's pace; `ratio` in it is turned as in `difference`."""
 
     @property
-    def change(self) -> tuple[float, float, float] | None:
+    def change(self) -> Change | None:
         """Middle and limits of B over A − 1: 0.05 is 5 % more."""
         ratio = self.difference.ratio
-        if ratio is None:
-            return None
-        bounds = (
-            (ratio.middle, ratio.low, ratio.high) if self.more_is_better else (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low)
-        )
-        return (bounds[0] - 1, bounds[1] - 1, bounds[2] - 1)
+        return None if ratio is None else _change(ratio, self.more_is_better)
+
+    @property
+    def paced_change(self) -> Change | None:
+        """The same of the ratio without the machine's pace."""
+        return None if self.paced is None else _change(self.paced.ratio, self.more_is_better)
 
     @property
     def better(self) -> tuple[float, ...]:
@@ -50,6 +57,13 @@ class Line:
         return abs(self.change[0])
 
 
+def _change(better: Interval, more_is_better: bool) -> Change:
+    """A ratio where more is better, in the quantity's own terms."""
+    if more_is_better:
+        return better.middle - 1, better.low - 1, better.high - 1
+    return 1 / better.middle - 1, 1 / better.high - 1, 1 / better.low - 1
+
+
 def lines(cell: str, rounds: Sequence[Round], decision: Decision) -> tuple[Line, ...]:
     """Goodput and cost of two arms; levels are geometric means over sound pairs."""
     sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
@@ -57,8 +71,8 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision) -> tuple[Line,
     costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
     ratios = tuple(1 / ratio for ratio in decision.costs)
     return (
-        Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates),
-        Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios),
+        Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates, decision.rate_paced),
+        Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios, decision.cost_paced),
     )
 
 
@@ -73,8 +87,7 @@ def sentence(line: Line, a: str, b: str) -> str:
     change, found = line.change, line.difference
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
-    interval = f"({signed(change[1])} to {signed(change[2])}, 95 % CI)"
-    amount = f"{signed(change[0])} {line.quantity} {interval}"
+    amount = f"{signed(change[0])} {line.quantity} {_limits(change)}"
     match found.word:
         case Word.EQUIVALENT:
             return f"{line.cell}: {b} and {a} are equivalent: {amount}"
@@ -85,6 +98,19 @@ def sentence(line: Line, a: str, b: str) -> str:
             better = "faster" if line.more_is_better else "cheaper"
             worse = "slower" if line.more_is_better else "dearer"
             return f"{line.cell}: {b} is {better if found.word is Word.FASTER else worse} than {a}: {amount}"
+
+
+def paced(line: Line) -> str | None:
+    """The ratio without the machine's pace, what was done, and the condition on which it holds; None where there is none."""
+    if line.paced is None or line.paced_change is None:
+        return None
+    amount = f"{signed(line.paced_change[0])} {line.quantity} {_limits(line.paced_change)}"
+    own = _change(line.paced.generator, True)
+    return (
+        f"{line.cell}: without what goes with the generator's own CPU per answer: {amount}; this holds if the generator's work "
+        f"for an answer is the same on both sides (its cost differs by {signed(own[0])}, {signed(own[1])} to {signed(own[2])}), "
+        "and no word rests on it"
+    )
 
 
 def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]) -> str:
@@ -109,6 +135,7 @@ def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]
         bound=bound,
         sentence=sentence,
         verdict=verdict,
+        paced=paced,
         signed=signed,
         forest=forest.forest,
         axis=forest.axis,
@@ -149,9 +176,31 @@ def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
             "p_holm": line.difference.p_holm,
             "detectable": line.difference.detectable,
             "verdict": verdict(line),
+            "paced": _paced_row(line),
         }
         for line in lines
     ]
+
+
+def _paced_row(line: Line) -> Mapping[str, object] | None:
+    found, change = line.paced, line.paced_change
+    if found is None or change is None:
+        return None
+    own = _change(found.generator, True)
+    return {
+        "change": change[0],
+        "change_low": change[1],
+        "change_high": change[2],
+        "slope": found.slope,
+        "variance_kept": found.kept,
+        "generator_change": own[0],
+        "generator_change_low": own[1],
+        "generator_change_high": own[2],
+    }
+
+
+def _limits(change: Change) -> str:
+    return f"({signed(change[1])} to {signed(change[2])}, 95 % CI)"
 
 
 def signed(share: float) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from fairground.model.pair import Pair
 from fairground.model.window import Window
-from fairground.stats import differences
+from fairground.stats import control, differences
+from fairground.stats.control import Paced, Point
 from fairground.stats.differences import Difference
 
 JUDGED_ROUNDS = 5
@@ -32,6 +33,9 @@ class Decision:
     """The mean ratio of each round, in the same directions."""
     failed: tuple[float | None, float | None]
     """The share of each arm's requests that got no good answer, which count for neither quantity; None where none was sent."""
+    rate_paced: Paced | None = None
+    cost_paced: Paced | None = None
+    """The same ratios without the machine's pace, where that is of use. No word rests on them: see `control`."""
 
     @property
     def half_width(self) -> float | None:
@@ -43,14 +47,33 @@ class Decision:
 def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -> Decision:
     """The words on rate and on CPU per answer, from the mean log-ratio of each round's sound pairs."""
     sound = [pair for pair in pairs if pair.void is None]
-    rates = _by_round(sound, lambda pair: _ratio(pair.b.rate_per_s, pair.a.rate_per_s))
-    costs = _by_round(sound, lambda pair: _ratio(pair.a.cpu_us_per_answer, pair.b.cpu_us_per_answer))
+    rates, costs = _by_round(sound, _faster), _by_round(sound, _cheaper)
     differing = [differences.of_pairs(ratios, floor, practical) for ratios in (rates, costs)]
     if len(rates) < JUDGED_ROUNDS:
         differing = [replace(one, word=differences.Word.INCONCLUSIVE) for one in differing]
     rate, cost = differing
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
-    return Decision(len(rates), len(sound), len(pairs) - len(sound), rate, cost, tuple(rates), tuple(costs), failed)
+    paced = _paced(sound, _faster), _paced(sound, _cheaper)
+    return Decision(len(rates), len(sound), len(pairs) - len(sound), rate, cost, tuple(rates), tuple(costs), failed, *paced)
+
+
+def _faster(pair: Pair) -> float | None:
+    return _ratio(pair.b.rate_per_s, pair.a.rate_per_s)
+
+
+def _cheaper(pair: Pair) -> float | None:
+    return _ratio(pair.a.cpu_us_per_answer, pair.b.cpu_us_per_answer)
+
+
+def _paced(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> Paced | None:
+    """The ratio without the machine's pace; None where a pair lacks one of both values, for it would be of other pairs then."""
+    points: dict[int, list[Point]] = {}
+    for pair in pairs:
+        value, generator = ratio(pair), _ratio(pair.b.generator_us_per_answer, pair.a.generator_us_per_answer)
+        if value is None or generator is None:
+            return None
+        points.setdefault(pair.round, []).append((math.log(value), math.log(generator)))
+    return control.paced(list(points.values()))
 
 
 def _failed(windows: Sequence[Window]) -> float | None:
