@@ -21,7 +21,7 @@ def line(quantity: str, ratios: list[float], more_is_better: bool) -> Line:
     """A line of six starts; `ratios` are B over A in the quantity's own terms."""
     better = ratios if more_is_better else [1 / ratio for ratio in ratios]
     found = differences.table({"x": better}, practical=0.01)["x"]
-    return Line("ping c100", quantity, "per second", 1000.0, 1050.0, found, more_is_better, tuple(ratios))
+    return Line("ping c100", quantity, "per second", 1000.0, 1050.0, found, more_is_better, tuple(ratios), margin=0.01)
 
 
 LINES = (
@@ -96,3 +96,36 @@ def test_the_ratio_without_the_pace_for_machines() -> None:
         "variance_kept": 0.4, "generator_change": pytest.approx(0.01), "generator_change_low": pytest.approx(-0.02),
         "generator_change_high": pytest.approx(0.03),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("each_s", "margin", "says"),
+    [
+        (0.01, 0.02, "; about 7 more seconds would settle whether it is 2 %; what was measured settles 31 %"),
+        (0.5, 0.02, "; about 6 more minutes would settle whether it is 2 %; what was measured settles 31 %"),
+        (20.0, 0.02, "; about 4 more hours would settle whether it is 2 %; what was measured settles 31 %"),
+        (20.0, 0.005, "; about 3 more days would settle whether it is 0.5 %; what was measured settles 31 %"),
+        (20.0, 1e-5, "; no number of starts in sight would settle whether it is 0.001 %; what was measured settles 31 %"),
+        (None, 0.02, "; about 637 more blocks would settle whether it is 2 %; what was measured settles 31 %"),
+    ],
+)
+def test_inconclusive_says_what_would_decide(each_s: float | None, margin: float, says: str) -> None:
+    """In time where a start has a length, else in blocks; and which margin needs nothing more."""
+    one = replace(LINES[3], each_s=each_s, margin=margin)
+    assert comparison.sentence(one, "old", "new").endswith(says)
+    (row,) = comparison.rows([one])
+    assert one.need is not None and row["needs"] == {
+        "margin": margin, "settled": one.need.settled, "more": one.need.more, "more_s": one.need.more_s
+    }  # fmt: skip
+
+
+def test_few_starts_settle_no_margin() -> None:
+    """Where fewer starts than may decide are there, the time says how long those take that are missing."""
+    few = replace(LINES[3], ratios=LINES[2].ratios[:3], each_s=10.0, least=5)
+    assert comparison.sentence(few, "old", "new").endswith("; about 20 more seconds would settle whether it is 1 %")
+
+
+def test_what_is_decided_needs_nothing() -> None:
+    """A word that was found comes with no time; that of a tie with its margin."""
+    assert [row["needs"] for row in comparison.rows(LINES[:3])] == [None, None, None]
+    assert "are equivalent within ± 1 %: " in comparison.sentence(LINES[2], "old", "new")

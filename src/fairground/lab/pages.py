@@ -61,7 +61,7 @@ def compared(record: Record[ComparisonAsked, Round]) -> Compared:
     decision = decided(record)
     took_s = math.fsum(one.took_s for one in made)
     notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
-    lines = comparison.lines(f"{asked.workload} c{asked.load.connections}", made, decision)
+    lines = comparison.lines(f"{asked.workload} c{asked.load.connections}", made, decision, asked.margin)
     return Compared(title, asked.label_a, asked.label_b, lines, notes)
 
 

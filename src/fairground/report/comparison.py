@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 from fairground.model.pair import Round
 from fairground.report import forest, page, words
+from fairground.stats import precision
 from fairground.stats.control import Paced
-from fairground.stats.differences import Difference, Word
+from fairground.stats.differences import PRACTICAL, Difference, Word
 from fairground.stats.intervals import Interval
-from fairground.stats.rounds import Decision
+from fairground.stats.precision import Need
+from fairground.stats.rounds import JUDGED_ROUNDS, Decision
+
+UNITS = (("second", 1, 90), ("minute", 60, 90), ("hour", 3600, 48))
+"""Units of rough times: their seconds, and how many of them are said before the next one is taken."""
 
 Change = tuple[float, float, float]
 """Middle and limits of a ratio, less 1."""
@@ -32,6 +37,12 @@ class Line:
     """B over A for each start of both servers (or each block), in the quantity's own terms."""
     paced: Paced | None = None
     """The same without the machine's pace; `ratio` in it is turned as in `difference`."""
+    margin: float = PRACTICAL
+    """Within ± this share both are equivalent."""
+    each_s: float | None = None
+    """What one more of `ratios` takes, in seconds; None where they are blocks of runs, which are counted."""
+    least: int = 2
+    """Fewer ratios than these decide nothing."""
 
     @property
     def change(self) -> Change | None:
@@ -43,6 +54,13 @@ class Line:
     def paced_change(self) -> Change | None:
         """The same of the ratio without the machine's pace."""
         return None if self.paced is None else _change(self.paced.ratio, self.more_is_better)
+
+    @property
+    def need(self) -> Need | None:
+        """What is missing where the word is inconclusive; None elsewhere, and where no spread is known."""
+        if self.difference.word is not Word.INCONCLUSIVE:
+            return None
+        return precision.need(self.ratios, self.margin, self.least, self.each_s)
 
     @property
     def better(self) -> tuple[float, ...]:
@@ -64,16 +82,16 @@ def _change(better: Interval, more_is_better: bool) -> Change:
     return 1 / better.middle - 1, 1 / better.high - 1, 1 / better.low - 1
 
 
-def lines(cell: str, rounds: Sequence[Round], decision: Decision) -> tuple[Line, ...]:
-    """Goodput and cost of two arms; levels are geometric means over sound pairs."""
+def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float) -> tuple[Line, ...]:
+    """Goodput and cost of two arms; levels are geometric means over sound pairs. `margin`: within it they are equivalent."""
     sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
     rates = mean([pair.a.rate_per_s for pair in sound]), mean([pair.b.rate_per_s for pair in sound])
     costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
     ratios = tuple(1 / ratio for ratio in decision.costs)
-    return (
-        Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates, decision.rate_paced),
-        Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios, decision.cost_paced),
-    )
+    each_s = math.fsum(one.took_s for one in rounds) / decision.rounds if decision.rounds else None
+    rate = Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates, decision.rate_paced)
+    cost = Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios, decision.cost_paced)
+    return tuple(replace(line, margin=margin, each_s=each_s, least=JUDGED_ROUNDS) for line in (rate, cost))
 
 
 def mean(values: Sequence[float | None]) -> float | None:
@@ -90,14 +108,36 @@ def sentence(line: Line, a: str, b: str) -> str:
     amount = f"{signed(change[0])} {line.quantity} {_limits(change)}"
     match found.word:
         case Word.EQUIVALENT:
-            return f"{line.cell}: {b} and {a} are equivalent: {amount}"
+            return f"{line.cell}: {b} and {a} are equivalent within ± {_margin(line.margin)}: {amount}"
         case Word.INCONCLUSIVE:
-            least = "" if found.detectable is None else f"; a change of {words.percent(found.detectable)} would have been seen"
-            return f"{line.cell}: no difference is shown between {b} and {a}: {amount}{least}"
+            needs = "" if line.need is None else f"; {_needs(line.need)}"
+            return f"{line.cell}: inconclusive between {b} and {a}: {amount}{needs}"
         case _:
             better = "faster" if line.more_is_better else "cheaper"
             worse = "slower" if line.more_is_better else "dearer"
             return f"{line.cell}: {b} is {better if found.word is Word.FASTER else worse} than {a}: {amount}"
+
+
+def _needs(need: Need) -> str:
+    """`about 6 more minutes would settle whether it is 1 %; what was measured settles 4.2 %`."""
+    if need.more is None:
+        amount = "no number of starts in sight"
+    elif need.more_s is None:
+        amount = f"about {words.plural(need.more, 'more block')}"
+    else:
+        amount = f"about {_roughly(need.more_s)}"
+    so_far = "" if need.settled is None or need.settled >= 1 else f"; what was measured settles {words.percent(need.settled)}"
+    return f"{amount} would settle whether it is {_margin(need.margin)}{so_far}"
+
+
+def _roughly(seconds: float) -> str:
+    """100 → `2 more minutes`: to the next whole second, minute, hour or day, of which there are not many."""
+    unit, size_s = next(((unit, size_s) for unit, size_s, most in UNITS if seconds <= most * size_s), ("day", 86400))
+    return words.plural(math.ceil(seconds / size_s), f"more {unit}")
+
+
+def _margin(share: float) -> str:
+    return f"{share * 100:.3g} %"
 
 
 def paced(line: Line) -> str | None:
@@ -176,6 +216,8 @@ def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
             "p_holm": line.difference.p_holm,
             "detectable": line.difference.detectable,
             "verdict": verdict(line),
+            "margin": line.margin,
+            "needs": None if line.need is None else asdict(line.need),
             "paced": _paced_row(line),
         }
         for line in lines

@@ -1,0 +1,72 @@
+"""How narrow an interval must be to decide, and how much more is needed for that. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairground.stats.intervals import t_interval
+
+MOST = 1_000_000
+"""So many values are as good as never."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What an undecided comparison lacks: `more` rounds (or blocks) beyond those that there are, `more_s` seconds in all of them.
+
+    They would settle `margin`; `settled` is the least margin that is settled already, None with too few rounds for any. Both are
+    shares. `more` is None where no number of rounds is in sight.
+    """
+
+    margin: float
+    settled: float | None
+    more: int | None
+    more_s: float | None
+
+
+def deciding_width(margin: float) -> float:
+    """Half the width of an interval of a log-ratio that leaves no third word for a margin (0.01 is 1 %).
+
+    An interval no wider than the margin lies inside ± margin, or it does not reach 1: half of log(1 + margin) on each side.
+    """
+    return math.log1p(margin) / 2
+
+
+def values_needed(spread: float, half: float, confidence: float = 0.95) -> int | None:
+    """How many values of a standard deviation `spread` give Student's t interval a half-width of `half` (same unit).
+
+    At least 2; None beyond MOST. The spread is taken to be known; it is not, so the number is rough. ValueError for a width of 0.
+    """
+    if half <= 0:
+        raise ValueError("an interval cannot be without a width")
+    from scipy.special import stdtrit
+
+    low, high = 2, MOST
+    if float(stdtrit(high - 1, (1 + confidence) / 2)) * spread / math.sqrt(high) > half:
+        return None
+    while low < high:
+        count = (low + high) // 2
+        if float(stdtrit(count - 1, (1 + confidence) / 2)) * spread / math.sqrt(count) <= half:
+            high = count
+        else:
+            low = count + 1
+    return low
+
+
+def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None) -> Need | None:
+    """What these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
+
+    `least` rounds are needed in any case, and one is always missing: who asks was not decided.
+    """
+    logs = [math.log(ratio) for ratio in ratios]
+    interval = t_interval(logs)
+    if interval is None:
+        return None
+    count = len(logs)
+    spread = math.sqrt(math.fsum((value - interval.middle) ** 2 for value in logs) / (count - 1))
+    needed = values_needed(spread, deciding_width(margin))
+    more = None if needed is None else max(1, least - count, needed - count)
+    seconds = None if more is None or each_s is None else more * each_s
+    return Need(margin, None if count < least else math.expm1(interval.high - interval.low), more, seconds)

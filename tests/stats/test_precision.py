@@ -1,0 +1,79 @@
+"""What would decide: a width that leaves no third word, and the number of rounds that have it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+
+from fairground.stats import differences, precision
+from fairground.stats.differences import Word
+from fairground.stats.intervals import t_interval
+
+
+@pytest.mark.parametrize("margin", [0.005, 0.01, 0.03, 0.1])
+@pytest.mark.parametrize("middle", [-0.2, -0.011, -0.0055, -0.0049, 0.0, 0.0026, 0.0049, 0.0051, 0.02, 0.3])
+def test_the_deciding_width_leaves_no_third_word(margin: float, middle: float) -> None:
+    """Wherever its middle lies, an interval a little narrower than that is equivalent, faster or slower."""
+    half = 0.999 * precision.deciding_width(margin)
+    interval = t_interval([-1.0, 0.0, 1.0])
+    assert interval is not None
+    logs = [middle + one * half / interval.high for one in (-1.0, 0.0, 1.0)]
+    assert differences.of_pairs([math.exp(one) for one in logs], practical=margin).word is not Word.INCONCLUSIVE
+
+
+def test_a_wider_interval_can_be_undecided() -> None:
+    """A tenth more, in the worst place: neither inside the margin nor off 1."""
+    half = 1.1 * precision.deciding_width(0.01)
+    interval = t_interval([-1.0, 0.0, 1.0])
+    assert interval is not None
+    logs = [precision.deciding_width(0.01) + one * half / interval.high for one in (-1.0, 0.0, 1.0)]
+    assert differences.of_pairs([math.exp(one) for one in logs], practical=0.01).word is Word.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(("spread", "half", "count"), [(0.02, 0.005, 64), (0.02, 0.02, 7), (0.0, 0.01, 2), (10.0, 0.001, None)])
+def test_values_needed(spread: float, half: float, count: int | None) -> None:
+    """The first number whose t interval is narrow enough; by the table of Student's t."""
+    from scipy.stats import t
+
+    assert precision.values_needed(spread, half) == count
+    if count is not None and count > 2:
+        halves = [t.ppf(0.975, some - 1) * spread / math.sqrt(some) for some in (count - 1, count)]
+        assert halves[1] <= half < halves[0]
+
+
+def test_a_width_of_nothing_is_no_question() -> None:
+    """No number of values gives it."""
+    with pytest.raises(ValueError, match="without a width"):
+        precision.values_needed(0.1, 0.0)
+
+
+def test_what_is_needed_is_about_what_then_decides() -> None:
+    """Of simulated rounds that lacked some, most have the deciding width when as many as were said are added."""
+    draw, enough = numpy.random.default_rng(3), 0
+    for _ in range(200):
+        ratios = numpy.exp(draw.normal(0, 0.02, 2000))
+        need = precision.need(ratios[:20], 0.03, each_s=10.0)
+        assert need is not None and need.more is not None and need.more_s == 10.0 * need.more
+        interval = t_interval(numpy.log(ratios[: 20 + need.more]).tolist())
+        assert interval is not None
+        enough += (interval.high - interval.middle) <= 1.2 * precision.deciding_width(0.03)
+    assert enough >= 0.7 * 200
+
+
+def test_what_is_settled_already() -> None:
+    """An interval decides on any margin of at least the ratio of its ends."""
+    need = precision.need([0.99, 1.01, 1.0], 0.001)
+    found = differences.of_pairs([0.99, 1.01, 1.0]).ratio
+    assert need is not None and found is not None
+    assert need.settled == pytest.approx(found.high / found.low - 1) and need.more_s is None
+
+
+def test_the_least_number_and_too_few() -> None:
+    """Three that agree lack two of five; enough of them lack one at least; of one ratio nothing is known; some never end."""
+    assert precision.need([1.0, 1.0, 1.0], 0.01, least=5) == precision.Need(0.01, None, 2, None)
+    assert precision.need([1.0] * 6, 0.01, least=5) == precision.Need(0.01, 0.0, 1, None)
+    assert precision.need([1.0], 0.01) is None
+    endless = precision.need([0.5, 2.0], 1e-6, each_s=5.0)
+    assert endless is not None and endless.more is None and endless.more_s is None
