@@ -19,10 +19,10 @@ HINT = "meets less of what slows single cores down"
 
 
 def decision(starts: int = 8, spread: float = 0.001, not_ok: int = 0, void: int = 0) -> rounds.Decision:
-    """Starts whose costs are apart by `spread` in turn, of two equal servers; B fails `not_ok` of 10,000 requests."""
+    """Starts whose costs spread evenly by ± `spread`, of two equal servers; B fails `not_ok` of 10,000 requests."""
     one = Window(10_000, 0, 1.0, 1e6)
     pairs = [
-        Pair(number, 1, "a", one, Window(10_000 - not_ok, not_ok, 1.0, 1e6 * (1 + spread * (-1) ** number)))
+        Pair(number, 1, "a", one, Window(10_000 - not_ok, not_ok, 1.0, 1e6 * (1 + spread * (number % 5 - 2) / 2)))
         for number in range(1, starts + 1)
     ]
     return rounds.decide([*pairs, *[replace(pairs[0], void="steal") for _ in range(void)]])
@@ -64,3 +64,12 @@ def test_a_wide_interval_says_what_narrows_it(cores: tuple[int, ...], hinted: bo
     assert [HINT in words and "--pin server=3 --pin generator=5" in words for words in said(wide, cores=cores)] == [True] * hinted
     pinned = replace(ASKED, settings=replace(SETTINGS, pin=(("server", (3,)),)))
     assert said(wide, pinned, cores=cores) == ["pinned to cores: server 3"]
+
+
+def test_two_modes_are_told_with_their_shares() -> None:
+    """Which arm, in how many starts, which ones, and how far apart."""
+    modes = rounds.ArmModes(1, "CPU per answer", (1, 3, 4, 5, 6), (2, 7, 8), 0.221)
+    assert said(replace(decision(), modes=modes)) == [
+        "`b` has two modes: in 3 of 8 starts (38%; rounds 2, 7, 8) its CPU per answer is 22.1% higher than in the other 5, "
+        "and the mean says nothing of either"
+    ]

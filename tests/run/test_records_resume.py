@@ -128,6 +128,22 @@ def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
     assert (goodput.difference.word, cost.difference.word) == (Call.FASTER, Call.EQUIVALENT)
 
 
+def test_two_modes_are_in_sentences_document_and_page(tmp_path: Path) -> None:
+    """A server that is a fifth slower in every third start is said to be so wherever the comparison is shown."""
+    whole = last(compare.rounds(begun(tmp_path, Kind.COMPARISON, COMPARED), slower_at_times))
+    shown = pages.compared(whole)
+    assert any("`b` has two modes: in 3 of 10 starts (30%; rounds 3, 6, 9)" in words for words in shown.sentences)
+    assert shown.document["modes"]["high"] == (3, 6, 9)
+    assert "has two modes" in pages.write(whole).read_text()
+
+
+def slower_at_times(number: int) -> Round:
+    """A start in which B needs a fifth more CPU for an answer when its number is a multiple of 3."""
+    made = one_round(number, faster=1.0)
+    (pair,) = made.pairs
+    return replace(made, pairs=(replace(pair, b=replace(pair.b, cpu_us=1.2e5 if number % 3 == 0 else 1e5)),))
+
+
 # ---------------------------------------------------------------- a capacity
 
 

@@ -122,3 +122,41 @@ def test_the_generator_works_for_every_answer() -> None:
     """Its CPU is shared out among all answers, bad ones as well; without answers there is nothing to share."""
     assert Window(60, 40, 1.0, None, 500.0).generator_us_per_answer == 5.0
     assert Window(0, 0, 1.0, None, 500.0).generator_us_per_answer is None
+
+
+def start(number: int, a: float, b: float, cpu: bool = True) -> Pair:
+    """A round of one pair whose arms' answers cost `a` and `b` µs; with cost goes the rate."""
+    one, other = (Window(round(1e6 / cost), 0, 1.0, 1e6 if cpu else None) for cost in (a, b))
+    return Pair(number, 1, "a", one, other)
+
+
+WOBBLES = (1.0, 1.006, 0.994, 1.003, 0.997, 1.001, 0.999, 1.004)
+
+
+@pytest.mark.parametrize("arm", [0, 1])
+@pytest.mark.parametrize("cpu", [True, False])
+def test_a_server_with_two_modes_is_found(arm: int, cpu: bool) -> None:
+    """In rounds 2, 3 and 7 one arm needs 20 % more; while the machine is half as fast in every other round, for both."""
+    found = []
+    for number, wobble in enumerate(WOBBLES, 1):
+        phase, more = 1.0 + number % 2, 1.2 if number in (2, 3, 7) else 1.0
+        costs = [50.0 * phase, 50.0 * phase * wobble]
+        costs[arm] *= more
+        found.append(start(number, *costs, cpu=cpu))
+    modes = decide(found).modes
+    assert modes is not None and modes.arm == arm and modes.apart == pytest.approx(0.2, abs=0.01)
+    assert modes.quantity == ("CPU per answer" if cpu else "goodput")
+    assert (modes.high if cpu else modes.low) == (2, 3, 7) and len(modes.low) + len(modes.high) == 8
+
+
+def test_phases_of_the_machine_are_no_modes() -> None:
+    """What makes both arms slow in some rounds is not theirs; void pairs make no mode either."""
+    even = [start(number, 50.0 * (1 + number % 2), 50.0 * (1 + number % 2) * wobble) for number, wobble in enumerate(WOBBLES, 1)]
+    spoiled = [replace(start(number, 50.0, 80.0), void="steal") for number in (2, 3, 7)]
+    assert decide([*even, *spoiled]).modes is None
+
+
+def test_modes_that_are_close_are_of_no_interest() -> None:
+    """Two clear groups half a percent apart are not told."""
+    assert decide([start(number, 50.0, 50.0 * (1 + 0.005 * (number % 2))) for number in range(1, 9)]).modes is None
+    assert decide([start(number, 50.0, 50.0 * (1 + 0.020 * (number % 2))) for number in range(1, 9)]).modes is not None

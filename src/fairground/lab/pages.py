@@ -19,6 +19,7 @@ from fairground.model.record import ComparisonAsked, Kind, Record
 from fairground.report import capacity, caveats, comparison, render, visit
 from fairground.report.comparison import Line
 from fairground.stats import rounds
+from fairground.stats.rounds import ArmModes
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Compared:
     lines: tuple[Line, ...]
     notes: tuple[str, ...]
     rejected: str | None = None
+    modes: ArmModes | None = None
 
     @property
     def sentences(self) -> list[str]:
@@ -47,7 +49,8 @@ class Compared:
     @property
     def document(self) -> dict[str, Any]:
         """For `--json`."""
-        found = {"a": self.a, "b": self.b, "lines": comparison.rows(self.lines), "notes": list(self.notes)}
+        found: dict[str, Any] = {"a": self.a, "b": self.b, "lines": comparison.rows(self.lines), "notes": list(self.notes)}
+        found["modes"] = None if self.modes is None else asdict(self.modes)
         return found | ({} if self.rejected is None else {"rejected": self.rejected})
 
 
@@ -62,7 +65,7 @@ def compared(record: Record[ComparisonAsked, Round]) -> Compared:
     took_s = math.fsum(one.took_s for one in made)
     notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
     lines = comparison.lines(f"{asked.workload} c{asked.load.connections}", made, decision, asked.margin)
-    return Compared(title, asked.label_a, asked.label_b, lines, notes)
+    return Compared(title, asked.label_a, asked.label_b, lines, notes, modes=decision.modes)
 
 
 def decided(record: Record[ComparisonAsked, Round]) -> rounds.Decision:

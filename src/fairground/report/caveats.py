@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fairground.model import Settings
 from fairground.model.record import ComparisonAsked
 from fairground.report import words
-from fairground.stats.rounds import JUDGED_ROUNDS, Decision
+from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
 
 WIDE = 0.02
 """A half-width from which on it is said what would narrow the interval."""
@@ -24,6 +24,8 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
     for label, share in zip((asked.label_a, asked.label_b), decision.failed, strict=True):
         if share:
             yield f"`{label}` gave no good answer to {share:.2%} of its requests, and only good ones count"
+    if decision.modes is not None:
+        yield _two_modes(decision.modes, (asked.label_a, asked.label_b)[decision.modes.arm])
     if decision.void_pairs:
         yield f"{decision.void_pairs} more pairs were spoiled by the machine and count for nothing"
     if asked.planted:
@@ -36,6 +38,16 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
         yield f"fewer than {JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
     else:
         yield from _narrower(decision.half_width, asked.settings, cores)
+
+
+def _two_modes(modes: ArmModes, label: str) -> str:
+    """Which arm it is, how far apart its modes are, and how many starts each has: the mean is of neither of them."""
+    starts = len(modes.low) + len(modes.high)
+    rounds = ", ".join(map(str, modes.high))
+    return (
+        f"`{label}` has two modes: in {len(modes.high)} of {starts} starts ({len(modes.high) / starts:.0%}; rounds {rounds}) its "
+        f"{modes.quantity} is {modes.apart:.1%} higher than in the other {len(modes.low)}, and the mean says nothing of either"
+    )
 
 
 def _narrower(half_width: float | None, settings: Settings, cores: Sequence[int]) -> Iterator[str]:

@@ -14,9 +14,28 @@ from fairground.model.window import Window
 from fairground.stats import control, differences
 from fairground.stats.control import Paced, Point
 from fairground.stats.differences import Difference
+from fairground.stats.modes import two_modes
 
 JUDGED_ROUNDS = 5
 """With fewer rounds nothing is called: an interval of so few starts is too wide to be of use."""
+
+MODES_APART = 0.01
+"""Modes that are nearer to each other, as a share, are of no practical interest."""
+
+
+@dataclass(frozen=True)
+class ArmModes:
+    """The starts of one arm (0: A, 1: B) are of two groups: its CPU per answer in the rounds `high` is above that in `low`.
+
+    `apart` is by how much, as a share. `quantity` is goodput where no CPU is known. The groups are of the ratios of both arms, so
+    the machine's pace makes none.
+    """
+
+    arm: int
+    quantity: str
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    apart: float
 
 
 @dataclass(frozen=True)
@@ -36,6 +55,7 @@ class Decision:
     rate_paced: Paced | None = None
     cost_paced: Paced | None = None
     """The same ratios without the machine's pace, where that is of use. No word rests on them: see `control`."""
+    modes: ArmModes | None = None
 
     @property
     def half_width(self) -> float | None:
@@ -53,8 +73,9 @@ def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -
         differing = [replace(one, word=differences.Word.INCONCLUSIVE) for one in differing]
     rate, cost = differing
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
+    counts = len(rates), len(sound), len(pairs) - len(sound)
     paced = _paced(sound, _faster), _paced(sound, _cheaper)
-    return Decision(len(rates), len(sound), len(pairs) - len(sound), rate, cost, tuple(rates), tuple(costs), failed, *paced)
+    return Decision(*counts, rate, cost, tuple(rates), tuple(costs), failed, *paced, _modes(sound))
 
 
 def _faster(pair: Pair) -> float | None:
@@ -76,6 +97,31 @@ def _paced(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> Pace
     return control.paced(list(points.values()))
 
 
+def _modes(pairs: Sequence[Pair]) -> ArmModes | None:
+    """Whether one arm runs in one of two ways from start to start: that one whose own level differs more between the groups."""
+    by_cost = all(window.cpu_us_per_answer for pair in pairs for window in (pair.a, pair.b))
+    levels: dict[int, list[tuple[float, float]]] = {}
+    for pair in pairs:
+        a, b = ((window.cpu_us_per_answer if by_cost else window.rate_per_s) for window in (pair.a, pair.b))
+        if a and b:
+            levels.setdefault(pair.round, []).append((math.log(a), math.log(b)))
+    numbers = list(levels)
+    means = [tuple(math.fsum(side) / len(side) for side in zip(*levels[number], strict=True)) for number in numbers]
+    found = two_modes([b - a for a, b in means])
+    if found is None or found.high_mean - found.low_mean < MODES_APART:
+        return None
+    shifts = [_mean([means[place][arm] for place in found.high]) - _mean([means[place][arm] for place in found.low])
+              for arm in (0, 1)]  # fmt: skip
+    arm = 0 if abs(shifts[0]) > abs(shifts[1]) else 1
+    groups = (found.low, found.high) if arm else (found.high, found.low)
+    low, high = (tuple(numbers[place] for place in group) for group in groups)
+    return ArmModes(arm, "CPU per answer" if by_cost else "goodput", low, high, math.expm1(found.high_mean - found.low_mean))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
 def _failed(windows: Sequence[Window]) -> float | None:
     sent = sum(window.ok + window.not_ok for window in windows)
     return sum(window.not_ok for window in windows) / sent if sent else None
@@ -86,7 +132,7 @@ def _by_round(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> l
     for pair in pairs:
         if (value := ratio(pair)) is not None:
             logs.setdefault(pair.round, []).append(math.log(value))
-    return [math.exp(math.fsum(values) / len(values)) for values in logs.values()]
+    return [math.exp(_mean(values)) for values in logs.values()]
 
 
 def _ratio(above: float | None, below: float | None) -> float | None:
