@@ -48,6 +48,7 @@ from fairground.model.result import (
     Verdict,
 )
 from fairground.model.run import Ending, Progress, Run, Trial
+from fairground.model.seats import Seats
 from fairground.model.step import Step
 from fairground.model.subject import (
     Audit,
@@ -103,6 +104,7 @@ __all__ = [
     "Result",
     "RoleUse",
     "Run",
+    "Seats",
     "Second",
     "Server",
     "Settings",

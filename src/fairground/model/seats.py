@@ -1,0 +1,23 @@
+"""Which cores of a machine each role of a measurement has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Seats:
+    """The cores of each role by the kernel's numbers, ascending; all three are empty where the roles share the machine.
+
+    Generator and database may have the same cores. `sentence` says who has how many, and why.
+    """
+
+    server: tuple[int, ...]
+    database: tuple[int, ...]
+    generator: tuple[int, ...]
+    sentence: str
+
+    @property
+    def shared(self) -> bool:
+        """Whether the machine has too few cores to give the server its own."""
+        return not self.server
