@@ -154,6 +154,51 @@ def test_limit_by_what_a_role_may_use(
     assert [reason.id for reason in found] == ([] if said is None else [said])
 
 
+SEATS = (("server", (0,)), ("database", (1,)), ("generator", (1,)))
+"""Two cores, as seats divide them."""
+
+
+@pytest.mark.parametrize(
+    ("used", "said"),
+    [
+        (roles(server=0.95, database=0.3, generator=0.4), "app-cpu"),
+        (roles(server=0.6, database=0.55, generator=0.4), "db-cpu"),
+        (roles(server=0.6, database=0.4, generator=0.55), "generator"),
+        (roles(server=0.92, database=0.6, generator=0.39), "db-cpu"),
+        (roles(server=0.98, database=0.5, generator=0.42), "app-cpu"),
+        (roles(server=0.6, database=0.3, generator=0.2, pooler=0.45), "pooler"),
+        (roles(server=0.3, generator=0.95), "generator"),
+        (roles(server=0.7, database=0.5, generator=0.3), None),
+    ],
+)
+def test_limit_by_seats(used: dict[str, RoleUse], said: str | None) -> None:
+    """The fuller core is the limit, of roles that share it the one that used most; a busy core is no call for more connections."""
+    cell = replace(CELL, settings=replace(CELL.settings, workers=1, pin=(*SEATS, ("pooler", (1,)))))
+    waited = result(latency_ok=latency(900_000, mean_us=990_000.0))
+    assert limits(used, waited, cell=cell) == ([] if said is None else [said])
+    assert limits(roles(server=0.3, database=0.2, generator=0.1), waited, cell=cell) == ["too-few-connections"]
+
+
+def test_roles_that_overlap_share_all_of_their_cores() -> None:
+    """A proxy on the cores of generator and database fills them only together with both."""
+    pin = (("server", (0, 1)), ("database", (2,)), ("generator", (3,)), ("proxy", (2, 3)))
+    cell = replace(CELL, topology=Topology("nginx"), settings=replace(CELL.settings, pin=pin))
+
+    def said(**used: float) -> list[str]:
+        return [one.id for one in bottleneck.limits(cell, result(), roles(**used), HOST, DATABASE, 4, REASONS)]
+
+    assert said(server=1.0, database=0.5, generator=0.4, proxy=0.95) == ["proxy-cpu"]
+    assert said(server=1.0, database=0.95, generator=0.2, proxy=0.2) == ["db-cpu"]
+    assert said(server=1.0, database=0.5, generator=0.4, proxy=0.4) == []
+
+
+def test_a_full_generator_beside_a_server_with_few_cores() -> None:
+    """A server has room while its own cores have, whatever its workers are."""
+    cell = replace(CELL, settings=replace(CELL.settings, workers=4, pin=(("server", (0,)),)))
+    busy = result(busiest_thread_share=0.95)
+    assert limit(roles(server=0.5, generator=0.95), busy, cell=cell) == "generator"
+
+
 def test_limit_by_generator() -> None:
     """A full generator is the limit, unless the server itself had no core left."""
     busy = result(busiest_thread_share=0.95)

@@ -194,10 +194,11 @@ def test_nothing_measured_at_all_is_nothing_found() -> None:
         ((("generator", (0,)), ("server", (1,))), True),
         ((("generator", (0,)), ("server", (1,)), ("database", (1,))), False),
         ((("generator", (0,)), ("server", (0, 1)), ("database", (1,))), True),
+        ((("generator", (0,)), ("server", (1,)), ("database", (1,)), ("proxy", (0, 1))), False),
     ],
 )
 def test_generator_alone_on_its_processors(pin: Any, shared: bool) -> None:
-    """The generator shares its processors unless it and all others are pinned, and apart."""
+    """The generator shares its processors unless it and all others are pinned, and apart. A role that was not there does not count."""
     roles = dict.fromkeys(("server", "database", "generator", "lab"), RoleUse(1.0, None, None, "cgroup2"))
     made = Facts(10.0, replace(OPEN, settings=Settings(pin=pin)), roles=roles)
     assert made.shared is shared

@@ -61,6 +61,18 @@ class Facts:
         return sum(self.used.values()) >= self.cores_full * self.cores
 
     @property
+    def seats(self) -> list[tuple[frozenset[int], dict[str, float]]]:
+        """Cores that roles are pinned to, with the processors that each of the roles used; those that overlap stand together."""
+        found: list[tuple[frozenset[int], dict[str, float]]] = []
+        for role, cores in self.cell.settings.pin:
+            if role in self.used:
+                meets = [one for one in found if one[0] & set(cores)]
+                found = [one for one in found if one not in meets]
+                roles = {name: used for _, some in meets for name, used in some.items()}
+                found.append((frozenset(cores).union(*(own for own, _ in meets)), {**roles, role: self.used[role]}))
+        return found
+
+    @property
     def busy_backends(self) -> int:
         """Samples of backends that were not idle."""
         return 0 if self.database is None else sum(n for event, n in self.database.wait_events.items() if event != "idle")
@@ -217,7 +229,13 @@ def _memory(facts: Facts) -> Iterator[Finding]:
 
 
 def _bound(facts: Facts) -> Iterator[Finding]:
-    """The role that filled what it alone may use of the processors: its quota, its cores, or the one thread that it is."""
+    """Whoever filled what it alone may use of the processors, or what it has together with others; the fullest first."""
+    found = [*_filled_roles(facts), *_filled_seats(facts)]
+    yield from (reason for _, reason in sorted(found, key=lambda one: -one[0]))
+
+
+def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
+    """Roles that filled their quota, their cores, or the one thread that they are, and how full that was."""
     for role, name in ROLE_REASONS.items():
         pinned = len(facts.cell.settings.cores_of(role) or ()) or facts.cores
         alone = role == "pooler" and facts.cell.topology.pooler in ONE_THREAD
@@ -225,15 +243,38 @@ def _bound(facts: Facts) -> Iterator[Finding]:
         quota = facts.cell.settings.cpus if role == "server" else None
         bound = allowed if quota is None else min(allowed, quota)
         used, use = facts.used.get(role, 0.0), facts.roles.get(role)
-        throttled = _throttled_share(use)
-        if bound < facts.cores and (used >= facts.cores_full * bound or (throttled or 0.0) >= facts.at.throttled):
-            yield _reason(
-                "throttled" if bound == quota else name,
-                f"the {role} used {used:.2f} of the {bound:g} cores that it may use{_spent_on(facts, role)}",
-                cores=round(used, 3),
-                allowed=bound,
-                throttled_periods=None if use is None else use.throttled_periods,
-                **_statement(facts, role),
+        throttled = (_throttled_share(use) or 0.0) >= facts.at.throttled
+        if bound < facts.cores and (used >= facts.cores_full * bound or throttled):
+            yield (
+                max(used / bound, float(throttled)),
+                _reason(
+                    "throttled" if bound == quota else name,
+                    f"the {role} used {used:.2f} of the {bound:g} cores that it may use{_spent_on(facts, role)}",
+                    cores=round(used, 3),
+                    allowed=bound,
+                    throttled_periods=None if use is None else use.throttled_periods,
+                    **_statement(facts, role),
+                ),
+            )
+
+
+def _filled_seats(facts: Facts) -> Iterator[tuple[float, Finding]]:
+    """Cores that several pinned roles filled together, or the generator its own: the role that used most of them is named."""
+    for cores, used in facts.seats:
+        total, most = sum(used.values()), max(used, key=lambda role: used[role])
+        known = len(used) == 1 and most in ROLE_REASONS  # `_filled_roles` says more of it
+        if not known and len(cores) < facts.cores and total >= facts.cores_full * len(cores):
+            together = " and ".join(used) if len(used) > 1 else f"the {most}"
+            yield (
+                total / len(cores),
+                _reason(
+                    ROLE_REASONS.get(most, "generator"),
+                    f"{together} used {total:.2f} of the {len(cores)} cores that they are pinned to, the {most} {used[most]:.2f}"
+                    f"{_spent_on(facts, most)}",
+                    **{f"{role}_cores": round(cores_used, 3) for role, cores_used in used.items()},
+                    allowed=len(cores),
+                    **_statement(facts, most),
+                ),
             )
 
 
@@ -245,7 +286,9 @@ def _throttled_share(use: RoleUse | None) -> float | None:
 
 def _generator(facts: Facts) -> Iterator[Finding]:
     share = facts.result.busiest_thread_share
-    room = facts.used.get("server", 0.0) < facts.cores_full * min(facts.cell.settings.workers, facts.cores)
+    settings = facts.cell.settings
+    allowed = min(settings.workers, len(settings.cores_of("server") or ()) or facts.cores, facts.cores)
+    room = facts.used.get("server", 0.0) < facts.cores_full * allowed
     if share is not None and share > facts.thread_full and room:
         yield _reason(
             "generator",
@@ -318,6 +361,7 @@ def _connections(facts: Facts) -> Iterator[Finding]:
         return
     idle = (
         sum(facts.used.values()) < facts.at.idle_cores * facts.cores
+        and all(sum(used.values()) < facts.at.idle_cores * len(cores) for cores, used in facts.seats)
         and (result.busiest_thread_share or 0.0) < facts.at.generator_idle
     )
     explained = (_in_flight(facts) or 0.0) >= facts.at.in_flight * load.connections

@@ -41,7 +41,7 @@ class Facts:
         pins = dict(self.cell.settings.pin) if self.cell is not None else {}
         own = set(pins.pop("generator", ()))
         needed = {"server", *self.roles} - {"generator", "lab"}
-        return not own or not needed <= set(pins) or any(own & set(cores) for cores in pins.values())
+        return not own or not needed <= set(pins) or any(own & set(pins[role]) for role in needed)
 
     @property
     def capped(self) -> bool:
