@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.full import full
 from cli.command import ONE, ROOT, RUN, Run, document
+from fairground.lab import setup
 from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
 from fairground.report import again
 
@@ -87,10 +91,34 @@ def test_topologies_of_the_command_line(lab: Run) -> None:
         assert (refused.returncode, refused.stderr.splitlines()[0]) == (2, f"error: {said}")
 
 
+def test_seats_of_the_command_line(lab: Run) -> None:
+    """Roles sit apart where a machine has the cores, and share it where that is asked for; what cannot be meant is an error."""
+
+    def settings(*words: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = document(lab(*ONE, *words, "--json"))["plan"]["slots"][0]["cell"]["settings"]
+        return found
+
+    there = setup.machine_seats(None)
+    apart, shared = settings(), settings("--seats", "shared")
+    assert [(role, tuple(cores)) for role, cores in apart["pin"]] == [
+        (role, cores) for role in ("server", "database", "generator") if (cores := getattr(there, role))
+    ]
+    assert apart["workers"] == (len(there.server) or 2)
+    assert (shared["pin"], shared["workers"]) == ([], 2)
+    first = min(os.sched_getaffinity(0))
+    assert settings("--seats", f"server={first}")["pin"] == [["server", [first]]]
+    url = settings("--database", "postgresql://nobody@127.0.0.1:1/none")
+    assert "database" not in dict(url["pin"])
+    refused = lab(*ONE, "--seats", "aprt", "--dry-run")
+    assert (refused.returncode, refused.stderr.splitlines()[0]) == (
+        2, "error: `--seats aprt` should say which cores each role has"
+    )  # fmt: skip
+
+
 def test_dry_run_as_json(lab: Run) -> None:
     """As JSON the plan is the whole plan, with every setting that was given."""
     given = ("--close", "--workers", "3", "--pool-size", "9", "--pool-wait-ms", "0", "--no-prepared", "--durable", "--scale", "2",
-             "--pool-per-worker", "--cpus", "1.5", "--memory-mb", "900", "--pin", "server=0", "--postgres", "work_mem=8MB",
+             "--pool-per-worker", "--seats", "shared", "--cpus", "1.5", "--memory-mb", "900", "--pin", "server=0", "--postgres", "work_mem=8MB",
              "--proxy", "nginx", "--pooler", "pgbouncer-tx", "--pooler-size", "7", "--pooler-clients", "70")  # fmt: skip
     found = document(lab(*ONE, *given, "--window", "2.5", "--warmup", "1,4", "--timeout-ms", "700", "--json"))
     assert found["estimate_s"] > 0

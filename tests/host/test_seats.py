@@ -48,7 +48,7 @@ def test_each_role_has_cores_of_its_own(cores: int, threads: int, nodes: int, wa
 
 def test_two_cores() -> None:
     """The server has one; generator and database have the other together, with its siblings."""
-    assert seats.seats(machine(2)) == Seats((0,), (1,), (1,), "server on core 0, database and generator on core 1")
+    assert seats.seats(machine(2)) == Seats((0,), (1,), (1,))
     found = seats.seats(machine(2, threads=2))
     assert (found.server, found.database, found.generator) == ((0, 2), (1, 3), (1, 3))
     assert not found.shared
@@ -66,14 +66,13 @@ def test_siblings_of_the_only_core_are_divided_and_it_is_said() -> None:
     """Two threads of one core are better than none, and slow each other down."""
     found = seats.seats(machine(1, threads=2))
     assert (found.server, found.database, found.generator) == ((0,), (1,), (1,))
-    assert "SMT siblings of one physical core" in found.sentence
+    assert "SMT siblings" in found.remark
 
 
 def test_a_cpuset_of_three() -> None:
     """Only the cores of the mask are given, whatever their numbers; half a physical core is one."""
     three = Processors((Processor(2, 2), Processor(5, 5), Processor(9, 9)))
-    assert sizes(seats.seats(three)) == (1, 1, 1)
-    assert seats.seats(three).sentence == "server on core 2, database on core 5, generator on core 9"
+    assert seats.seats(three) == Seats((2,), (5,), (9,))
     halves = Processors((Processor(0, 0), Processor(1, 1), Processor(4, 0)))
     found = seats.seats(halves)
     assert (found.server, found.database, found.generator) == ((0, 4), (1,), (1,))
@@ -82,11 +81,11 @@ def test_a_cpuset_of_three() -> None:
 def test_a_quota_lets_whole_processors_count() -> None:
     """1.5 processors are one, which is shared; three of eight cores are 1/1/1; siblings count last."""
     found = seats.seats(machine(4, quota=1.5))
-    assert found.shared and found.sentence.startswith("the CPU quota of 1.5 is less than two cores: ")
+    assert found.shared and found.remark.startswith("the CPU quota of 1.5 is less than two cores: ")
     assert sizes(seats.seats(machine(8, quota=3.7))) == (1, 1, 1)
     found = seats.seats(machine(4, threads=2, quota=4.0))
     assert (found.server, found.database, found.generator) == ((0, 1), (2,), (3,))
-    assert found.sentence.endswith("; the CPU quota of 4 lets 4 of 8 cores count")
+    assert found.remark == "the CPU quota of 4 lets 4 of 8 cores count"
     assert seats.seats(machine(4, quota=4.0)) == seats.seats(machine(4))
     assert seats.seats(machine(4, quota=64.0)) == seats.seats(machine(4))
 
@@ -106,11 +105,6 @@ def test_nodes_of_unequal_size() -> None:
     assert (found.server, found.database, found.generator) == ((0, 1, 2, 3), (4, 5), (6, 7))
     four = Processors(tuple(Processor(number, number, number // 4) for number in range(16)))
     assert seats.seats(four).server == tuple(range(8))
-
-
-def test_cores_are_spelled_as_the_kernel_does() -> None:
-    """Runs as ranges, others one by one."""
-    assert [seats.spelled(some) for some in ((), (3,), (0, 1), (0, 1, 2, 5, 7, 8))] == ["", "3", "0-1", "0-2,5,7-8"]
 
 
 # ---------------------------------------------------------------- the machine

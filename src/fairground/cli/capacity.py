@@ -15,20 +15,24 @@ import typer
 from fairground.capacity import objective, search
 from fairground.capacity.search import Capacity
 from fairground.cli import recorded, say
+from fairground.cli.arguments import also_takes
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED, DatabaseUrl, Json, Quiet, Results, Servers
 from fairground.cli.screen import duration
-from fairground.inputs import numbers
+from fairground.cli.seats import seated
+from fairground.inputs import numbers, options
+from fairground.inputs.options import Given
 from fairground.lab import capacity as capacities
 from fairground.lab import pages
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.places import Places
-from fairground.model import Durability, LabError, Load, Settings
+from fairground.model import LabError, Load
 from fairground.model.record import CapacityAsked, Kind
 from fairground.report import capacity as words
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
 
 
+@also_takes(*options.some("workers", "pool_size", "pool_wait_ms", "durable", "scale", "pin", "seats"))
 def capacity_(
     stack: Annotated[
         list[str] | None, typer.Option("--stack", "-s", help="A stack, or a server for all of its stacks; repeatable.")
@@ -42,11 +46,7 @@ def capacity_(
     budget: Annotated[str, typer.Option(help="Most time to spend on all of it, such as 90s or 20m; builds do not count.")] = "5m",
     width: Annotated[float, typer.Option(help="How narrow the bracket should be, in percent.")] = 5.0,
     connections: Annotated[int, typer.Option(help="The most connections to open.")] = 1000,
-    workers: Annotated[int, typer.Option(help="Processes or threads of each server.")] = 2,
-    pool_size: Annotated[int, typer.Option(help="Connections to the database, over all workers.")] = 25,
-    pool_wait_ms: Annotated[int | None, typer.Option(help="Longest wait for a connection; 0: none (default: no limit).")] = None,
-    durable: Annotated[bool, typer.Option("--durable", help="fsync and synchronous_commit on.")] = False,
-    scale: Annotated[int, typer.Option(help="pgbench scale of the data.")] = 10,
+    given: Given = options.NOTHING,
     seed: Annotated[int, typer.Option(help="Seed of the requests.")] = 1,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="RECORD", help="Go on with an interrupted capacity: its id, or `latest`.")
@@ -69,18 +69,12 @@ def capacity_(
         inputs, asked = Inputs(places, record.head.command, database, record), record.head.asked
     else:
         kept = objective.parse(slo)
-        settings = Settings(
-            numbers.positive("--workers", workers),
-            numbers.positive("--pool-size", pool_size),
-            numbers.wait(pool_wait_ms),
-            durability=Durability.DURABLE if durable else Durability.RELAXED,
-            scale=numbers.positive("--scale", scale),
-        )
         cells = capacities.cells(places, stack or [], workload or ["ping"])
         timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
+        load = Load(numbers.positive("--connections", connections), model="open", timeout_ms=timeout_ms)
+        settings, load = seated(given, load, database)
         asked = CapacityAsked(
-            cells, kept.text, _share(budget, len(cells)), numbers.positive("--width", width) / 100,
-            Load(numbers.positive("--connections", connections), model="open", timeout_ms=timeout_ms), settings, seed,
+            cells, kept.text, _share(budget, len(cells)), numbers.positive("--width", width) / 100, load, settings, seed,
         )  # fmt: skip
         inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database)
     record = recorded.follow(capacities.capacity(inputs, asked), "capacity", _tell, quiet)

@@ -6,23 +6,25 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from fairground.cli import recorded, say
+from fairground.cli.arguments import also_takes
 from fairground.cli.options import BAD_ANSWER, DatabaseUrl, Json, Results, Servers
 from fairground.cli.screen import duration
-from fairground.inputs import conditions, numbers
+from fairground.cli.seats import seated
+from fairground.inputs import numbers, options
+from fairground.inputs.options import Given
 from fairground.lab import compare as comparing
-from fairground.lab import pages, setup
+from fairground.lab import pages
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.measure.schedule import TURN_S
-from fairground.model import LabError, Load, Settings
+from fairground.model import LabError, Load
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.run import store
@@ -31,6 +33,7 @@ FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
 
 
+@also_takes(*options.some("workers", "pool_size", "pin", "seats"))
 def compare(
     a: Annotated[str | None, typer.Argument(help="A stack (SERVER:VARIANT) or a run; what B is held against.")] = None,
     b: Annotated[str | None, typer.Argument(help="Another stack or run; none with --revisions.")] = None,
@@ -51,12 +54,7 @@ def compare(
         str | None, typer.Option(metavar="RULE", help="Exit with 1 when B is called worse by more: slower:5%, dearer:5%, any:5%.")
     ] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the summary for a pull request to this file.")] = None,
-    workers: Annotated[int, typer.Option(help="Processes or threads of each server.")] = 2,
-    pool_size: Annotated[int, typer.Option(help="Connections to the database of each server.")] = 25,
-    pin: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=CORES", help="Cores of a role: server=0, generator=1; repeatable."),
-    ] = None,
+    given: Given = options.NOTHING,
     seed: Annotated[int, typer.Option(help="Seed of the requests.")] = 1,
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="RECORD", help="Go on with an interrupted comparison: its id, or `latest`.")
@@ -80,9 +78,9 @@ def compare(
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         shown = _of_runs(places, a, b)
     else:
-        settings = _settings(workers, pool_size, pin or [], database)
         window_s = numbers.positive("--window", window)
         load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
+        settings, load = seated(given, load, database)
         named = comparing.name(known, a, b, revisions)
         asked = ComparisonAsked(
             named.label_a, named.label_b, named.stack_a, named.stack_b, named.revisions, workload, load, settings, seed,
@@ -113,13 +111,6 @@ def _of_runs(places: Places, a: str, b: str) -> Compared:
     one, other = (store.load(store.find(places.results, text)) for text in (a, b))
     lines, notes = comparing.of_runs(one, other)
     return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes)
-
-
-def _settings(workers: int, pool_size: int, pins: Sequence[str], database_url: str | None) -> Settings:
-    sizes = numbers.positive("--workers", workers), numbers.positive("--pool-size", pool_size)
-    settings = conditions.check(Settings(*sizes, pin=numbers.pins("--pin", pins)))
-    setup.check_pins(settings, database_url)
-    return settings
 
 
 def _say(found: Compared, folder: Path | None, markdown: Path | None, as_json: bool) -> None:

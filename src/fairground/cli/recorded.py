@@ -7,10 +7,11 @@ from contextlib import closing
 from typing import Any, cast
 
 from fairground.cli import say
+from fairground.cli.seats import tell as tell_seats
 from fairground.lab.measuring import Began, Event, Finished, Said, UnitDone
 from fairground.lab.places import Places
 from fairground.model import LabError
-from fairground.model.record import Kind, Record
+from fairground.model.record import CapacityAsked, ComparisonAsked, Kind, Record
 from fairground.run import records
 
 
@@ -27,7 +28,10 @@ def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None],
                     case UnitDone(record, _):
                         if not quiet:
                             tell(event)
-                    case Began(record) | Finished(record):
+                    case Began(record):
+                        if not quiet and isinstance(record.head.asked, ComparisonAsked | CapacityAsked):
+                            tell_seats([record.head.asked.settings])
+                    case Finished(record):
                         pass
         except KeyboardInterrupt:
             if record is not None and record.end is None:

@@ -13,6 +13,7 @@ from fairground.cli import say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
+from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options
 from fairground.inputs.options import Given
 from fairground.lab import run as runs
@@ -54,11 +55,11 @@ def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
         raise LabError(f"`--profile {profile}` goes with a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:
         _refuse_with_suite(context)
-        chosen = manifest.load_suite(path, profile)
+        chosen = manifest.load_suite(path, profile, machine(given["database"]), given["seats"])
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
-        chosen = asked.suite(given, _title(stacks), named)
+        chosen = asked.suite(given, _title(stacks), named, machine(given["database"]))
     anchor = given["anchor"]
     return asked.overridden(chosen, given if anchor is None else {**given, "anchor": _one_stack(places, anchor)})
 
@@ -82,6 +83,8 @@ def _one_stack(places: Places, name: str) -> str:
 
 def measure_suite(suite: Suite, inputs: runs.Inputs, quiet: bool, as_json: bool) -> None:
     """Measure a suite and report it; the exit code says what came of it."""
+    if not quiet:
+        tell([one.settings for one in suite.groups])
     finish(lambda sink: runs.run(suite, inputs, sink), quiet, as_json)
 
 

@@ -66,7 +66,7 @@ def seats(there: Processors) -> Seats:
         asking = max(1, round(GENERATOR_SHARE * rest))
         database = _taken(cores, rest - asking, server)
         generator = _taken(cores, asking, (*server, *database))
-    return Seats(server, database, generator, _words(there, server, database, generator))
+    return Seats(server, database, generator, _remark(there, server, (*database, *generator)))
 
 
 def _within(there: Processors) -> tuple[Processor, ...]:
@@ -107,29 +107,13 @@ def _alone(there: Processors) -> str:
     return f"{why}: server, database and generator share what there is"
 
 
-def _words(there: Processors, server: Core, database: Core, generator: Core) -> str:
-    told = [("server", server), ("database", database), ("generator", generator)]
-    if database == generator:
-        told = [("server", server), ("database and generator", database)]
-    words = ", ".join(f"{role} on {'core' if len(some) == 1 else 'cores'} {spelled(some)}" for role, some in told)
-    physical = {one.number: one.core for one in there.usable}
-    given = len({*server, *database, *generator})
+def _remark(there: Processors, server: Core, others: Core) -> str:
+    given, core = len({*server, *others}), {one.number: one.core for one in there.usable}
     if given < len(there.usable):
-        return f"{words}; the CPU quota of {there.quota:g} lets {given} of {len(there.usable)} cores count"
-    if {physical[number] for number in server} & {physical[number] for number in (*database, *generator)}:
-        return f"{words}; these are SMT siblings of one physical core, and slow each other down"
-    return words
-
-
-def spelled(cores: Sequence[int]) -> str:
-    """Cores as the kernel spells a list: `0-3,8`."""
-    runs: list[list[int]] = []
-    for core in cores:
-        if runs and core == runs[-1][-1] + 1:
-            runs[-1].append(core)
-        else:
-            runs.append([core])
-    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+        return f"the CPU quota of {there.quota:g} lets {given} of {len(there.usable)} cores count"
+    if {core[number] for number in server} & {core[number] for number in others}:
+        return "the server's core and that of the others are SMT siblings, which slow each other down"
+    return ""
 
 
 # ---------------------------------------------------------------- the machine

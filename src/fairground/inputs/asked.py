@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairground.inputs import conditions, options
+from fairground.inputs import conditions, options, seating
 from fairground.inputs.options import Given, Option
-from fairground.model import LabError, Load, Settings, Suite, SuiteGroup, Topology
+from fairground.inputs.seating import Wish
+from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology
 
 DEFAULTS: Given = {one.name: one.default for one in options.OPTIONS}
 """A command line on which nothing was said."""
 
 
-def suite(given: Given, title: str, stacks: Sequence[str]) -> Suite:
-    """A suite of one group, of these stacks, measured once under seed 1."""
+def suite(given: Given, title: str, stacks: Sequence[str], machine: Seats | None = None) -> Suite:
+    """A suite of one group, of these stacks, measured once under seed 1. `machine`: its seats where they are apart."""
     workloads = tuple(given["workload"] or ("all",))
     group = SuiteGroup(tuple(stacks), workloads, loads(given), settings(given), topologies(given))
-    return Suite("run", title, "", 1, 1, (group,))
+    return Suite("run", title, "", 1, 1, (seating.group(group, _wish(given), machine),))
 
 
 def overridden(suite: Suite, given: Given) -> Suite:
@@ -37,6 +38,8 @@ def loads(given: Given) -> tuple[Load, ...]:
     fields = _values(options.LOADS, given)
     if fields["rate_per_s"] is not None and fields["requests"] is not None:
         raise LabError("`--rate` and `--requests` exclude each other", "a rate is kept for a window, `--window`")
+    if fields["threads"] is None:
+        del fields["threads"]
     if fields["rate_per_s"] is None:
         fields |= {"model": "closed", "arrivals": Load.arrivals}
     else:
@@ -47,13 +50,28 @@ def loads(given: Given) -> tuple[Load, ...]:
 
 def settings(given: Given) -> Settings:
     """The settings; LabError with the option for what cannot be meant."""
-    return conditions.check(Settings(**_values(options.SETTINGS, given)))
+    fields = _values(options.SETTINGS, given)
+    if fields["workers"] is None:
+        del fields["workers"]
+    return conditions.check(Settings(**fields))
+
+
+def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
+    """The settings of a verb that takes some of the options, and its load, in their seats."""
+    said = {**DEFAULTS, **given}
+    found = seating.seated(settings(said), (), _wish(said), machine)
+    return found, seating.threaded(load, found, _wish(said), machine)
 
 
 def topologies(given: Given) -> tuple[Topology, ...]:
     """Every proxy with every pooler."""
     fields = _values(options.HOPS, given)
     return conditions.topologies(fields["proxy"], fields["pooler"], fields["pooler_size"], fields["pooler_clients"])
+
+
+def _wish(given: Given) -> Wish:
+    text = options.SEATS.values(given["seats"])["seats"]
+    return Wish(text, given["workers"] is not None, given["threads"] is not None)
 
 
 def _values(some: Sequence[Option], given: Given) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SETTING_NAME = re.compile(r"[a-z_][a-z0-9_.]*", re.IGNORECASE)
 class SettingsTable:
     """`[settings]` of a suite: the fields of `Settings`, tables as tables."""
 
-    workers: int = Settings.workers
+    workers: int | None = None
     pool_size: int = Settings.pool_size
     pool_scope: PoolScope = Settings.pool_scope
     pool_wait_ms: int | None = None
@@ -33,8 +33,9 @@ class SettingsTable:
 
     def settings(self) -> Settings:
         """The values; whether they make sense is for `faults` to say."""
-        own = {name: value for name, value in vars(self).items() if name not in ("pin", "postgres")}
-        return Settings(**own, pin=numbers.by_role(self.pin), postgres=numbers.overrides(self.postgres))
+        own = {name: value for name, value in vars(self).items() if name not in ("workers", "pin", "postgres")}
+        workers = Settings.workers if self.workers is None else self.workers
+        return Settings(workers, **own, pin=numbers.by_role(self.pin), postgres=numbers.overrides(self.postgres))
 
 
 def faults(settings: Settings) -> Iterator[tuple[str, str, str]]:

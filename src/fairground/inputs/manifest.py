@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import conditions, options, published
+from fairground.inputs import conditions, options, published, seating
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.model import (
     POOLERS,
@@ -25,6 +25,7 @@ from fairground.model import (
     LabError,
     LedgerEntry,
     Load,
+    Seats,
     Server,
     Stack,
     Suite,
@@ -311,6 +312,7 @@ class _GroupTable:
     pooler_size: int | None = None
     pooler_clients: int | None = None
     settings: conditions.SettingsTable | None = None
+    seats: str | None = None
     only: tuple[str, ...] | None = None
     """Profiles that the group belongs to; None: all."""
 
@@ -338,10 +340,11 @@ class SuiteFile(_GroupTable):
     claims: tuple[Claim, ...] = ()
 
 
-def load_suite(path: Path, profile: str | None = None) -> Suite:
+def load_suite(path: Path, profile: str | None = None, machine: Seats | None = None, seats: str | None = None) -> Suite:
     """Read one suite. A `[[group]]` inherits each key that it lacks from the top of the file.
 
-    With a `profile`, that table's keys stand in for the file's, and groups that name other profiles are left out.
+    With a `profile`, that table's keys stand in for the file's, and groups that name other profiles are left out. `machine`: its
+    seats where roles sit apart; None: roles share the machine. `seats` is what a person says in place of the file's key.
     """
     source = Source.read(path, depth=2)
     file = _profiled(source, source.parse(SuiteFile), profile)
@@ -352,7 +355,7 @@ def load_suite(path: Path, profile: str | None = None) -> Suite:
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
-    groups = tuple(_group(source, location, group, file) for location, group in here if _is_in(group, profile))
+    groups = tuple(_seated(source, location, group, file, machine, seats) for location, group in here if _is_in(group, profile))
     return Suite(
         path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
         published.claims(source, file.claims), published.tables(source, file.tables), file.anchor, file.controls,
@@ -371,6 +374,25 @@ def _profiled(source: Source, file: SuiteFile, profile: str | None) -> SuiteFile
 
 def _is_in(group: _GroupTable, profile: str | None) -> bool:
     return profile is None or group.only is None or profile in group.only
+
+
+def _seated(
+    source: Source, location: Location, table: _GroupTable, file: SuiteFile, machine: Seats | None, said: str | None
+) -> SuiteGroup:
+    """A group in its seats."""
+    group, settings = _group(source, location, table, file), table.settings or file.settings
+    text = said or table.seats or file.seats
+    if text is not None:
+        try:
+            seating.parse("--seats", text)
+        except LabError as error:
+            if said is not None:
+                raise
+            here: Location = (*location, "seats") if table.seats is not None else ("seats",)
+            raise source.error(here, f"`seats` is `{text}` in", f"write {error.hint}") from error
+    threads = table.threads if table.threads is not None else file.threads
+    wish = seating.Wish(text, settings is not None and settings.workers is not None, threads is not None)
+    return seating.group(group, wish, machine)
 
 
 def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFile) -> SuiteGroup:

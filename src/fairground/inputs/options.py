@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairground.inputs import numbers
+from fairground.inputs import numbers, seating
 from fairground.model import Durability, Load, PoolScope, Settings, Topology
 
 Given = Mapping[str, Any]
@@ -106,6 +106,8 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
+NOTHING: Given = {}
+"""What stands in a verb's signature where options of the table go."""
 MANY, TIME = "write how many", "write how long"
 
 LOADS = (
@@ -119,7 +121,8 @@ LOADS = (
            always=True),
     Option("generator", "Load generators, one or several: engine,wrk,ab,hey,k6,vegeta,oha.", str, "engine", Of.LOAD,
            parse=lambda _, text: numbers.names(text), key="generator"),
-    Option("threads", "Threads of the generator.", int, 1, Of.LOAD, (), numbers.positive, "threads", MANY),
+    Option("threads", "Threads of the generator (default: 1, or as many as it has cores of its own).", int | None, None, Of.LOAD,
+           (), if_given(numbers.positive), "threads", MANY),
     Option("rate", "Open loop: requests per second; --connections is then the most.", float | None, None, Of.LOAD,
            ("rate_per_s",), if_given(numbers.positive), "rate_per_s", MANY),
     Option("arrivals", "How the requests of a rate are spaced: poisson or constant.", str, "poisson", Of.LOAD,
@@ -138,8 +141,8 @@ HOPS = (
            numbers.positive, "pooler_clients", MANY),
 )  # fmt: skip
 SETTINGS = (
-    Option("workers", "Processes or threads of each server.", int, Settings.workers, Of.SETTINGS, (), numbers.positive,
-           "workers", least=1, always=True),
+    Option("workers", "Processes or threads of each server (default: its seats, or 2 where they are shared).", int | None, None,
+           Of.SETTINGS, (), if_given(numbers.positive), "workers", least=1, always=True),
     Option("pool_size", "Connections to the database, over all workers.", int, Settings.pool_size, Of.SETTINGS, (),
            numbers.positive, "pool_size", least=1, always=True),
     Option("pool_per_worker", "So many for each worker instead.", bool, False, Of.SETTINGS, ("pool_scope",), key="pool_scope",
@@ -160,6 +163,11 @@ SETTINGS = (
     Option("postgres", "A setting of PostgreSQL: work_mem=8MB; repeatable.", list[str] | None, None, Of.SETTINGS,
            parse=lambda spelling, texts: numbers.assignments(spelling, texts or ()), key="postgres", metavar="NAME=VALUE"),
 )  # fmt: skip
+SEATS = Option(
+    "seats", "Cores of roles: apart (default; shared with --cpus), shared, or server=0-1,database=2,generator=3.", str | None,
+    None, Of.SETTINGS, parse=if_given(seating.parse), key="seats",
+)  # fmt: skip
+"""What fills in the pins that are not said, and is itself no field of the settings."""
 SUITE = (
     Option("blocks", "How often everything is measured (default: the suite's, or 1).", int | None, None, Of.SUITE, (),
            if_given(numbers.positive), "blocks"),
@@ -191,6 +199,7 @@ OPTIONS = (
     *LOADS,
     *HOPS,
     *SETTINGS,
+    SEATS,
     Option("profile", "A profile of the suite, such as full.", str | None, None),
     *SUITE,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
@@ -201,6 +210,14 @@ OPTIONS = (
 
 SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS)
 """What a suite says itself, so that nobody can say it beside a suite."""
+
+
+def some(*names: str) -> tuple[Option, ...]:
+    """The options of these names, for a verb that takes a few of them."""
+    known = {one.name: one for one in OPTIONS}
+    return tuple(known[name] for name in names)
+
+
 LEAST: Mapping[str, int] = {one.targets[0]: one.least for one in SETTINGS if one.least is not None}
 """The least value of each field of settings that has one."""
 ABOVE_ZERO: Mapping[str, str] = {one.key: one.above_zero for one in (*LOADS, *HOPS) if one.key and one.above_zero}

@@ -9,7 +9,7 @@ from pathlib import Path
 from fairground.claims import judgement
 from fairground.inputs import manifest
 from fairground.lab import run as runs
-from fairground.lab import splice
+from fairground.lab import setup, splice
 from fairground.lab.events import Event, Replicated, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Run, Suite
@@ -56,7 +56,7 @@ def suite(inputs: Inputs) -> Suite:
         raise LabError(f"there is no suite `{inputs.suite}` to replicate", f"suites with claims: {', '.join(there)}")
     if not manifest.load_suite(path).claims:  # such a suite has no profiles either
         raise LabError(f"the suite `{inputs.suite}` makes no claims", f"./fairground run suites/{inputs.suite}.toml")
-    found = manifest.load_suite(path, inputs.profile)
+    found = manifest.load_suite(path, inputs.profile, setup.machine_seats(inputs.database_url))
     return found if inputs.blocks is None else replace(found, blocks=inputs.blocks)
 
 

@@ -7,15 +7,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 
 from fairground import generators, host, postgres
 from fairground.generators import Installed
-from fairground.host import Keeper, machine
+from fairground.host import Keeper, machine, seats
 from fairground.host.build import Built, Unavailable
 from fairground.host.machine import Check
 from fairground.lab.places import ROOT, Places
-from fairground.model import Durability, LabError, Settings, Stack, StackInfo
+from fairground.model import Durability, LabError, Seats, Settings, Stack, StackInfo
 from fairground.postgres import Database
 
 AWAKE = "FAIRGROUND_AWAKE"
@@ -69,6 +70,12 @@ def database(
         yield found
     finally:
         found.stop()
+
+
+def machine_seats(database_url: str | None) -> Seats:
+    """What the seats are on this machine where roles sit apart. A given database has none: it is not the lab's to pin."""
+    found = seats.seats(seats.read())
+    return replace(found, database=()) if database_url else found
 
 
 def check_pins(settings: Settings, database_url: str | None) -> None:

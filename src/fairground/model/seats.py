@@ -9,13 +9,13 @@ from dataclasses import dataclass
 class Seats:
     """The cores of each role by the kernel's numbers, ascending; all three are empty where the roles share the machine.
 
-    Generator and database may have the same cores. `sentence` says who has how many, and why.
+    Generator and database may have the same cores. `remark` says in what the machine falls short; empty: in nothing.
     """
 
     server: tuple[int, ...]
     database: tuple[int, ...]
     generator: tuple[int, ...]
-    sentence: str
+    remark: str = ""
 
     @property
     def shared(self) -> bool:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import shlex
 
-from fairground.inputs import options
+from fairground.inputs import options, seating
 from fairground.model import Trial
 
 
 def command(trial: Trial) -> str:
-    """`./fairground run --stack … --workload … --stream …`, spelled as the table of options has it."""
+    """`./fairground run --stack … --workload … --stream …`, spelled as the table of options has it.
+
+    Seats are told as the pins that came of them, so that another machine, or a later rule, gives nobody other cores.
+    """
     cell = trial.cell
     words = ["run", "--stack", cell.stack, "--workload", cell.workload]
     for some, where in ((options.LOADS, cell.load), (options.HOPS, cell.topology), (options.SETTINGS, cell.settings)):
         words += [word for option in some for word in option.typed(where)]
-    return "./fairground " + shlex.join([*words, "--stream", str(trial.seed)])
+    return "./fairground " + shlex.join([*words, options.SEATS.spelling, seating.SHARED, "--stream", str(trial.seed)])

@@ -1,0 +1,32 @@
+"""Seats on a command line: those of this machine, and the line that tells which cores each role has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairground.cli import say
+from fairground.inputs import asked
+from fairground.inputs.options import Given
+from fairground.lab import setup
+from fairground.model import Load, Settings
+from fairground.report import seats as words
+
+machine = setup.machine_seats
+
+
+def seated(given: Given, load: Load, database_url: str | None) -> tuple[Settings, Load]:
+    """Settings and load of a verb, in their seats. LabError for a core that is not here."""
+    settings, load = asked.seated(given, load, machine(database_url))
+    setup.check_pins(settings, database_url)
+    return settings, load
+
+
+def tell(some: Sequence[Settings]) -> None:
+    """A line for each different way in which roles are pinned; or why a machine has no seats to give."""
+    found = dict.fromkeys(one.pin for one in some)
+    for pin in found:
+        if pin:
+            say.note(f"seats: {words.sentence(pin)}")
+    there = machine(None)
+    if there.shared and () in found:
+        say.note(there.remark)
