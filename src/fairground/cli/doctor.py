@@ -26,14 +26,14 @@ def doctor(
     Examples: ./fairground doctor · ./fairground doctor --install
     """
     places = Places.of(os.environ)
-    lines = diagnosis.checks(places)
+    lines, seats = diagnosis.checks(places), diagnosis.seats()
     if install:
         for command in diagnosis.fixes(lines):
             streams.note(f"running: {shlex.join(command)}")
             subprocess.run(command, stdout=sys.stderr, check=False)
         lines = diagnosis.checks(places)
     if as_json:
-        streams.document({"checks": [asdict(line) for line in lines]})
+        streams.document({"checks": [asdict(line) for line in lines], "seats": asdict(seats)})
     else:
         for line in lines:
             mark = {"ok": "✓", "note": "!", "lacking": "✗"}[line.state]
@@ -43,6 +43,8 @@ def doctor(
                 soft_wrap=True,
                 markup=False,
             )
+        for text in diagnosis.seats_lines(seats):
+            streams.out.print(text, highlight=False, soft_wrap=True, markup=False)
         lacking = sum(line.state == "lacking" for line in lines)
         streams.out.print(
             "ready" if not lacking else f"{lacking} things are lacking: what needs them is left out", highlight=False

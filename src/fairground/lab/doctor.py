@@ -10,7 +10,8 @@ from fairground.host import machine
 from fairground.host.machine import Check
 from fairground.lab import setup
 from fairground.lab.places import Places
-from fairground.model import LabError
+from fairground.model import LabError, Seats
+from fairground.report.seats import picture
 
 PROGRAMS = ("apt-get", "sysctl", "env", "cargo")
 """Fixes that begin with one of these are commands; others are for the person to do."""
@@ -20,6 +21,18 @@ def checks(places: Places) -> tuple[Check, ...]:
     """Everything that is looked at, in the order in which it is shown."""
     lines = machine.checks(places.cache, places.environ.get("PATH", ""))
     return (*lines, *setup.tool_checks(places), setup.awake_check(places), _engine(places))
+
+
+def seats() -> Seats:
+    """The cores that each role gets on this machine where a measurement says nothing else."""
+    return setup.machine_seats(None)
+
+
+def seats_lines(found: Seats) -> tuple[str, ...]:
+    """A picture of the seats, and in what the machine falls short."""
+    pin = [("server", found.server), ("database", found.database), ("generator", found.generator)]
+    remark = (f"seats: {found.remark}",) if found.remark else ()
+    return (*picture([(role, cores) for role, cores in pin if cores]), *remark)
 
 
 def fixes(lines: Sequence[Check]) -> Iterator[list[str]]:

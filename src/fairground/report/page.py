@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict
-from fairground.report import controls, forest, hops, palette, sections, transfer, words
+from fairground.report import controls, forest, hops, palette, seats, sections, transfer, words
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
 from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
@@ -103,6 +103,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
         cards=sections.carded(run),
         held=sections.held(run),
+        seats=seats.drawn(run.plan),
         hop_costs=costs,
         hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
         hop_sentence=hops.sentence,

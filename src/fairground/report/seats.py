@@ -1,8 +1,10 @@
-"""Seats in words: which roles have which cores."""
+"""Seats in words and as a picture: which roles have which cores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+from fairground.model import Plan
 
 Pins = Sequence[tuple[str, tuple[int, ...]]]
 """Role → the cores that it is pinned to."""
@@ -14,6 +16,29 @@ def sentence(pin: Pins) -> str:
     for role, cores in pin:
         together.setdefault(cores, []).append(role)
     return ", ".join(f"{_listed(roles)} on {spelled(cores)}" for cores, roles in together.items())
+
+
+def picture(pin: Pins) -> tuple[str, ...]:
+    """Lines of text that draw a box for each seat, with its cores above its roles; none where nobody is pinned.
+
+    A core that several roles may use stands in one box with all of them.
+    """
+    on: dict[tuple[str, ...], list[int]] = {}
+    for core in sorted({core for _, cores in pin for core in cores}):
+        on.setdefault(tuple(role for role, cores in pin if core in cores), []).append(core)
+    boxes = [(spelled(cores), _listed(roles)) for roles, cores in on.items()]
+    if not boxes:
+        return ()
+    widths = [max(map(len, box)) for box in boxes]
+    top, bottom = (ends[0] + ends[1].join("─" * (width + 2) for width in widths) + ends[2] for ends in ("┌┬┐", "└┴┘"))
+    rows = ["│" + "│".join(f" {box[row]:<{width}} " for box, width in zip(boxes, widths, strict=True)) + "│" for row in (0, 1)]
+    return (top, *rows, bottom)
+
+
+def drawn(plan: Plan) -> tuple[str, ...]:
+    """A picture for each different way in which the roles of a plan's cells are pinned."""
+    pins = dict.fromkeys(slot.cell.settings.pin for slot in plan.slots if slot.cell.settings.pin)
+    return tuple("\n".join(picture(pin)) for pin in pins)
 
 
 def spelled(cores: Sequence[int]) -> str:

@@ -1,0 +1,45 @@
+"""Seats in words and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from builders.full import full
+from fairground.model import Plan, Slot
+from fairground.report import seats
+
+TWO = (("server", (0,)), ("database", (1,)), ("generator", (1,)))
+EIGHT = (("server", (0, 1, 2, 3)), ("database", (4, 5)), ("generator", (6, 7)), ("proxy", (4, 5, 6, 7)))
+
+
+def test_roles_with_the_same_cores_stand_together() -> None:
+    """Ascending cores, runs as ranges."""
+    assert seats.sentence(TWO) == "server on core 0, database and generator on core 1"
+    assert seats.sentence((("server", (0, 1, 2, 8)),)) == "server on cores 0-2, 8"
+
+
+def test_the_picture_has_a_box_for_each_seat() -> None:
+    """Cores above their roles; a core of several roles stands in a box of all of them."""
+    assert seats.picture(TWO) == (
+        "┌────────┬────────────────────────┐",
+        "│ core 0 │ core 1                 │",
+        "│ server │ database and generator │",
+        "└────────┴────────────────────────┘",
+    )
+    assert seats.picture(EIGHT)[1:3] == (
+        "│ cores 0-3 │ cores 4-5          │ cores 6-7           │",
+        "│ server    │ database and proxy │ generator and proxy │",
+    )
+    assert seats.picture(()) == ()
+
+
+def test_a_run_draws_each_way_of_its_cells_once() -> None:
+    """Cells that nobody pinned draw nothing."""
+    plan = full(Plan)
+    slot = plan.slots[0]
+
+    def pinned(pin: seats.Pins) -> Slot:
+        return replace(slot, cell=replace(slot.cell, settings=replace(slot.cell.settings, pin=tuple(pin))))
+
+    made = replace(plan, slots=tuple(pinned(pin) for pin in (TWO, TWO, (), EIGHT)))
+    assert seats.drawn(made) == ("\n".join(seats.picture(TWO)), "\n".join(seats.picture(EIGHT)))
