@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeStack, Server, World
-from fairground.measure import Attempt, together
+from fairground.measure import Attempt, loaded, together
 from fairground.measure.arm import Ended, Window
-from fairground.measure.schedule import InTurns, Schedule, Whole, WholeWindows, whole
+from fairground.measure.schedule import InTurns, Schedule, SideBySide, Whole, WholeWindows, whole
 from fairground.measure.session import Session
-from fairground.model import Cell, Settings, Severity, Slot, Topology, Verdict
+from fairground.model import Cell, Finding, Settings, Severity, Slot, Topology, Verdict
 
 
 class Played:
@@ -183,3 +183,14 @@ def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytes
     assert [bool(one.turns) for one in found] == [True, True, False]
     assert found[2].verdict is Verdict.REJECTED and all(one.verdict is not Verdict.REJECTED for one in found[:2])
     assert all(one.audit and one.audit[0].holds for one in found[:2])
+
+
+def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a trial's whole window said already is no second finding when its turns say it, too."""
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    monkeypatch.setattr(loaded.answers, "window", lambda result: (Finding("errors", Severity.WARN, "some failed"),))
+    schedule = SideBySide(("a", "b"), replace(LOAD, window_s=4.0), 7)
+    with Session(world.bench(), world.arms(), folder) as session:
+        windows = list(session.play(schedule))
+    assert {window.result is None for window in windows} == {True, False}
+    assert [[one.id for one in ended.findings].count("errors") for ended in session.ended.values()] == [1, 1]

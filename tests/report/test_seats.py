@@ -43,3 +43,11 @@ def test_a_run_draws_each_way_of_its_cells_once() -> None:
 
     made = replace(plan, slots=tuple(pinned(pin) for pin in (TWO, TWO, (), EIGHT)))
     assert seats.drawn(made) == ("\n".join(seats.picture(TWO)), "\n".join(seats.picture(EIGHT)))
+
+
+def test_cores_are_shared_with_the_generator_only_where_they_are() -> None:
+    """Where any cell's server may use a core of the generator, the header says so."""
+    assert seats.machine(2, [TWO]) == "2 cores"
+    assert seats.machine(2, [()]) == seats.machine(2, [TWO, ()]) == "2 cores shared with the generator"
+    assert seats.machine(4, [(("server", (0, 1)), ("generator", (1, 2)))]) == "4 cores shared with the generator"
+    assert seats.machine(1, [(("server", (0,)),)]) == "1 core shared with the generator"

@@ -16,7 +16,7 @@ from fairground.lab import service
 from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
-from fairground.report import capacity, caveats, comparison, render, visit
+from fairground.report import capacity, caveats, comparison, render, seats, visit
 from fairground.report.comparison import Line
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes
@@ -99,7 +99,7 @@ def _capacity(record: Record[Any, Any]) -> Path:
     workers = asked.settings.workers
     facts = (
         machine.cpu_model or "unknown CPU",
-        f"{machine.cores} cores shared with the generator{', kept from idling' if machine.awake else ''}",
+        f"{seats.machine(machine.cores, [asked.settings.pin])}{', kept from idling' if machine.awake else ''}",
         f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {asked.settings.durability} durability",
         f"{workers} worker{'s' if workers > 1 else ''}, pool of {asked.settings.pool_size}",
     )

@@ -177,9 +177,10 @@ class Loaded:
             try:
                 result = self.turns.finish()
                 self.results.append(result)
-                self.findings += [*answers.life(result), *answers.accounting(result, self.workload)]
+                found = [*answers.life(result), *answers.accounting(result, self.workload)]
                 if self.turns.measured and not self.failed:
-                    self.findings += answers.window(result)
+                    found += answers.window(result)
+                self.findings += [one for one in found if self._is_new(one)]
             except LabError as error:
                 if not self.failed:
                     self.find("instrument", Severity.VOID, error.message)

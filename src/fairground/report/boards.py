@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
+from fairground.report import seats
 from fairground.report.palette import STACKS_IN_COLOUR
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, Judge, Quantity
@@ -172,8 +173,8 @@ def resources(settings: Settings) -> tuple[str, ...]:
         said.append(f"{settings.cpus:g} {'CPU' if settings.cpus == 1 else 'CPUs'}")
     if settings.memory_mb is not None:
         said.append(f"{settings.memory_mb:,} MB")
-    for role, cores in settings.pin:
-        said.append(f"{role} on {'core' if len(cores) == 1 else 'cores'} {', '.join(map(str, cores))}")
+    if settings.pin:
+        said.append(seats.sentence(settings.pin))
     return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 

@@ -92,6 +92,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         tally=_tally(run),
         started=started(run),
         constants=_constants(run),
+        cores=seats.of_run(run),
         colours=stack_colours(shown),
         doubts=words.doubts(run, shown),
         headline=headline(run, shown, held),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairground.claims.judgement import ClaimVerdict, Judgement, TableReading, TableRow
 from fairground.model import Run, Suite
-from fairground.report import page, words
+from fairground.report import page, seats, words
 
 GLYPHS = {
     ClaimVerdict.HOLDS: "✓",
@@ -45,6 +45,7 @@ def html(found: Replication, profile: str) -> str:
         "replication.html",
         suite=found.suite,
         run=found.run,
+        cores=seats.of_run(found.run),
         profile=profile,
         sentence=summary(found),
         judgements=found.judgements,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from fairground.model import Plan
+from fairground.model import Plan, Run
 
 Pins = Sequence[tuple[str, tuple[int, ...]]]
 """Role → the cores that it is pinned to."""
@@ -39,6 +39,22 @@ def drawn(plan: Plan) -> tuple[str, ...]:
     """A picture for each different way in which the roles of a plan's cells are pinned."""
     pins = dict.fromkeys(slot.cell.settings.pin for slot in plan.slots if slot.cell.settings.pin)
     return tuple("\n".join(picture(pin)) for pin in pins)
+
+
+def machine(cores: int, pins: Collection[Pins]) -> str:
+    """`2 cores`; where a server may use the generator's cores this is added. `pins` are those of all cells."""
+    shared = any(not _apart(dict(pin)) for pin in pins)
+    return f"{cores} {'core' if cores == 1 else 'cores'}{' shared with the generator' if shared else ''}"
+
+
+def of_run(run: Run) -> str:
+    """`machine` of a run's own cells."""
+    return machine(run.machine.cores, {slot.cell.settings.pin for slot in run.plan.slots})
+
+
+def _apart(pin: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether server and generator have no core in common."""
+    return "server" in pin and "generator" in pin and not set(pin["server"]) & set(pin["generator"])
 
 
 def spelled(cores: Sequence[int]) -> str:
