@@ -76,6 +76,17 @@ def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
     return Result(**(plain | fields))
 
 
+def test_errors_that_a_workload_is_about_are_noted() -> None:
+    """`transfer` says that deadlocks are its subject: a 500 is a note there, any other failure and any other workload warn."""
+    failed = result(outcomes(status={500: 3}))
+    assert WORKLOADS["transfer"].errors_expected == (500,) and not WORKLOADS["transfer-ordered"].errors_expected
+    assert names(answers.window(failed, (500,))) == [("errors", Severity.NOTE)]
+    assert names(answers.window(failed, ())) == [("errors", Severity.WARN)]
+    for other in ({"status": {500: 3, 502: 1}}, {"status": {500: 3}, "timeout": 1}):
+        assert names(answers.window(result(outcomes(**other)), (500,))) == [("errors", Severity.WARN)]
+    assert names(answers.window(replace(failed, completed_ok=0), (500,))) == [("no-answers", Severity.REJECT)]
+
+
 def names(findings: tuple[Finding, ...]) -> list[tuple[str, Severity]]:
     """What was found, without the words."""
     return [(finding.id, finding.severity) for finding in findings]
@@ -144,7 +155,7 @@ def test_answers_sentences() -> None:
     assert errors.sentence == (
         "66.84% of the window's requests got no good answer: 1 × status 404, 12 × status 500, 3 × wrong body, 2,000 × timeout"
     )
-    assert errors.evidence == {"not_ok": 2016, "sent": 3016}
+    assert errors.evidence == {"not_ok": 2016, "expected": 0, "sent": 3016}
 
 
 # ---------------------------------------------------------------- the warm-up

@@ -338,6 +338,13 @@ def test_a_quota_that_the_cell_asks_for_may_throttle() -> None:
     assert severities("quota", replace(free, roles={"database": throttled})) == [Severity.VOID]
 
 
+def test_one_segment_sent_again_warns_of_nothing() -> None:
+    """A share of few segments is luck: one alone is no reason to warn, two of as few are."""
+    one, two = (host(tcp={"TcpRetransSegs": again, "TcpOutSegs": 100})(CLOSED) for again in (1, 2))
+    assert severities("retransmits", one) == []
+    assert severities("retransmits", two) == [Severity.WARN]
+
+
 def test_the_canary_sees_both_directions() -> None:
     """A machine that got faster changed its pace as much as one that got slower."""
     slower = host(canary_before_us=1000.0, canary_after_us=1500.0)(CLOSED)

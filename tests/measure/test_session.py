@@ -188,7 +188,7 @@ def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytes
 def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a trial's whole window said already is no second finding when its turns say it, too."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
-    monkeypatch.setattr(loaded.answers, "window", lambda result: (Finding("errors", Severity.WARN, "some failed"),))
+    monkeypatch.setattr(loaded.answers, "window", lambda *_: (Finding("errors", Severity.WARN, "some failed"),))
     schedule = SideBySide(("a", "b"), replace(LOAD, window_s=4.0), 7)
     with Session(world.bench(), world.arms(), folder) as session:
         windows = list(session.play(schedule))

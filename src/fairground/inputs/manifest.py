@@ -162,6 +162,7 @@ class _WorkloadFile:
     ledger: tuple[LedgerEntry, ...] = ()
     limit: str | None = None
     limited_by_locks: bool = False
+    errors_expected: tuple[int, ...] = ()
 
 
 def load_workloads(folder: Path) -> tuple[Workload, ...]:
@@ -204,6 +205,7 @@ def _workload(path: Path) -> Workload:
     return Workload(
         path.stem, file.title, file.why.strip(), request.method, request.path, tuple(request.headers.items()), request.body,
         file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks,
+        file.errors_expected,
     )  # fmt: skip
 
 
@@ -222,6 +224,10 @@ def _check_texts(source: Source, file: _WorkloadFile) -> None:
 
 
 def _check_answer(source: Source, file: _WorkloadFile) -> None:
+    for i, status in enumerate(file.errors_expected):
+        if not 400 <= status <= 599:
+            hint = "write statuses of failed requests, from 400 to 599"
+            raise source.error(("errors_expected", i), f"`{status}` in `errors_expected` is no error in", hint)
     if file.expect.check_one_in < 1:
         raise source.error(("expect", "check_one_in"), "`expect.check_one_in` is below 1 in", "1 checks every body")
     body = file.expect.body

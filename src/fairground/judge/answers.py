@@ -6,7 +6,7 @@ server's; no check looks at whether a speed seems odd.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fairground.judge.thresholds import Rules
 from fairground.model import (
@@ -69,8 +69,8 @@ def life(result: Result) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def window(result: Result) -> tuple[Finding, ...]:
-    """Requests of the window that got no good answer."""
+def window(result: Result, expected: Collection[int] = ()) -> tuple[Finding, ...]:
+    """Requests of the window that got no good answer: a note where all of them had a status that is the workload's subject."""
     if result.completed_ok == 0:
         return (
             Finding(
@@ -82,12 +82,15 @@ def window(result: Result) -> tuple[Finding, ...]:
         )
     if result.window.not_ok:
         share = result.window.not_ok / result.window.total
+        subject = sum(count for status, count in result.window.status.items() if status in expected)
+        is_subject = subject == result.window.not_ok
+        words = ", which are this workload's subject" if is_subject else ""
         return (
             Finding(
                 "errors",
-                Severity.WARN,
-                f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}",
-                {"not_ok": result.window.not_ok, "sent": result.window.total},
+                Severity.NOTE if is_subject else Severity.WARN,
+                f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}{words}",
+                {"not_ok": result.window.not_ok, "expected": subject, "sent": result.window.total},
             ),
         )
     return ()

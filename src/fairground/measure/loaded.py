@@ -130,7 +130,7 @@ class Loaded:
         self.failed = self.failed or bool(rejected)
         self.findings.extend(one for one in answers.accounting(result, self.workload) if self._is_new(one))
         if run.ask.trial:
-            self.findings.extend(answers.window(result))
+            self.findings.extend(answers.window(result, self.workload.errors_expected))
             self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
 
     def _is_new(self, finding: Finding) -> bool:
@@ -179,7 +179,7 @@ class Loaded:
                 self.results.append(result)
                 found = [*answers.life(result), *answers.accounting(result, self.workload)]
                 if self.turns.measured and not self.failed:
-                    found += answers.window(result)
+                    found += answers.window(result, self.workload.errors_expected)
                 self.findings += [one for one in found if self._is_new(one)]
             except LabError as error:
                 if not self.failed:

@@ -143,6 +143,8 @@ class Workload:
     """pgbench script of the same work, for the machine's ceiling; None: the null responder is the ceiling."""
     limited_by_locks: bool = False
     """Locks or deadlocks limit it, not the machine: what pgbench does with it is no ceiling."""
+    errors_expected: tuple[int, ...] = ()
+    """Statuses of failed requests that the workload is about: they are noted, and warn of nothing."""
 
     @property
     def uses_database(self) -> bool:

@@ -106,13 +106,13 @@ def _quota(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _retransmits(facts: Facts, _: Rules) -> Reading | None:
-    """V14. TCP segments that were sent again, of all that the machine sent."""
+    """V14. TCP segments that were sent again, of all that the machine sent; one alone says nothing."""
     tcp = facts.host.tcp if facts.host else {}
     again, sent = tcp.get("TcpRetransSegs"), tcp.get("TcpOutSegs")
     if again is None or not sent:
         return None
     words = f"{again:,} of {sent:,} TCP segments were sent again"
-    return Reading(again / sent, words, {"retransmitted": again, "sent": sent})
+    return Reading(again / sent if again > 1 else 0.0, words, {"retransmitted": again, "sent": sent})
 
 
 def _backlog(facts: Facts, _: Rules) -> Reading | None:
