@@ -259,5 +259,12 @@ def test_every_line_has_a_known_state(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_pace_is_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The pace is the median of its pieces in µs: one piece that was interrupted does not move it."""
     times = iter([0.010, 0.500, 0.012, 0.011, 0.009])
-    monkeypatch.setattr(machine, "_piece_s", lambda: next(times))
-    assert machine.pace_us() == pytest.approx(11_000)
+    monkeypatch.setattr(machine, "_piece_s", lambda hashes, clock: next(times))
+    assert machine.pace_us(pieces=5) == pytest.approx(11_000)
+
+
+def test_pace_leaves_out_the_wait_for_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pieces are timed by the thread's own CPU clock: what a piece waited for a processor is no part of the pace."""
+    ticks = iter(float(number) for number in range(100))
+    monkeypatch.setattr(machine.time, "thread_time", lambda: next(ticks))
+    assert machine.pace_us(pieces=3) == pytest.approx(1e6)
