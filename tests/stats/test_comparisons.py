@@ -11,6 +11,7 @@ import pytest
 
 from builders.trials import CELL, trial
 from fairground.model import Control, Load, Plan, Slot, Trial, Verdict
+from fairground.model.window import Window
 from fairground.stats import comparisons
 from fairground.stats.comparisons import Judge, Quantity
 from fairground.stats.differences import Word
@@ -165,3 +166,13 @@ def test_a_control_is_held_against_the_anchor_of_its_own_round() -> None:
         slots.append(Slot(block, block, CELL, 1, Control.AGAIN))
     read = Judge.of(Plan("t", 1, 4, tuple(slots), {}, "c", "a:plain"), results, controls).readings
     assert [one.ratios for one in read if one.quantity is Quantity.GOODPUT] == [pytest.approx((1.0,) * 4)]
+
+
+def test_ratios_rest_on_turns_where_there_are_some() -> None:
+    """The value of a trial with turns is theirs, in rate and in cost; its own goodput stays that of the whole window."""
+    one = replace(trial("a:plain", 1, 1000.0, 100.0), turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, 25_000.0)))
+    assert comparisons.value_of(one, Quantity.GOODPUT) == pytest.approx(900.0)
+    assert comparisons.value_of(one, Quantity.CPU) == pytest.approx(1 / 50.0)
+    assert (one.goodput_per_s, one.cpu_us_per_answer("server")) == pytest.approx((1000.0, 100.0))
+    unread = replace(one, turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, None)))
+    assert comparisons.value_of(unread, Quantity.CPU) is None

@@ -20,8 +20,6 @@ TURN_S = 0.1
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
 TURN_ROUND_TRIPS = 20
 """A turn is at least so many times as long as an answer takes, for each begins with all requests at once and ends with none."""
-SHORT_TURN_S = 0.03
-"""The shortest turn in a round of a run: with many arms up, every arm has its turn several times a second."""
 LEAST_TURNS = 4
 """A window in turns has at least so many of them."""
 PIECE_S = 1.0
@@ -104,8 +102,8 @@ def ramp(arm: str, load: Load, rates: Rates, seed: int) -> WholeWindows:
 class SideBySide:
     """The arms of a run's round: each in one whole window, as a trial, and then all in turns.
 
-    The whole window gives the percentiles and the reasons; the turns give goodput and CPU, which the machine's phases then move
-    for all arms alike. There are no turns where one arm alone is left, or where answers take so long that a window would hold
+    The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
+    move all arms alike. There are no turns where one arm alone is left, or where answers take so long that a window would hold
     fewer than `LEAST_TURNS` of them: then a turn's end weighs too much, and the whole windows stand side by side.
     """
 
@@ -122,7 +120,7 @@ class SideBySide:
         if waiting:
             return Whole(waiting[0], self.load, self.seed, trial=True)
         here = tuple(window.arm for window in wholes if window.arm not in failed and window.ok)
-        turn_s = _turn_s(self.load, [window for window in wholes if window.arm in here], SHORT_TURN_S)
+        turn_s = _turn_s(self.load, [window for window in wholes if window.arm in here], TURN_S)
         if len(here) < 2 or turn_s * LEAST_TURNS > self.load.window_s:
             return None
         made = _by_number([window for window in windows if window.result is None])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +10,6 @@ from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
 from fairground.model.window import Window
-
-IN_TURNS = ("server", "generator")
-"""Roles whose CPU is counted in turns; that of others is the whole window's."""
 
 
 @dataclass(frozen=True)
@@ -45,30 +41,37 @@ class Trial:
     round: int = 0
     """The round in which it was measured, with all that share its number; 0: by itself."""
     turns: tuple[Window, ...] = ()
-    """What was counted in turns with the others of its round: the source of goodput and of the server's and generator's CPU.
-
-    `result` and `roles` are then of the whole window before them, the source of percentiles and reasons.
-    """
+    """What was counted in turns with the others of its round: what ratios to them rest on. All else is of the whole window."""
 
     @property
     def goodput_per_s(self) -> float | None:
         """Good answers a second, or None where the trial has no number (void or rejected)."""
         if self.result is None or self.verdict in (Verdict.VOID, Verdict.REJECTED):
             return None
-        if self.turns:
-            return sum(one.ok for one in self.turns) / math.fsum(one.window_s for one in self.turns)
         return self.result.goodput_per_s
 
     def cpu_us_per_answer(self, role: str) -> float | None:
         """CPU of one role in µs per good answer."""
-        if self.turns and role in IN_TURNS:
-            used = [one.cpu_us if role == "server" else one.generator_cpu_us for one in self.turns]
-            known = [us for us in used if us is not None]
-            return math.fsum(known) / sum(one.ok for one in self.turns) if len(known) == len(used) else None
         use = self.roles.get(role)
         if self.result is None or use is None or use.cpu_us is None or self.result.completed_ok == 0:
             return None
         return use.cpu_us / self.result.completed_ok
+
+    @property
+    def in_turns(self) -> Window | None:
+        """All of its turns as one window; None where it took none."""
+        if not self.turns:
+            return None
+        ok, not_ok = sum(one.ok for one in self.turns), sum(one.not_ok for one in self.turns)
+        seconds = sum(one.window_s for one in self.turns)
+        server, generator = _sum([one.cpu_us for one in self.turns]), _sum([one.generator_cpu_us for one in self.turns])
+        return Window(ok, not_ok, seconds, server, generator)
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    """The sum; None where one of them is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
 
 
 @dataclass(frozen=True)

@@ -94,12 +94,13 @@ class Reading:
 
 
 def value_of(trial: Trial, quantity: Quantity) -> float | None:
-    """A trial's value, more is better; None where it has none above zero."""
+    """A trial's value, more is better, in turns where it took them; None where it has none above zero."""
     if trial.goodput_per_s is None:
         return None
+    turns = trial.in_turns
     if quantity is Quantity.GOODPUT:
-        return trial.goodput_per_s or None
-    cost = trial.cpu_us_per_answer("server")
+        return (trial.goodput_per_s if turns is None else turns.rate_per_s) or None
+    cost = trial.cpu_us_per_answer("server") if turns is None else turns.cpu_us_per_answer
     return 1 / cost if cost else None
 
 
