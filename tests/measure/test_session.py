@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeStack, Server, World
-from fairground.measure import Attempt, loaded, together
+from fairground.measure import Attempt, loaded, session, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Whole, WholeWindows, whole
 from fairground.measure.session import Session
@@ -163,18 +163,33 @@ def test_who_asks_in_spite_of_a_failure_gets_nothing(folder: Path, monkeypatch: 
     assert "a measure" not in world.log and session.ended["a"].verdict is Verdict.REJECTED
 
 
+def attempts(labels: str, folder: Path) -> list[Attempt]:
+    """Slots of one round, a letter each, with windows long enough for turns."""
+    load = replace(LOAD, window_s=4.0)
+    cells = [Cell(label, WORKLOAD.id, Topology(), load, Settings()) for label in labels]
+    slots = [Slot(number, 1, cell, 7, round=1) for number, cell in enumerate(cells, 1)]
+    return [Attempt(one, 1, cast(Any, FakeStack(one.cell.stack)), folder / one.cell.stack, one.cell.stack) for one in slots]
+
+
+@pytest.mark.parametrize(("spoiled", "verdict", "left"), [(4, Verdict.VOID, 0), (3, Verdict.VALID, 1)])
+def test_turns_that_the_machine_spoiled_do_not_count(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, spoiled: int, verdict: Verdict, left: int
+) -> None:
+    """A piece that is void is left out; where all four are, the trial is void and says of what."""
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    void = Finding("foreign-cpu", Severity.VOID, "others were at work")
+    said = iter([*[()] * 4, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, warm-up, pieces
+    monkeypatch.setattr(session.validity, "findings", lambda *_, **of: next(said) if of else ())
+    monkeypatch.setattr(loaded.validity, "unmade", lambda *_: ())
+    found = together(world.bench(), attempts("ab", folder), WORKLOAD)
+    assert [(one.verdict is Verdict.VOID, len(one.turns)) for one in found] == [(verdict is Verdict.VOID, left)] * 2
+    assert all((void in one.findings) == (verdict is Verdict.VOID) for one in found)
+
+
 def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All are up at once; each has its whole window and then its turns, which its rate comes from; a bad one is named alone."""
     world = World({"a": Server(), "b": Server(), "c": Server(wrong_case=True)}).moved_into(monkeypatch)
-    settings, load = Settings(), replace(LOAD, window_s=4.0)
-    attempts = [
-        Attempt(
-            Slot(number, 1, Cell(label, WORKLOAD.id, Topology(), load, settings), 7, round=1),
-            1, cast(Any, FakeStack(label)), folder / label, label,
-        )
-        for number, label in enumerate("abc", 1)
-    ]  # fmt: skip
-    found = together(world.bench(), attempts, WORKLOAD)
+    found = together(world.bench(), attempts("abc", folder), WORKLOAD)
     assert [(one.number, one.round, one.cell.stack, one.folder) for one in found] == [
         (1, 1, "a", "a"), (2, 1, "b", "b"), (3, 1, "c", "c")
     ]  # fmt: skip
@@ -186,11 +201,13 @@ def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytes
 
 
 def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a trial's whole window said already is no second finding when its turns say it, too."""
+    """What a trial's whole window said already is no second finding when its turns say it, too, unless they say it more gravely."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
-    monkeypatch.setattr(loaded.answers, "window", lambda *_: (Finding("errors", Severity.WARN, "some failed"),))
+    said = iter([Severity.WARN, Severity.NOTE, Severity.WARN, Severity.WARN])  # whole windows of a and b, then their turns
+    monkeypatch.setattr(loaded.answers, "window", lambda *_: (Finding("errors", next(said), "some failed"),))
     schedule = SideBySide(("a", "b"), replace(LOAD, window_s=4.0), 7)
     with Session(world.bench(), world.arms(), folder) as session:
         windows = list(session.play(schedule))
     assert {window.result is None for window in windows} == {True, False}
-    assert [[one.id for one in ended.findings].count("errors") for ended in session.ended.values()] == [1, 1]
+    errors = [[one.severity for one in ended.findings if one.id == "errors"] for ended in session.ended.values()]
+    assert errors == [[Severity.WARN], [Severity.NOTE, Severity.WARN]]

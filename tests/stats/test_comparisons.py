@@ -169,10 +169,27 @@ def test_a_control_is_held_against_the_anchor_of_its_own_round() -> None:
 
 
 def test_ratios_rest_on_turns_where_there_are_some() -> None:
-    """The value of a trial with turns is theirs, in rate and in cost; its own goodput stays that of the whole window."""
+    """In turns a trial's value is theirs, in rate and in cost; its own goodput stays that of the whole window."""
     one = replace(trial("a:plain", 1, 1000.0, 100.0), turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, 25_000.0)))
-    assert comparisons.value_of(one, Quantity.GOODPUT) == pytest.approx(900.0)
-    assert comparisons.value_of(one, Quantity.CPU) == pytest.approx(1 / 50.0)
+    assert comparisons.value_of(one, Quantity.GOODPUT, in_turns=True) == pytest.approx(900.0)
+    assert comparisons.value_of(one, Quantity.CPU, in_turns=True) == pytest.approx(1 / 50.0)
+    assert comparisons.value_of(one, Quantity.GOODPUT) == pytest.approx(1000.0)
     assert (one.goodput_per_s, one.cpu_us_per_answer("server")) == pytest.approx((1000.0, 100.0))
     unread = replace(one, turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, None)))
-    assert comparisons.value_of(unread, Quantity.CPU) is None
+    assert comparisons.value_of(unread, Quantity.CPU, in_turns=True) is None
+
+
+def test_turns_are_never_held_against_a_whole_window() -> None:
+    """In block 2 one of two stacks was tried again by itself: both count by their whole windows there, and so does a control."""
+    turns = (Window(90, 0, 0.1, 4_500.0),)
+    results = [
+        replace(trial(stack, block, 1000.0), round=block, turns=() if (stack, block) == ("b:plain", 2) else turns)
+        for block in (1, 2)
+        for stack in ("a:plain", "b:plain")
+    ]
+    held = comparisons.levels(results, Quantity.GOODPUT, "a:plain")
+    assert held["a:plain"] == held["b:plain"] == pytest.approx({1: 900.0, 2: 1000.0})
+    alone = [replace(trial("a:plain", block, 1000.0, control=Control.AGAIN), round=block) for block in (1, 2)]
+    slots = tuple(Slot(block, block, CELL, 1, Control.AGAIN) for block in (1, 2))
+    read = Judge.of(Plan("t", 1, 2, slots, {}, "c", "a:plain"), results, alone).readings
+    assert [one.ratios for one in read if one.quantity is Quantity.GOODPUT] == [pytest.approx((1.0, 1.0))]

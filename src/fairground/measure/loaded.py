@@ -134,8 +134,10 @@ class Loaded:
             self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
 
     def _is_new(self, finding: Finding) -> bool:
-        """Whether it was not said of an earlier load."""
-        return all(finding.id != known.id for known in self.findings)
+        """Whether it was not said of an earlier load, or not as gravely."""
+        gravity = list(Severity).index
+        said = [known for known in self.findings if known.id == finding.id]
+        return all(gravity(known.severity) < gravity(finding.severity) for known in said)
 
     def _window(self, ask: Whole, number: int, result: Result, run: _Run, before_us: float | None) -> Window:
         assert run.ends is not None

@@ -353,6 +353,11 @@ def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
         said.append(
             "The intervals tell how far repetitions on this machine in this hour differ, not what another machine would show."
         )
+    if any(trial.turns for trial in run.trials):
+        said.append(
+            "Ratios come from turns, in which every stack gives some percent less than in its whole window: they need not be "
+            "those of two rates in a table."
+        )
     if windows := {cell.load.window_s for cell in cells}:
         said.append(
             f"A window lasts {min(windows):g} s: garbage collection, checkpoints, autovacuum and anything "
@@ -368,4 +373,4 @@ def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
             "The load is closed: a slow answer delays the next request, so the latencies are those of waiting clients, "
             "not those under a fixed rate of arrivals."
         )
-    return tuple(said[:6])
+    return tuple(said[:7])

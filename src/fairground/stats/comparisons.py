@@ -8,7 +8,7 @@ comparisons of its heat. The anchor with a planted slowdown shows whether the ru
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -93,24 +93,38 @@ class Reading:
         return self.control is Control.SLOWED and self.difference.word is Word.SLOWER
 
 
-def value_of(trial: Trial, quantity: Quantity) -> float | None:
-    """A trial's value, more is better, in turns where it took them; None where it has none above zero."""
+def value_of(trial: Trial, quantity: Quantity, in_turns: bool = False) -> float | None:
+    """A trial's value, more is better: of its whole window, or of its turns if it has some. None: none above zero."""
     if trial.goodput_per_s is None:
         return None
-    turns = trial.in_turns
+    turns = trial.in_turns if in_turns else None
     if quantity is Quantity.GOODPUT:
         return (trial.goodput_per_s if turns is None else turns.rate_per_s) or None
     cost = trial.cpu_us_per_answer("server") if turns is None else turns.cpu_us_per_answer
     return 1 / cost if cost else None
 
 
-def levels(trials: Iterable[Trial], quantity: Quantity, anchor: str | None = None) -> Levels:
+def blocks_in_turns(trials: Iterable[Trial]) -> frozenset[int]:
+    """The blocks in which all trials that have a number took turns; one that was tried again by itself took none."""
+    numbered = [trial for trial in trials if trial.goodput_per_s is not None]
+    return frozenset(trial.block for trial in numbered) - {trial.block for trial in numbered if not trial.turns}
+
+
+def levels(
+    trials: Iterable[Trial], quantity: Quantity, anchor: str | None = None, by_turns: Collection[int] | None = None
+) -> Levels:
     """The values of each stack by block; several of one block are averaged (geometric).
 
     A block of several rounds holds the anchor in each. What another stack has there is brought to the block's mean of the anchor,
     so that its ratio to the anchor is that of its own round.
+
+    Values come from turns in a block whose trials all took some, and from whole windows in any other: turns give less, so one is
+    never held against the other. `by_turns` names the blocks of the first kind; None: they are found in the trials.
     """
-    known = [(trial, value) for trial in trials if (value := value_of(trial, quantity)) is not None]
+    trials = list(trials)
+    turned = blocks_in_turns(trials) if by_turns is None else by_turns
+    values = [(trial, value_of(trial, quantity, trial.block in turned)) for trial in trials]
+    known = [(trial, value) for trial, value in values if value is not None]
     paces = _paces([(trial, value) for trial, value in known if trial.cell.stack == anchor])
     found: dict[str, dict[int, list[float]]] = {}
     for trial, value in known:
@@ -143,7 +157,9 @@ def readings(results: Sequence[Trial], controls: Sequence[Trial], plan: Plan) ->
         anchors = [trial for trial in results if trial.cell == cell]
         ours = [trial for trial in controls if (trial.cell, trial.control) == (cell, control)]
         for quantity in Quantity:
-            one, other = (levels(trials, quantity).get(cell.stack, {}) for trials in (ours, _beside(ours, anchors)))
+            beside = _beside(ours, anchors)
+            turned = blocks_in_turns([*ours, *beside])
+            one, other = (levels(some, quantity, by_turns=turned).get(cell.stack, {}) for some in (ours, beside))
             assert control is not None
             alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)))
             found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None))
