@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::histogram::{Summary, encode, quantile};
 use crate::outcome::Outcomes;
 use crate::record::{Phase, Second};
+use crate::settled::Settled;
 use crate::turn::{Part, Turn};
 
 #[derive(Debug, Clone, Serialize)]
@@ -46,6 +47,7 @@ pub struct TurnEvent {
     pub latency_ok: Option<Summary>,
     pub burst: PartEvent,
     pub drain: PartEvent,
+    pub settled: Settled,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -72,6 +74,7 @@ impl TurnEvent {
             latency_ok: latency_ok(Part::Steady),
             burst: part(Part::Burst),
             drain: part(Part::Drain),
+            settled: turn.settled,
             outcomes: turn.outcomes,
         }
     }

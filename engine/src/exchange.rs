@@ -196,6 +196,7 @@ impl Worker {
         let exchange = conn.exchange;
         let request = &self.config.requests[exchange.kind];
         self.record.ended(Ended {
+            at_ns: self.now_ns,
             kind: exchange.kind,
             outcome,
             in_window: exchange.in_window,

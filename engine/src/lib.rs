@@ -38,6 +38,7 @@ pub mod schedule;
 pub mod script;
 mod scripted;
 pub mod serve;
+pub mod settled;
 mod socket;
 pub mod summary;
 pub mod sys;

@@ -123,6 +123,7 @@ pub const SAMPLES_PER_OUTCOME: usize = 3;
 /// A request that has ended, as the record needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended {
+    pub at_ns: u64,
     pub kind: usize,
     pub outcome: Outcome,
     /// It was sent inside the window.
@@ -257,7 +258,8 @@ impl Record {
         let ok = ended.outcome == Outcome::Ok;
         self.in_flight -= 1;
         self.life.add(ended.outcome);
-        self.turn.ended(ended.part, ended.outcome, ended.latency_us);
+        self.turn
+            .ended(ended.part, ended.outcome, ended.latency_us, ended.at_ns);
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);

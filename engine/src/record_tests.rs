@@ -17,6 +17,7 @@ const ALL: [Outcome; 9] = [
 
 fn end(outcome: Outcome, in_window: bool, latency_us: u64) -> Ended {
     Ended {
+        at_ns: 0,
         kind: 0,
         outcome,
         in_window,

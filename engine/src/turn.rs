@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 
 use crate::histogram::{add, growing, histogram, record_growing};
 use crate::outcome::{Outcome, Outcomes};
+use crate::settled::{Settled, Settling};
 
 /// Which part of its turn a request belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub struct TurnRecord {
     outcomes: Outcomes,
     counts: [u64; PARTS],
     latency_ok: [Histogram<u64>; PARTS],
+    settling: Settling,
 }
 
 /// One turn as it is handed over, of one thread or of all.
@@ -32,6 +34,7 @@ pub struct Turn {
     pub counts: [u64; PARTS],
     /// Of the good answers, by part; `None`: nobody asked.
     pub latency_ok: Option<[Histogram<u64>; PARTS]>,
+    pub settled: Settled,
 }
 
 impl TurnRecord {
@@ -40,10 +43,22 @@ impl TurnRecord {
             outcomes: Outcomes::default(),
             counts: [0; PARTS],
             latency_ok: std::array::from_fn(|_| growing()),
+            settling: Settling::new(0, 0),
         }
     }
 
-    pub fn ended(&mut self, part: Part, outcome: Outcome, latency_us: u64) {
+    /// A turn begins; `connections` as for `Settling::new`.
+    pub fn begin(&mut self, connections: u64, now_ns: u64) {
+        self.settling = Settling::new(connections, now_ns);
+    }
+
+    /// No request is sent in it from now on.
+    pub fn hold(&mut self, now_ns: u64) {
+        self.settling.hold(now_ns);
+    }
+
+    pub fn ended(&mut self, part: Part, outcome: Outcome, latency_us: u64, at_ns: u64) {
+        self.settling.ended(outcome, at_ns);
         self.outcomes.add(outcome);
         self.counts[part as usize] += 1;
         if outcome == Outcome::Ok {
@@ -62,6 +77,7 @@ impl TurnRecord {
             outcomes: std::mem::take(&mut self.outcomes),
             counts: std::mem::take(&mut self.counts),
             latency_ok: None,
+            settled: self.settling.settled(),
         };
         if latency {
             let fresh = std::array::from_fn(|_| growing());
@@ -86,8 +102,9 @@ impl Default for TurnRecord {
 impl Turn {
     /// One thread's turn or several threads' as one. Histograms get the bounds of all others.
     pub fn sum(turns: impl IntoIterator<Item = Turn>) -> Turn {
-        let mut sum = Turn::default();
+        let (mut sum, mut settled) = (Turn::default(), Vec::new());
         for turn in turns {
+            settled.push(turn.settled);
             sum.outcomes.merge(&turn.outcomes);
             for (mine, others) in sum.counts.iter_mut().zip(turn.counts) {
                 *mine += others;
@@ -101,6 +118,7 @@ impl Turn {
                     .for_each(|(mine, others)| add(mine, others));
             }
         }
+        sum.settled = Settled::sum(&settled);
         sum
     }
 }
@@ -113,10 +131,10 @@ mod tests {
     #[test]
     fn parts() {
         let mut record = TurnRecord::new();
-        record.ended(Part::Steady, Outcome::Ok, 100);
-        record.ended(Part::Steady, Outcome::Timeout, 5000);
-        record.ended(Part::Burst, Outcome::Ok, 120_000_000);
-        record.ended(Part::Drain, Outcome::Ok, u64::MAX);
+        record.ended(Part::Steady, Outcome::Ok, 100, 0);
+        record.ended(Part::Steady, Outcome::Timeout, 5000, 0);
+        record.ended(Part::Burst, Outcome::Ok, 120_000_000, 0);
+        record.ended(Part::Drain, Outcome::Ok, u64::MAX, 0);
         record.unsent();
         let turn = record.take(true);
         assert_eq!(turn.counts, [2, 1, 1]);
@@ -148,7 +166,7 @@ mod tests {
     fn a_turn_is_handed_over_once() {
         let mut record = TurnRecord::new();
         for latency in [true, false, true] {
-            record.ended(Part::Steady, Outcome::Ok, 100);
+            record.ended(Part::Steady, Outcome::Ok, 100, 0);
             let turn = record.take(latency);
             assert_eq!((turn.counts, turn.outcomes.ok), ([1, 0, 0], 1));
             assert_eq!(turn.latency_ok.is_some(), latency);
@@ -166,7 +184,7 @@ mod tests {
     fn threads() {
         let turn = |latency| {
             let mut record = TurnRecord::new();
-            record.ended(Part::Burst, Outcome::Ok, 300);
+            record.ended(Part::Burst, Outcome::Ok, 300, 0);
             record.take(latency)
         };
         let sum = Turn::sum([turn(true), turn(true)]);

@@ -18,6 +18,7 @@ impl Worker {
             self.now_ns = sys::now_ns();
             self.dispatch();
             self.holds = true;
+            self.record.turn.hold(self.now_ns);
         }
         self.follow_phase();
         // A turn that began and ended between two looks: nothing was sent in it, and that is told too.
@@ -35,6 +36,7 @@ impl Worker {
         (self.holds, self.stands) = (false, false);
         self.now_ns = sys::now_ns();
         self.turn_start = self.orders.turn_start;
+        self.begin_turn();
         let mut opening_ns = 0;
         for index in std::mem::take(&mut self.parked) {
             if !self.conns[index].is_open() {
@@ -45,6 +47,16 @@ impl Worker {
             self.now_ns = sys::now_ns();
             self.again(index);
         }
+    }
+
+    /// From here on the turn is counted.
+    pub(crate) fn begin_turn(&mut self) {
+        let connections = if self.pace.is_open() {
+            0
+        } else {
+            self.conns.len()
+        };
+        self.record.turn.begin(connections as u64, self.now_ns);
     }
 
     /// While held: tells, once, that the last answer is there, and what the turn has counted.

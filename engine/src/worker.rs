@@ -152,6 +152,7 @@ impl Worker {
             self.retry = (0..self.conns.len())
                 .map(|index| Reverse((start_ns + index as u64 * OPENING_GAP_NS, index)))
                 .collect();
+            self.begin_turn();
         }
     }
 

@@ -273,13 +273,25 @@ class FakeDatabase:
         return Counters(GOOD, 0, GOOD, 0, 1)
 
 
+def held(good: int) -> dict[str, Any]:
+    """What an engine says that stands still after so many good answers: a thousand a second, none of them in a settled part."""
+    part = {"count": 0, "latency_ok": None}
+    turn = {"number": 1, "active_us": 0, "cpu_us": 0, "latency_ok": None, "burst": part, "drain": part}
+    outcomes = {"ok": good, "status": {}} | dict.fromkeys(
+        ("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight"), 0
+    )
+    settled = {"ok": 0, "not_ok": 0, "active_us": 0}
+    counts = {"event": "held", "ok": good, "not_ok": 0, "active_us": good * 1000}
+    return counts | {"turn": turn | {"outcomes": outcomes, "settled": settled}}
+
+
 class FakeEngine:
     """An engine that tells of good answers, in one piece or in turns, without a request."""
 
     def __init__(self, world: World, label: str, in_turns: bool = False) -> None:
         self._world, self._label, self._server, self._in_turns = world, label, world.servers[label], in_turns
         self.child = cast(Child, FakeChild())
-        self._told, self._good = [{"event": "held", "ok": 0, "not_ok": 0, "active_us": 0}], 0
+        self._told, self._good = [held(0)], 0
 
     def measure(self) -> None:
         """One second of load, unless the engine or its server fails."""
@@ -302,7 +314,7 @@ class FakeEngine:
         self._answer()
 
     def hold(self) -> None:
-        self._told = [{"event": "held", "ok": self._good, "not_ok": 0, "active_us": self._good * 1000}]
+        self._told = [held(self._good)]
 
     def halt(self) -> None:
         self._told = []

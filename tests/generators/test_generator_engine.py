@@ -267,6 +267,9 @@ def test_a_turn_lands_in_the_fields_of_its_names() -> None:
         burst_latency_ok=latency(found["burst"]["latency_ok"]),
         drain_count=found["drain"]["count"],
         drain_latency_ok=latency(found["drain"]["latency_ok"]),
+        settled_ok=found["settled"]["ok"],
+        settled_not_ok=found["settled"]["not_ok"],
+        settled_s=found["settled"]["active_us"] / 1e6,
     )
 
 

@@ -20,7 +20,7 @@ from fairground.host import Child, Keeper, burner
 from fairground.inputs import manifest
 from fairground.measure import Bench, session
 from fairground.measure.arm import StackArm
-from fairground.measure.loaded import TurnTaking
+from fairground.measure.loaded import Told, TurnTaking
 from fairground.measure.rounds import Effort, Side, one_round
 from fairground.measure.schedule import TURN_S, InTurns
 from fairground.measure.session import Session
@@ -169,7 +169,7 @@ def test_a_window_without_a_good_answer_rejects_its_arm(place: Place, monkeypatc
 
     def still(self: Session, labels: Sequence[str]) -> session._Still:
         found = real(self, labels)
-        told = {label: replace(one, told={"ok": 0, "not_ok": 0, "active_us": 0}) for label, one in found.counts.items()}
+        told = {label: replace(one, told=Told()) for label, one in found.counts.items()}
         return replace(found, counts=told)
 
     real = Session._still

@@ -14,6 +14,7 @@ use fairload::output::Document;
 use fairload::plan::{Arrivals, Begin};
 use fairload::record::{Phase, Record, Sample, Second};
 use fairload::schedule::Curve;
+use fairload::settled::Settled;
 use fairload::turn::{PARTS, Turn};
 
 fn path(name: &str) -> PathBuf {
@@ -267,6 +268,11 @@ fn turn(latency: bool) -> Turn {
     Turn {
         outcomes,
         counts: [321, 322, 323],
+        settled: Settled {
+            ok: 331,
+            not_ok: 332,
+            active_us: 27_000,
+        },
         latency_ok: latency.then(|| std::array::from_fn::<_, PARTS, _>(part)),
     }
 }

@@ -181,6 +181,11 @@ fn turns_add_up_to_the_window() {
         assert_eq!(good, finished.number("/window/completed_ok"));
         if model == "closed" {
             assert_eq!(sum("/burst/count"), 6 * 32);
+            let parts = sum("/settled/ok") + sum("/settled/not_ok");
+            assert!(parts > 0 && parts + 6 * 32 < good + sum("/outcomes/shed"));
+            assert!((1..sum("/active_us")).contains(&sum("/settled/active_us")));
+        } else {
+            assert_eq!(sum("/settled/active_us"), 0);
         }
         let last = turns.last().unwrap();
         assert_eq!(last["ok"], finished.result["life"]["outcomes"]["ok"]);

@@ -139,11 +139,15 @@ class Turn:
     burst_latency_ok: Latency | None
     drain_count: int
     drain_latency_ok: Latency | None
+    settled_ok: int
+    """Good answers of its settled part, in which all connections were busy. 0 where it was too short for one."""
+    settled_not_ok: int
+    settled_s: float
 
 
 def turn(event: Mapping[str, Any]) -> Turn:
     """The turn that an event `held` tells. Raises LabError when the engine is too old to tell any."""
-    if "turn" not in event:
+    if "settled" not in event.get("turn", {}):
         raise LabError("the load engine says nothing of its turns: it is older than this lab", hint="make setup", exit_code=3)
     found = event["turn"]
     return Turn(
@@ -156,6 +160,9 @@ def turn(event: Mapping[str, Any]) -> Turn:
         burst_latency_ok=_latency(found["burst"]["latency_ok"]),
         drain_count=found["drain"]["count"],
         drain_latency_ok=_latency(found["drain"]["latency_ok"]),
+        settled_ok=found["settled"]["ok"],
+        settled_not_ok=found["settled"]["not_ok"],
+        settled_s=found["settled"]["active_us"] / 1e6,
     )
 
 

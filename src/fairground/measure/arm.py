@@ -103,11 +103,14 @@ class Window:
     database: DatabaseUse | None = None
     warm_up: bool = False
     """Loaded to warm the arm: it counts for nothing."""
+    settled_ok: int = 0
+    settled_s: float = 0.0
+    """Of turns: good answers and seconds while all connections were busy; see the tally."""
 
     @property
     def rate_per_s(self) -> float:
         """Good answers a second."""
-        return self.ok / self.window_s if self.window_s else 0.0
+        return self.tally.rate_per_s
 
     @property
     def whole(self) -> Result:
@@ -125,7 +128,8 @@ class Window:
     def tally(self) -> Tally:
         """What it counted, and the CPU of server and generator, as results keep it."""
         generator = self.roles.get("generator")
-        return Tally(self.ok, self.not_ok, self.window_s, self.server_cpu_us, None if generator is None else generator.cpu_us)
+        cpu_us = self.server_cpu_us, None if generator is None else generator.cpu_us
+        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s)
 
     @property
     def void(self) -> str | None:

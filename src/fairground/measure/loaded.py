@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +279,20 @@ class _Run:
         self.clocks.append({role: meter.cpu_ns() / 1000 for role, meter in read.items()})
 
 
+@dataclass(frozen=True)
+class Told:
+    """What an engine that takes turns has counted since its start: in all, and in the settled parts of its turns."""
+
+    ok: int = 0
+    not_ok: int = 0
+    active_s: float = 0.0
+    settled_ok: int = 0
+    settled_s: float = 0.0
+
+    def __sub__(self, before: Told) -> Told:
+        return Told(*(getattr(self, one.name) - getattr(before, one.name) for one in fields(self)))
+
+
 class TurnTaking:
     """The engine of one arm that takes turns with others'. `told`: what it had counted when it last stood still."""
 
@@ -290,7 +304,7 @@ class TurnTaking:
         plan = engine.plan(loaded.workload, endless, *address, begin="held")
         self.session = engine.Session(bench.keeper, bench.engine, plan, loaded.folder, cores)
         loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
-        self.told: Mapping[str, int] = {}
+        self.told = Told()
         self.shared_us: dict[str, float] = {}
         """CPU of roles that all arms share, while it was this one's turn."""
         self.measured = False
@@ -326,7 +340,9 @@ class TurnTaking:
                 if not self._loaded.failed:
                     self._loaded.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
             elif event["event"] == "held":
-                self.told = event
+                turn = engine.turn(event)
+                settled = self.told.settled_ok + turn.settled_ok, self.told.settled_s + turn.settled_s
+                self.told = Told(event["ok"], event["not_ok"], event["active_us"] / 1e6, *settled)
                 return
 
     def finish(self) -> Result:

@@ -24,7 +24,7 @@ import psycopg
 from fairground.judge import validity
 from fairground.measure.arm import Arm, Doing, Ended, NullArm, PgbenchArm, StackArm, Window
 from fairground.measure.bench import Bench
-from fairground.measure.loaded import Loaded
+from fairground.measure.loaded import Loaded, Told
 from fairground.measure.pgbench import Pgbench
 from fairground.measure.schedule import Ask, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
@@ -181,7 +181,7 @@ class Session:
         for label in labels:
             taking = self._loaded[label].turns
             assert taking is not None
-            counts[label] = _Counts(dict(taking.told), dict(taking.shared_us), Reading(self._seen[label].meters))
+            counts[label] = _Counts(taking.told, dict(taking.shared_us), Reading(self._seen[label].meters))
         return _Still(Moment(self._bench.keeper.spun_ns()), counts)
 
     def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
@@ -190,9 +190,9 @@ class Session:
         if loaded.failed:
             return None
         was, now = before.counts[label], after.counts[label]
-        ok, not_ok, active_us = (now.told[name] - was.told.get(name, 0) for name in ("ok", "not_ok", "active_us"))
-        if ok == 0:
-            loaded.find("no-good-answer", Severity.REJECT, f"it gave no good answer in a whole window ({not_ok:,} others)")
+        told = now.told - was.told
+        if told.ok == 0:
+            loaded.find("no-good-answer", Severity.REJECT, f"it gave no good answer in a whole window ({told.not_ok:,} others)")
             return None
         roles = roles_between(seen.meters, was.reading, now.reading)
         lab, host = machine_between(before.moment, after.moment, self._used(before, after), "database" in roles)
@@ -200,9 +200,10 @@ class Session:
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
         facts = validity.Facts(after.moment.host.at_s - before.moment.host.at_s, host=host)
         spoiled = validity.findings(facts, self._bench.thresholds, of=("machine",))
-        counted = (ok, not_ok, active_us / 1e6, roles | {"lab": lab}, host, spoiled)
+        counted = (told.ok, told.not_ok, told.active_s, roles | {"lab": lab}, host, spoiled)
         database = seen.so_far() if seen.database is not None else None
         window = Window(label, self._number, ask.load, *counted, database=database, warm_up=ask.warm_up)
+        window = replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s)
         loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
         loaded.windows.append(window)
         return window
@@ -220,7 +221,7 @@ class Session:
 class _Counts:
     """What one arm's engine had counted, what shared roles had used on its turns, and its own clocks."""
 
-    told: Mapping[str, int]
+    told: Told
     shared_us: Mapping[str, float]
     reading: Reading
 

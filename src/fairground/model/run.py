@@ -65,7 +65,8 @@ class Trial:
         ok, not_ok = sum(one.ok for one in self.turns), sum(one.not_ok for one in self.turns)
         seconds = sum(one.window_s for one in self.turns)
         server, generator = _sum([one.cpu_us for one in self.turns]), _sum([one.generator_cpu_us for one in self.turns])
-        return Window(ok, not_ok, seconds, server, generator)
+        settled = sum(one.settled_ok for one in self.turns), sum(one.settled_s for one in self.turns)
+        return Window(ok, not_ok, seconds, server, generator, *settled)
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

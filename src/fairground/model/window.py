@@ -10,6 +10,8 @@ class Window:
     """One arm in one window: all its turns together, from the first request of each to its last answer.
 
     `cpu_us` is the server's CPU in it, `generator_cpu_us` the load generator's; None where nobody read it.
+    `settled_ok` good answers came in the `settled_s` seconds in which all connections were busy: after the burst that begins a
+    turn, and before the drain that ends it. Both are 0 where no turn was long enough, and where the load was one piece.
     """
 
     ok: int
@@ -17,10 +19,17 @@ class Window:
     window_s: float
     cpu_us: float | None
     generator_cpu_us: float | None = None
+    settled_ok: int = 0
+    settled_s: float = 0.0
 
     @property
     def rate_per_s(self) -> float:
-        """Good answers a second of load."""
+        """Good answers a second of load, of the settled parts of its turns if it has some.
+
+        The turns as a whole would give less than a window without breaks: their beginnings and ends leave connections idle.
+        """
+        if self.settled_s:
+            return self.settled_ok / self.settled_s
         return self.ok / self.window_s if self.window_s else 0.0
 
     @property
