@@ -175,24 +175,25 @@ def test_groups_join_what_cannot_be_told_apart() -> None:
         name: {block: factor * value for block, value in enumerate(fast)}
         for name, factor in (("slow", 0.5), ("b", 1), ("a", 1.001))
     }
-    assert differences.groups(levels) == [("a", "b"), ("slow",)]
-    assert differences.groups(levels, floor=2.0) == [("a", "b", "slow")]
+    assert differences.standings(levels).groups == (("a", "b"), ("slow",))
+    assert differences.standings(levels, floor=2.0).groups == (("a", "b", "slow"),)
 
 
 def test_groups_pair_what_was_measured_in_one_block() -> None:
     """A block that one stack lacks is left out of its pairs, and does not shift the others."""
     drifting = {block: 100.0 * 2**block for block in range(8)}
     gapped = {block: 0.5 * value for block, value in drifting.items() if block != 3}
-    assert differences.groups({"whole": drifting, "gapped": gapped}) == [("whole",), ("gapped",)]
+    assert differences.standings({"whole": drifting, "gapped": gapped}).groups == (("whole",), ("gapped",))
     assert differences.paired(drifting, gapped) == [2.0] * 7
 
 
-def test_rank_intervals() -> None:
-    """A clear winner holds rank 1; two that take turns share ranks 2 and 3."""
-    levels = {"first": [10.0] * 6, "second": [5.0, 6, 5, 6, 5, 6], "third": [6.0, 5, 6, 5, 6, 5]}
-    assert differences.rank_intervals(levels) == {"first": (1, 1), "second": (2, 3), "third": (2, 3)}
-    with pytest.raises(ValueError, match="same blocks"):
-        differences.rank_intervals({"a": [1.0], "b": [1.0, 2.0]})
+def test_ranks() -> None:
+    """A clear winner holds rank 1; two that take turns share ranks 2 and 3; who shares no block with others may have any rank."""
+    values = {"first": [10.0, 11, 10, 11, 10, 11, 10], "second": [5.0, 6, 5, 6, 5, 6, 5], "third": [6.0, 5, 6, 5, 6, 5, 6]}
+    levels = {stack: dict(enumerate(row)) for stack, row in values.items()}
+    assert differences.standings(levels).ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)}
+    alone = differences.standings(levels | {"elsewhere": {90: 1.0, 91: 1.0}})
+    assert alone.ranks == {"first": (1, 2), "second": (2, 4), "third": (2, 4), "elsewhere": (1, 4)}
 
 
 def test_rank_correlation() -> None:

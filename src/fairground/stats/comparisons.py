@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
-from fairground.stats import differences, intervals
-from fairground.stats.differences import PRACTICAL, Difference, Word
+from fairground.stats import differences, intervals, moderated
+from fairground.stats.differences import PRACTICAL, Difference, Levels, Standings, Word
+from fairground.stats.moderated import Prior
 
 
 class Quantity(StrEnum):
@@ -22,10 +23,6 @@ class Quantity(StrEnum):
 
     GOODPUT = "goodput"
     CPU = "server CPU"
-
-
-Levels = Mapping[str, Mapping[int, float]]
-"""Stack → block → value, more is better."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +70,12 @@ class Reading:
     ratios: tuple[float, ...]
     difference: Difference
     sure: intervals.Interval | None
+    common: Prior | None = None
 
     @property
     def floor(self) -> float | None:
         """What identical stacks may differ by, where it is an A/A pair."""
-        return differences.noise_floor(self.ratios) if self.control is Control.AGAIN else None
+        return differences.noise_floor(self.ratios, common=self.common) if self.control is Control.AGAIN else None
 
     @property
     def failed(self) -> bool:
@@ -149,7 +147,9 @@ def heat_of(cell: Cell) -> Cell:
     return replace(cell, stack="", topology=Topology())
 
 
-def readings(results: Sequence[Trial], controls: Sequence[Trial], plan: Plan) -> tuple[Reading, ...]:
+def readings(
+    results: Sequence[Trial], controls: Sequence[Trial], plan: Plan, priors: Mapping[Quantity, Prior | None] | None = None
+) -> tuple[Reading, ...]:
     """All controls of a run held against their anchors' trials of the same cell and block, in the plan's order of heats."""
     kinds = {(slot.cell, slot.control): slot.planted for slot in plan.slots if slot.control is not None}
     found = []
@@ -161,8 +161,9 @@ def readings(results: Sequence[Trial], controls: Sequence[Trial], plan: Plan) ->
             turned = blocks_in_turns([*ours, *beside])
             one, other = (levels(some, quantity, by_turns=turned).get(cell.stack, {}) for some in (ours, beside))
             assert control is not None
-            alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)))
-            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None))
+            common = (priors or {}).get(quantity)
+            alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)), common=common)
+            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None, common))
     return tuple(_held(reading, found) for reading in found)
 
 
@@ -176,39 +177,47 @@ def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
     """An A/A pair is held to the number of A/A pairs of the run, a planted slowdown to the noise that its A/A pair shows."""
     again = [one for one in every if one.control is Control.AGAIN and one.floor is not None]
     if reading.control is Control.AGAIN:
-        return replace(reading, sure=differences.of_pairs(reading.ratios, confidence=1 - 0.05 / max(1, len(again))).ratio)
+        confidence = 1 - 0.05 / max(1, len(again))
+        return replace(reading, sure=differences.of_pairs(reading.ratios, confidence=confidence, common=reading.common).ratio)
     floors = [one.floor for one in again if (one.heat, one.quantity) == (reading.heat, reading.quantity)]
-    return replace(reading, difference=differences.of_pairs(reading.ratios, (floors[0] if floors else None) or 0.0))
+    floor = (floors[0] if floors else None) or 0.0
+    return replace(reading, difference=differences.of_pairs(reading.ratios, floor, common=reading.common))
 
 
-def compare(quantity: Quantity, held: Levels, anchors: Sequence[str], floor: float | None, withdrawn: bool) -> Comparison | None:
+def compare(
+    quantity: Quantity,
+    held: Levels,
+    anchors: Sequence[str],
+    floor: float | None,
+    withdrawn: bool,
+    common: Prior | None = None,
+) -> Comparison | None:
     """Stacks held against the first of `anchors` that has a number; None where no two stacks share two blocks.
 
     The rows are held to their number; with `withdrawn` all are inconclusive, and there are neither groups nor ranks.
     """
-    anchor = next((name for name in (*anchors, *sorted(held)) if len(held.get(name, {})) > 1), None)
-    if anchor is None:
+    anchor = _anchor(held, anchors)
+    known = {} if anchor is None else _against(held, anchor)
+    if anchor is None or not known:
         return None
-    ratios = {stack: differences.paired(values, held[anchor]) for stack, values in held.items() if stack != anchor}
-    known = {stack: pairs for stack, pairs in ratios.items() if len(pairs) > 1}
-    if not known:
-        return None
-    words = differences.table(known, floor or 0.0)
+    words = differences.table(known, floor or 0.0, common=common)
     if withdrawn:
         words = {stack: replace(one, word=Word.INCONCLUSIVE) for stack, one in words.items()}
     rows = tuple(Held(stack, tuple(known[stack]), words[stack]) for stack in known)
     ordered = tuple(sorted(rows, key=lambda row: -_middle(row.difference)))
     several = {stack: values for stack, values in held.items() if len(values) > 1}
-    groups = () if withdrawn else tuple(differences.groups(several, floor or 0.0))
-    return Comparison(quantity, anchor, ordered, groups, {} if withdrawn else _ranks(several), floor, withdrawn)
+    stand = Standings((), {}) if withdrawn else differences.standings(several, floor or 0.0, common=common)
+    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn)
 
 
-def _ranks(held: Levels) -> dict[str, tuple[int, int]]:
-    """Rank intervals over the blocks that all stacks have; none where these are fewer than two."""
-    common = sorted(set.intersection(*(set(values) for values in held.values())))
-    if len(common) < 2:
-        return {}
-    return differences.rank_intervals({stack: [values[block] for block in common] for stack, values in held.items()})
+def _anchor(held: Levels, anchors: Sequence[str]) -> str | None:
+    return next((name for name in (*anchors, *sorted(held)) if len(held.get(name, {})) > 1), None)
+
+
+def _against(held: Levels, anchor: str) -> dict[str, list[float]]:
+    """The ratios of each stack that shares two blocks with the anchor."""
+    ratios = {stack: differences.paired(values, held[anchor]) for stack, values in held.items() if stack != anchor}
+    return {stack: pairs for stack, pairs in ratios.items() if len(pairs) > 1}
 
 
 def _middle(difference: Difference) -> float:
@@ -217,20 +226,25 @@ def _middle(difference: Difference) -> float:
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs."""
+    """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs.
+
+    `priors`: what the spreads of all its comparisons have in common, for each quantity; None where they are too few.
+    """
 
     plan: Plan
     readings: tuple[Reading, ...]
+    priors: Mapping[Quantity, Prior | None]
 
     @classmethod
     def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
         """The judge of a run, with what its controls say."""
-        return cls(plan, readings(results, controls, plan))
+        fields = fields_of(results)
+        priors = {quantity: _prior(plan, fields, quantity) for quantity in Quantity}
+        return cls(plan, readings(results, controls, plan, priors), priors)
 
     def anchors(self, heat: Cell) -> tuple[str, ...]:
         """The stacks that may be the anchor of a heat, first choice first; chosen by the plan, never by a number."""
-        controlled = [slot.cell.stack for slot in self.plan.slots if slot.control is not None and heat_of(slot.cell) == heat]
-        return (*controlled[:1], *([self.plan.anchor] if self.plan.anchor is not None else []))
+        return _anchors(self.plan, heat)
 
     def field(self, trials: Sequence[Trial], quantity: Quantity) -> Comparison | None:
         """The comparison of one field's results; None where they carry none."""
@@ -239,14 +253,33 @@ class Judge:
         heat = heat_of(trials[0].cell)
         again = self._of(heat, quantity, Control.AGAIN)
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
-        anchors = self.anchors(heat)
-        here = {trial.cell.stack for trial in trials}
-        anchor = next((name for name in anchors if name in here), None)
-        return compare(quantity, levels(trials, quantity, anchor), anchors, floor, withdrawn)
+        held = _held_levels(trials, quantity, anchors := self.anchors(heat))
+        return compare(quantity, held, anchors, floor, withdrawn, self.priors[quantity])
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
         return next(ours, None)
+
+
+def _anchors(plan: Plan, heat: Cell) -> tuple[str, ...]:
+    controlled = [slot.cell.stack for slot in plan.slots if slot.control is not None and heat_of(slot.cell) == heat]
+    return (*controlled[:1], *([plan.anchor] if plan.anchor is not None else []))
+
+
+def _held_levels(trials: Sequence[Trial], quantity: Quantity, anchors: Sequence[str]) -> Levels:
+    here = {trial.cell.stack for trial in trials}
+    return levels(trials, quantity, next((name for name in anchors if name in here), None))
+
+
+def _prior(plan: Plan, fields: Sequence[Sequence[Trial]], quantity: Quantity) -> Prior | None:
+    """What the spreads of all stacks' ratios to the anchors of their fields have in common."""
+    rows: list[list[float]] = []
+    for trials in fields:
+        held = _held_levels(trials, quantity, anchors := _anchors(plan, heat_of(trials[0].cell)))
+        anchor = _anchor(held, anchors)
+        against = {} if anchor is None else _against(held, anchor)
+        rows += [[math.log(ratio) for ratio in ratios] for ratios in against.values()]
+    return moderated.prior(rows)
 
 
 def fields_of(trials: Iterable[Trial]) -> list[list[Trial]]:

@@ -13,7 +13,9 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from fairground.stats.intervals import Interval, t_interval
+from fairground.stats import moderated
+from fairground.stats.intervals import Interval
+from fairground.stats.moderated import Prior
 
 if TYPE_CHECKING:
     import numpy
@@ -41,7 +43,7 @@ class Word(StrEnum):
 class Difference:
     """One ratio and what can be said of it. `ratio` is None with fewer than two pairs: then nothing can be said.
 
-    `p` is two-sided (sign-flip); `p_holm` is p corrected for all comparisons of its table. `detectable` is the smallest change
+    `p` is two-sided (sign-flip, or the moderated t where a prior was given); `p_holm` is p corrected for all comparisons of its table. `detectable` is the smallest change
     (0.04 is 4 %) that so many pairs of such a spread would show in 8 of 10 runs.
     """
 
@@ -52,18 +54,25 @@ class Difference:
     detectable: float | None
 
 
-def of_pairs(ratios: Sequence[float], floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
+def of_pairs(
+    ratios: Sequence[float],
+    floor: float = 0.0,
+    practical: float = PRACTICAL,
+    confidence: float = 0.95,
+    common: Prior | None = None,
+) -> Difference:
     """What `ratios` (A over B, one for each pair, above zero) say of A where more is better.
 
     FASTER or SLOWER when the interval excludes 1 and the change is beyond `floor`, the noise seen between identical stacks;
     EQUIVALENT when the whole interval lies within ± `practical` (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
+    `common` is what the spreads of the run's comparisons have in common: interval and p are of the moderated t then.
     """
     logs = _logarithms(ratios)
-    interval = t_interval(logs, confidence)
+    interval = moderated.t_interval(logs, common, confidence)
     if interval is None:
         return Difference(Word.INCONCLUSIVE, None, None, None, None)
-    p = sign_flip(logs)
-    return Difference(_word(interval, floor, practical), _carried_back(interval), p, p, detectable_change(logs))
+    p = sign_flip(logs) if common is None else moderated.p_value(logs, common)
+    return Difference(_word(interval, floor, practical), _carried_back(interval), p, p, detectable_change(logs, common=common))
 
 
 def _word(logs: Interval, floor: float, practical: float) -> Word:
@@ -75,21 +84,23 @@ def _word(logs: Interval, floor: float, practical: float) -> Word:
     return Word.INCONCLUSIVE
 
 
-def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
+def table(
+    rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL, common: Prior | None = None
+) -> dict[Name, Difference]:
     """`of_pairs` for each row of a table of comparisons, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
     So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
-    their number by the interval instead, at Bonferroni's confidence.
+    their number by the interval instead, at Bonferroni's confidence. With a prior no permutation is tried, and p is always used.
     """
-    alone = {name: of_pairs(ratios, floor, practical) for name, ratios in rows.items()}
+    alone = {name: of_pairs(ratios, floor, practical, common=common) for name, ratios in rows.items()}
     known = {name: row.p for name, row in alone.items() if row.p is not None}
     corrected = dict(zip(known, holm(list(known.values())), strict=True))
     held = {}
     for name, row in alone.items():
         word = row.word
         if word in (Word.FASTER, Word.SLOWER):
-            if len(known) * 2 ** (1 - len(rows[name])) <= 0.05:
+            if common is not None or len(known) * 2 ** (1 - len(rows[name])) <= 0.05:
                 word = word if corrected[name] <= 0.05 else Word.INCONCLUSIVE
             else:
                 word = of_pairs(rows[name], floor, practical, 1 - 0.05 / len(known)).word
@@ -142,27 +153,26 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def detectable_change(logs: Sequence[float], power: float = 0.80) -> float | None:
+def detectable_change(logs: Sequence[float], power: float = 0.80, common: Prior | None = None) -> float | None:
     """The smallest change that a t test at 5 % would show with `power`, given the pairs' spread; None below two pairs.
 
-    exp((t(.975) + t(power)) · s / √n) − 1: a normal approximation of the noncentral t, good from n = 5 on.
+    exp((t(.975) + t(power)) · s / √n) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
     """
     if len(logs) < 2:
         return None
     from scipy.special import stdtrit
 
-    count, mean = len(logs), math.fsum(logs) / len(logs)
-    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
-    steps = float(stdtrit(count - 1, 0.975)) + float(stdtrit(count - 1, power))
-    return math.expm1(steps * spread / math.sqrt(count))
+    sd, freedom = moderated.spread(logs, common)
+    steps = float(stdtrit(freedom, 0.975)) + float(stdtrit(freedom, power))
+    return math.expm1(steps * sd / math.sqrt(len(logs)))
 
 
-def noise_floor(ratios: Sequence[float], share: float = 0.95) -> float | None:
+def noise_floor(ratios: Sequence[float], share: float = 0.95, common: Prior | None = None) -> float | None:
     """How far the mean ratio of two identical stacks may lie from 1 in a run of so many pairs, from an A/A control's ratios.
 
     exp(|mean| + t · s / √n) − 1, the far end of the A/A interval: what is smaller cannot be told from nothing. None below two.
     """
-    interval = t_interval(_logarithms(ratios), share)
+    interval = moderated.t_interval(_logarithms(ratios), common, share)
     return None if interval is None else math.expm1(max(abs(interval.low), abs(interval.high)))
 
 
@@ -207,46 +217,48 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
     return _carried_back(Interval(mean, mean - half, mean + half, len(logs), confidence))
 
 
-def groups(levels: Mapping[str, Mapping[int, float]], floor: float = 0.0, practical: float = PRACTICAL) -> list[tuple[str, ...]]:
-    """Stacks that cannot be told apart, best first: a group is a stack and those below it that are not shown to be slower.
+Levels = Mapping[str, Mapping[int, float]]
+"""Stack → block → value, more is better."""
 
-    `levels` are values of each stack by block (more is better); pairs are formed in the blocks that both have, and words are
-    held to the number of all pairs, since the order was chosen by looking. A group inside the one before it is left out. A stack
-    can stand in two groups: being indistinguishable is not transitive.
+
+@dataclass(frozen=True)
+class Standings:
+    """How stacks stand to each other, by all pairs of them.
+
+    `groups`: stacks that cannot be told apart, best first. A group is a stack and those below it that are not shown to be worse; a
+    stack can stand in two, for being indistinguishable is not transitive. `ranks`: the best and the worst rank (1 is best) that
+    a stack can have, which are as sure together as the pairs are: 95 %.
+    """
+
+    groups: tuple[tuple[str, ...], ...]
+    ranks: Mapping[str, tuple[int, int]]
+
+
+def standings(levels: Levels, floor: float = 0.0, practical: float = PRACTICAL, common: Prior | None = None) -> Standings:
+    """Groups and ranks of stacks from their values; pairs are formed in the blocks that both have.
+
+    Words are held to the number of all pairs, since the order was chosen by looking. A group inside the one before it is left
+    out. A stack's best rank lies behind all that are shown to be better than it, and its worst before all shown to be worse.
+    Source of the ranks: Mogstad, Romano, Shaikh & Wilhelm, "Inference for Ranks", Review of Economic Studies 2024.
     """
     order = sorted(levels, key=lambda name: -math.fsum(_logarithms([*levels[name].values()])) / max(1, len(levels[name])))
-    pairs = {(head, name): paired(levels[head], levels[name]) for head, name in itertools.combinations(order, 2)}
-    words = table({pair: ratios for pair, ratios in pairs.items() if ratios}, floor, practical)
+    pairs = {(one, other): paired(levels[one], levels[other]) for one, other in itertools.combinations(order, 2)}
+    words = table({pair: ratios for pair, ratios in pairs.items() if ratios}, floor, practical, common)
+    better = {pair for pair, row in words.items() if row.word is Word.FASTER}
+    better |= {(other, one) for (one, other), row in words.items() if row.word is Word.SLOWER}
     found: list[tuple[str, ...]] = []
     for place, head in enumerate(order):
-        below = [name for name in order[place + 1 :] if (head, name) not in words or words[head, name].word is not Word.FASTER]
+        below = [name for name in order[place + 1 :] if (head, name) not in better]
         if not found or not {head, *below} <= set(found[-1]):
             found.append((head, *below))
-    return found
+    above = {name: sum((other, name) in better for other in order) for name in order}
+    under = {name: sum((name, other) in better for other in order) for name in order}
+    return Standings(tuple(found), {name: (1 + above[name], len(order) - under[name]) for name in order})
 
 
 def paired(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
     """Ratios above / below in the blocks that both have, by block."""
     return [above[block] / below[block] for block in sorted(set(above) & set(below))]
-
-
-def rank_intervals(levels: Mapping[str, Sequence[float]], draws: int = 5000, seed: int = 1) -> dict[str, tuple[int, int]]:
-    """Lowest and highest rank (1 is best) of each stack in 95 % of resampled runs: blocks are drawn with replacement.
-
-    The i-th value of all `levels` is of one block, and all have the same length; ValueError otherwise.
-    Source: Efron & Tibshirani, The Bootstrap (1993).
-    """
-    lengths = {len(values) for values in levels.values()}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ValueError("ranks need the same blocks for every stack")
-    import numpy
-
-    logs = numpy.asarray([_logarithms(values) for values in levels.values()])
-    drawn = numpy.random.default_rng(seed).integers(0, logs.shape[1], size=(draws, logs.shape[1]))
-    means = logs[:, drawn].mean(axis=2)
-    ranks = 1 + (means[None, :, :] > means[:, None, :]).sum(axis=1)
-    low, high = numpy.quantile(ranks, 0.025, axis=1, method="lower"), numpy.quantile(ranks, 0.975, axis=1, method="higher")
-    return {name: (int(low[place]), int(high[place])) for place, name in enumerate(levels)}
 
 
 def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:
