@@ -151,7 +151,7 @@ def test_a_round_has_whole_windows_and_then_turns() -> None:
     wholes, turns = (some := side_by_side())[:3], some[3:]
     assert [(ask.arm, ask.trial, ask.seed) for ask in wholes if isinstance(ask, Whole)] == [(arm, True, 7) for arm in "abc"]
     assert [(ask.arms[0], ask.warm_up, ask.window_s) for ask in turns if isinstance(ask, Turns)] == [
-        ("a", True, WARMING_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
+        ("a", True, TURN_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
     ]  # fmt: skip
     assert all(sorted(ask.arms) == ["a", "b", "c"] for ask in turns if isinstance(ask, Turns))
 

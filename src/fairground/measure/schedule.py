@@ -25,7 +25,7 @@ LEAST_TURNS = 4
 PIECE_S = 1.0
 """A window in turns is made of pieces of about so many seconds."""
 WARMING_S = 0.5
-"""A warm-up in turns is judged by windows of so many seconds of load on each arm."""
+"""Where turns alone warm servers, that is judged by windows of so many seconds of load on each arm."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class SideBySide:
             return None
         made = _by_number([window for window in windows if window.result is None])
         if not made:
-            return Turns(here, self.load, turn_s, WARMING_S, warm_up=True)
+            return Turns(here, self.load, turn_s, turn_s, warm_up=True)  # their whole windows have warmed the servers
         pieces, done = self._pieces, len(made) - 1
         if done >= pieces:
             return None

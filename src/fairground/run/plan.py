@@ -56,7 +56,7 @@ OVERHEAD_S = 1.5
 """Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
 TURNS_COST = 1.15
 """Seconds that a second of load in turns takes: each turn ends with its last answers."""
-TURNS_WARMING_S = 0.5
+TURNS_WARMING_S = 0.15
 
 
 @dataclass(frozen=True)
