@@ -13,8 +13,8 @@ from builders.pages import section, section_html, text_of
 from fairground.report import forest, page, words
 from fairground.report.boards import boards
 from fairground.report.controls import Controls, sentence
-from fairground.report.headline import headline
-from fairground.stats.comparisons import Quantity
+from fairground.report.headline import headline, leaders
+from fairground.stats.comparisons import Comparison, Quantity
 from fairground.stats.differences import of_pairs
 from report import fixture, golden
 
@@ -39,10 +39,28 @@ def test_differences_and_controls_are_the_golden_ones() -> None:
 def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> None:
     """Three sentences, counted from the tables below them."""
     found, limits, belief = said(fixture.six_blocks())
-    assert found == "Of 12 comparisons of goodput with alder:inline on 3 workloads 9 are slower and 3 are equivalent."
+    assert (
+        found
+        == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads. 12 of 12 comparisons of goodput are decided."
+    )
     assert limits.startswith("Limited by db-cpu (5 cells), app-cpu (4 cells) and db-lock (3 cells)")
     assert "1 cell has no number: rejected" in limits
     assert re.fullmatch(r"The anchor, measured twice, is not told apart .*; a planted slowdown of 10 % was found\.", belief)
+
+
+def test_the_first_sentence_names_who_leads() -> None:
+    """One stack that leads, and where it does so alone; and the workloads on which nobody can be told from another."""
+
+    def of(*groups: tuple[str, ...]) -> Comparison:
+        return Comparison(Quantity.GOODPUT, "a", (), groups, {}, None, withdrawn=False)
+
+    apart = {"ping": of(("a",), ("b", "c")), "users": of(("a", "b"), ("c",)), "tx": of(("a", "b", "c"))}
+    assert leaders(apart) == ("a is among the fastest on 2 of 3 workloads, alone on 1; on tx no stack can be told from another.")
+    assert leaders({"ping": of(("a",), ("b",)), "users": of(("b",), ("a",))}) == (
+        "a and b are each among the fastest on 1 of 2 workloads."
+    )
+    tied = {"tx": of(("a", "b")), "transfer": of(("b", "a"))}
+    assert leaders(tied) == "On tx and transfer no stack can be told from another."
 
 
 def test_one_block_claims_no_difference() -> None:

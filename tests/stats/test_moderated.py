@@ -89,7 +89,9 @@ def test_a_prior_of_smyth() -> None:
 
 def test_two_blocks_are_enough_for_what_is_plain() -> None:
     """Twice as fast in both blocks is called with a prior, and cannot be called without."""
-    some = [trial("a:x", block, 1000.0 + block) for block in (1, 2)] + [trial("b:x", block, 2000.0 - 20 * block) for block in (1, 2)]
+    some = [trial("a:x", block, 1000.0 + block) for block in (1, 2)] + [
+        trial("b:x", block, 2000.0 - 20 * block) for block in (1, 2)
+    ]
     held = levels([replace(one, round=0) for one in some], Quantity.GOODPUT)
     alone = compare(Quantity.GOODPUT, held, ("a:x",), None, withdrawn=False)
     together = compare(Quantity.GOODPUT, held, ("a:x",), None, withdrawn=False, common=Prior(0.02**2, 5.0, 20))

@@ -59,6 +59,7 @@ def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
                     "ratio": ratio.middle, "low": ratio.low, "high": ratio.high, "blocks": ratio.count,
                     "p_holm": held.difference.p_holm,
                     "verdict": str(held.difference.word), "rank": one.ranks.get(held.stack), "noise_floor": one.floor,
+                    "more_blocks": held.more_blocks,
                     "withdrawn": one.withdrawn,
                 })  # fmt: skip
     return rows

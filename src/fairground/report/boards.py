@@ -5,16 +5,17 @@ A board holds only trials that may be compared: same workload, topology, load an
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
 from fairground.report import seats
 from fairground.report.palette import STACKS_IN_COLOUR
-from fairground.stats import intervals
+from fairground.stats import intervals, moderated
 from fairground.stats.comparisons import Comparison, Judge, Quantity
 
 CONFIDENCE = 0.95
@@ -134,15 +135,13 @@ def boards(run: Run, *, judged: bool = True) -> tuple[Board, ...]:
     ):
         grouped.setdefault((cell.workload, cell.topology, cell.load, cell.settings), []).append(cell)
     per_workload = Counter(key[0] for key in grouped)
-    trials: dict[Cell, list[Trial]] = {}
-    for trial in run.trials:
-        trials.setdefault(trial.cell, []).append(trial)
-    return tuple(_board(run, cells, trials, judge, alone=per_workload[cells[0].workload] == 1) for cells in grouped.values())
+    rows = _rows(run, planned)
+    return tuple(_board(run, cells, rows, judge, alone=per_workload[cells[0].workload] == 1) for cells in grouped.values())
 
 
-def _board(run: Run, cells: list[Cell], trials: Mapping[Cell, list[Trial]], judge: Judge | None, *, alone: bool) -> Board:
+def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge | None, *, alone: bool) -> Board:
     first = cells[0]
-    made = [_row(cell, tuple(trials.get(cell, ()))) for cell in cells]
+    made = [known[cell] for cell in cells]
     rows = tuple(sorted(made, key=lambda row: (row.middle is None, -(row.middle or 0.0), row.stack)))
     compared = [judge.field([trial for row in made for trial in row.trials], one) if judge else None for one in Quantity]
     parts = (
@@ -178,6 +177,19 @@ def resources(settings: Settings) -> tuple[str, ...]:
     return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 
+def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, Row]:
+    """The row of each cell. Intervals of few blocks borrow from what the spreads of all cells have in common."""
+    trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
+    for trial in run.trials:
+        trials[trial.cell].append(trial)
+    made = {cell: _row(cell, tuple(some)) for cell, some in trials.items()}
+    logs = {cell: [math.log(value) for value in row.by_block.values()] for cell, row in made.items()}
+    common = moderated.prior(list(logs.values()))
+    found = {cell: moderated.t_interval(values, common, CONFIDENCE) for cell, values in logs.items()}
+    known = {cell: None if interval is None else interval.exp() for cell, interval in found.items()}
+    return {cell: replace(row, interval=known[cell]) for cell, row in made.items()}
+
+
 def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:
     values: dict[int, list[float]] = {}
     for trial in trials:
@@ -189,8 +201,7 @@ def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:
     if min(flat) <= 0:  # no logarithm: a stack that answered nothing well keeps its plain mean and gets no interval
         return Row(cell.stack, cell, trials, statistics.fmean(flat), None, {})
     by_block = {block: intervals.geometric_mean(group) for block, group in sorted(values.items())}
-    middle = intervals.geometric_mean(list(by_block.values()))
-    return Row(cell.stack, cell, trials, middle, intervals.geometric_interval(list(by_block.values()), CONFIDENCE), by_block)
+    return Row(cell.stack, cell, trials, intervals.geometric_mean(list(by_block.values())), None, by_block)
 
 
 def pooled(trials: Iterable[Trial]) -> Histogram | None:

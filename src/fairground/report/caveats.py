@@ -53,8 +53,7 @@ def _two_modes(modes: ArmModes, label: str) -> str:
 def _narrower(half_width: float | None, settings: Settings, cores: Sequence[int]) -> Iterator[str]:
     """What meets less of the machine's other users, where an interval is wide and there are cores to choose among."""
     if half_width is not None and half_width > WIDE and not settings.pin and len(cores) > 1:
-        options = f"--workers 1 --connections 16 --turn 0.02 --pin server={cores[0]} --pin generator={cores[1]}"
-        yield f"± {half_width:.1%} is wide: `{options}` meets less of what slows single cores down for a while"
+        yield f"± {half_width:.1%} is wide: the roles share cores, and `--seats apart` gives each its own"
 
 
 def _cores(cores: tuple[int, ...]) -> str:

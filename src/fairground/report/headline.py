@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fairground.model import Run, Verdict
 from fairground.report import words
@@ -36,13 +36,41 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
     judged = [one for one in compared if not one.withdrawn]
     if not judged:
         return "The run compares nothing: its A/A pairs, identical stacks, were told apart, so its differences are withdrawn."
-    return _counted(judged, len({board.workload for board in boards if board.goodput in judged}))
+    if len(judged) == 1 and len(judged[0].rows) == 1:
+        return words.against(judged[0])[0]
+    by_workload = {board.workload: board.goodput for board in boards if board.goodput in judged and board.goodput is not None}
+    if len(by_workload) > 1 and len(by_workload) == len(judged):
+        return f"{leaders(by_workload)} {_decided(judged)}"
+    return _counted(judged, len(by_workload))
+
+
+def leaders(found: Mapping[str, Comparison]) -> str:
+    """`A is among the fastest on 5 of 7 workloads, alone on 2; on tx and transfer no stack can be told from another.`"""
+    tied = [workload for workload, one in found.items() if len(one.groups) == 1]
+    apart = [one for one in found.values() if len(one.groups) > 1]
+    tie = f"on {words.listed(tied)} no stack can be told from another" if tied else ""
+    if not apart:
+        return f"{tie[0].upper()}{tie[1:]}."
+    first = Counter(stack for one in apart for stack in one.groups[0]).most_common()
+    most = [stack for stack, count in first if count == first[0][1]]
+    alone = sum(one.groups[0] == (most[0],) for one in apart)
+    where = f"on {first[0][1]} of {words.plural(len(found), 'workload')}"
+    said = f"{words.listed(most)} {'is' if len(most) == 1 else 'are each'} among the fastest {where}"
+    if len(most) == 1 and alone:
+        said += ", alone there" if alone == first[0][1] else f", alone on {alone}"
+    return f"{said}; {tie}." if tie else f"{said}."
+
+
+def _decided(judged: Sequence[Comparison]) -> str:
+    """`13 of 21 comparisons of goodput are decided.`"""
+    words_said = [row.difference.word for one in judged for row in one.rows]
+    open_ones = sum(word is Word.INCONCLUSIVE for word in words_said)
+    total = words.plural(len(words_said), "comparison")
+    return f"{len(words_said) - open_ones} of {total} of goodput {'is' if len(words_said) == 1 else 'are'} decided."
 
 
 def _counted(judged: Sequence[Comparison], workloads: int) -> str:
     """`Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are not to be told from it.`"""
-    if len(judged) == 1 and len(judged[0].rows) == 1:
-        return words.against(judged[0])[0]
     counts = Counter(row.difference.word for one in judged for row in one.rows)
     anchors = list(dict.fromkeys(one.anchor for one in judged))
     anchor = anchors[0] if len(anchors) == 1 else "the anchor"

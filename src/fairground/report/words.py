@@ -181,7 +181,18 @@ def _unclear(rows: Sequence[Held], found: Comparison) -> list[str]:
         reach = "is wider than a factor of ten"
     interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
     names = listed([row.stack for row in rows])
-    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. More blocks would narrow it."]
+    return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. {would_decide(rows, found.block_s)}"]
+
+
+def would_decide(rows: Sequence[Held], block_s: float | None) -> str:
+    """`About 12 more blocks, 6 min 10 s, would decide it.`: of several rows for the one that takes longest."""
+    more = [row.more_blocks for row in rows]
+    if not more or None in more:
+        return "No number of blocks that would decide it is in sight."
+    most = max(count for count in more if count is not None)
+    time = "" if block_s is None else f", {seconds(round(most * block_s))},"
+    what = "it" if len(rows) == 1 else "all of them"
+    return f"About {plural(most, 'more block')}{time} would decide {what}."
 
 
 def signed(share: float) -> str:
@@ -355,8 +366,8 @@ def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
         )
     if any(trial.turns for trial in run.trials):
         said.append(
-            "Ratios come from turns, in which every stack gives some percent less than in its whole window: they need not be "
-            "those of two rates in a table."
+            "Ratios come from turns of a tenth of a second and more, and the rates in a table from whole windows: the ratio of two "
+            "rates need not be the one that is compared."
         )
     if windows := {cell.load.window_s for cell in cells}:
         said.append(

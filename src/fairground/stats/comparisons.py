@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
-from fairground.stats import differences, intervals, moderated
+from fairground.stats import differences, intervals, moderated, precision
 from fairground.stats.differences import PRACTICAL, Difference, Levels, Standings, Word
 from fairground.stats.moderated import Prior
 
@@ -27,11 +27,15 @@ class Quantity(StrEnum):
 
 @dataclass(frozen=True)
 class Held:
-    """One stack held against the anchor: its ratios by block, above 1 where it is better, and what they say."""
+    """One stack held against the anchor: its ratios by block, above 1 where it is better, and what they say.
+
+    `more_blocks`: about so many more would decide what is undecided; None where it is decided, and where no number is in sight.
+    """
 
     stack: str
     ratios: tuple[float, ...]
     difference: Difference
+    more_blocks: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,8 @@ class Comparison:
     floor: float | None
     """The noise between identical stacks, 0.02 is 2 %; None: no control measured it."""
     withdrawn: bool
+    block_s: float | None = None
+    """Seconds that a block of these stacks took; None: not known."""
 
     def of(self, stack: str) -> Held | None:
         """What is said of a stack; None for the anchor and for one with fewer than two blocks in common with it."""
@@ -203,7 +209,9 @@ def compare(
     words = differences.table(known, floor or 0.0, common=common)
     if withdrawn:
         words = {stack: replace(one, word=Word.INCONCLUSIVE) for stack, one in words.items()}
-    rows = tuple(Held(stack, tuple(known[stack]), words[stack]) for stack in known)
+    open_rows = [] if withdrawn else [stack for stack, one in words.items() if one.word is Word.INCONCLUSIVE]
+    more = {stack: precision.more_to_decide(known[stack], PRACTICAL, common) for stack in open_rows}
+    rows = tuple(Held(stack, tuple(known[stack]), words[stack], more.get(stack)) for stack in known)
     ordered = tuple(sorted(rows, key=lambda row: -_middle(row.difference)))
     several = {stack: values for stack, values in held.items() if len(values) > 1}
     stand = Standings((), {}) if withdrawn else differences.standings(several, floor or 0.0, common=common)
@@ -254,7 +262,9 @@ class Judge:
         again = self._of(heat, quantity, Control.AGAIN)
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
         held = _held_levels(trials, quantity, anchors := self.anchors(heat))
-        return compare(quantity, held, anchors, floor, withdrawn, self.priors[quantity])
+        found = compare(quantity, held, anchors, floor, withdrawn, self.priors[quantity])
+        blocks = len({trial.block for trial in trials})
+        return None if found is None else replace(found, block_s=math.fsum(trial.duration_s for trial in trials) / blocks)
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))

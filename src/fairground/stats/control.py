@@ -57,7 +57,7 @@ def paced(rounds: Sequence[Sequence[Point]], confidence: float = 0.95) -> Paced 
     kept, slope = _kept(filled, means), _slope(pairs)
     if generator is None or not generator.low <= 0 <= generator.high or kept is None or slope is None or kept > ENOUGH:
         return None
-    return Paced(_exp(_interval(means, slope, confidence)), slope, _exp(generator), kept)
+    return Paced(_interval(means, slope, confidence).exp(), slope, generator.exp(), kept)
 
 
 def _interval(means: Sequence[Point], slope: float, confidence: float) -> Interval:
@@ -99,7 +99,3 @@ def _mean_point(pairs: Sequence[Point]) -> Point:
 def _squares(values: Sequence[float]) -> float:
     mean = math.fsum(values) / len(values)
     return math.fsum((value - mean) ** 2 for value in values)
-
-
-def _exp(logs: Interval) -> Interval:
-    return Interval(math.exp(logs.middle), math.exp(logs.low), math.exp(logs.high), logs.count, logs.confidence)

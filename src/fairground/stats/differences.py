@@ -43,8 +43,8 @@ class Word(StrEnum):
 class Difference:
     """One ratio and what can be said of it. `ratio` is None with fewer than two pairs: then nothing can be said.
 
-    `p` is two-sided (sign-flip, or the moderated t where a prior was given); `p_holm` is p corrected for all comparisons of its table. `detectable` is the smallest change
-    (0.04 is 4 %) that so many pairs of such a spread would show in 8 of 10 runs.
+    `p` is two-sided: sign-flip, or the moderated t where a prior was given. `p_holm` is p corrected for all comparisons of its
+    table. `detectable` is the smallest change (0.04 is 4 %) that so many pairs of such a spread would show in 8 of 10 runs.
     """
 
     word: Word
@@ -72,7 +72,7 @@ def of_pairs(
     if interval is None:
         return Difference(Word.INCONCLUSIVE, None, None, None, None)
     p = sign_flip(logs) if common is None else moderated.p_value(logs, common)
-    return Difference(_word(interval, floor, practical), _carried_back(interval), p, p, detectable_change(logs, common=common))
+    return Difference(_word(interval, floor, practical), interval.exp(), p, p, detectable_change(logs, common=common))
 
 
 def _word(logs: Interval, floor: float, practical: float) -> Word:
@@ -214,7 +214,7 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
 
     mean = math.fsum(logs) / len(logs)
     half = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * spread.sd / math.sqrt(len(logs))
-    return _carried_back(Interval(mean, mean - half, mean + half, len(logs), confidence))
+    return Interval(mean, mean - half, mean + half, len(logs), confidence).exp()
 
 
 Levels = Mapping[str, Mapping[int, float]]
@@ -225,9 +225,9 @@ Levels = Mapping[str, Mapping[int, float]]
 class Standings:
     """How stacks stand to each other, by all pairs of them.
 
-    `groups`: stacks that cannot be told apart, best first. A group is a stack and those below it that are not shown to be worse; a
-    stack can stand in two, for being indistinguishable is not transitive. `ranks`: the best and the worst rank (1 is best) that
-    a stack can have, which are as sure together as the pairs are: 95 %.
+    `groups`: stacks that cannot be told apart, best first. A group is a stack and those below it that are not shown to be worse.
+    A stack can stand in two, for being indistinguishable is not transitive. `ranks`: the best and the worst rank (1 is best)
+    that a stack can have, which are as sure together as the pairs are: 95 %.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -269,10 +269,6 @@ def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | N
 
     found = float(kendalltau(left, right).statistic) if len(left) > 1 else math.nan
     return None if math.isnan(found) else found
-
-
-def _carried_back(logs: Interval) -> Interval:
-    return Interval(math.exp(logs.middle), math.exp(logs.low), math.exp(logs.high), logs.count, logs.confidence)
 
 
 def _logarithms(values: Sequence[float]) -> list[float]:

@@ -24,6 +24,13 @@ class Interval:
     count: int
     confidence: float
 
+    def exp(self) -> Interval:
+        """The interval of values whose logarithms this one is of: of a geometric mean, or of a ratio.
+
+        Speeds vary by factors, not by sums, so their logarithms are nearer to normal.
+        """
+        return Interval(math.exp(self.middle), math.exp(self.low), math.exp(self.high), self.count, self.confidence)
+
 
 def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Student's t interval of the mean of `values` (any unit): mean ± t · s/√n with n − 1 degrees of freedom.
@@ -46,18 +53,6 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | 
     return Interval(mean, mean - half, mean + half, count, confidence)
 
 
-def geometric_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """t interval of the mean of log `values`, carried back: the geometric mean and its limits, in the unit of `values`.
-
-    Speeds vary by factors, not by sums, so their logarithms are nearer to normal. None for fewer than two values;
-    ValueError when one is not above zero.
-    """
-    logs = t_interval(_logarithms(values), confidence)
-    if logs is None:
-        return None
-    return Interval(math.exp(logs.middle), math.exp(logs.low), math.exp(logs.high), logs.count, confidence)
-
-
 def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Interval of the ratio numerator / denominator (no unit) over pairs: the i-th values of both were measured in one block.
 
@@ -69,9 +64,7 @@ def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], c
         raise ValueError(f"pairs need equal lengths, not {len(numerators)} and {len(denominators)}")
     logs_above, logs_below = _logarithms(numerators), _logarithms(denominators)
     logs = t_interval([above - below for above, below in zip(logs_above, logs_below, strict=True)], confidence)
-    if logs is None:
-        return None
-    return Interval(math.exp(logs.middle), math.exp(logs.low), math.exp(logs.high), logs.count, confidence)
+    return None if logs is None else logs.exp()
 
 
 def geometric_mean(values: Sequence[float]) -> float:
