@@ -45,7 +45,10 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
 
 
 def leaders(found: Mapping[str, Comparison]) -> str:
-    """Who leads, and where nobody does: `A is among the fastest on 5 of 7 workloads, alone on 2; on tx and transfer no stack can be told from another.`"""
+    """Who leads, and where nobody does, from comparisons by workload.
+
+    `A is among the fastest on 5 of 7 workloads, alone on 2; on tx and transfer no stack can be told from another.`
+    """
     tied = [workload for workload, one in found.items() if len(one.groups) == 1]
     apart = [one for one in found.values() if len(one.groups) > 1]
     tie = f"on {words.listed(tied)} no stack can be told from another" if tied else ""
