@@ -78,11 +78,16 @@ def _enter(call: str, *arguments: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7) -> Trial:
-    """One trial of a row."""
+def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7, connections: int | None = None) -> Trial:
+    """One trial of a row; with other than its own `connections`, where they are given."""
     (stack,) = manifest.find_stack(manifest.load_servers(ZOO), row["stack"])
     load = Load(
-        row["connections"], keep_alive=not row.get("close"), window_s=3.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000
+        connections or row["connections"],
+        keep_alive=not row.get("close"),
+        window_s=3.0,
+        warmup_min_s=1.0,
+        warmup_max_s=1.0,
+        timeout_ms=5000,
     )
     settings = Settings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
     if row.get("one_core"):

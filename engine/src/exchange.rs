@@ -33,6 +33,7 @@ impl Worker {
         };
         conn.turn = self.orders.turn;
         let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
+        self.record.silences.sent(self.now_ns);
         conn.begin(Exchange {
             kind,
             to_head: request.is_head(),
@@ -213,6 +214,8 @@ impl Worker {
                 (false, false) => Part::Steady,
             },
         });
+        let in_flight = self.record.in_flight();
+        self.record.silences.ended(self.now_ns, outcome, in_flight);
         self.record
             .ledger
             .book(exchange.kind, request, &conn.values, outcome);

@@ -1,6 +1,6 @@
 //! fairload: an HTTP load engine that accounts for every request.
 //!
-//! `http1`, `template`, `clock`, `schedule`, `pace`, `record`, `turn`, `ledger`, `expect`, `script` and `tally` are pure: they touch
+//! `http1`, `template`, `clock`, `schedule`, `pace`, `record`, `silence`, `turn`, `ledger`, `expect`, `script` and `tally` are pure: they touch
 //! neither the machine's clock nor a socket. `worker`, `exchange` and `turns` are one thread's loop. `run` moves all threads through
 //! the phases and turns of a measurement. `event`, `measurement` and `output` are what it says. `null` and `faulty` are servers, for ceilings and for tests; `awake` keeps the
 //! processors from idling, and `burn` slows a server down by a known share.
@@ -39,6 +39,7 @@ pub mod script;
 mod scripted;
 pub mod serve;
 pub mod settled;
+pub mod silence;
 mod socket;
 pub mod summary;
 pub mod sys;

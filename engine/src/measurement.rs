@@ -42,6 +42,8 @@ impl Measurement {
 #[derive(Debug, Clone)]
 pub struct Window {
     pub start_unix_us: u64,
+    /// The same moment in the machine's monotonic time.
+    pub start_ns: u64,
     /// Active time: the time that the load stood still between turns is left out.
     pub duration_us: u64,
     /// So much of the first step had passed when counting began: a thread enters the window a little after it is told to.
@@ -77,6 +79,7 @@ mod tests {
     fn drains_move_the_end_of_a_step() {
         let window = Window {
             start_unix_us: 0,
+            start_ns: 0,
             duration_us: 1000,
             late_us: 10,
             drains_us: vec![(100, 7), (300, 20), (500, 50)],

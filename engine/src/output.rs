@@ -12,6 +12,7 @@ use crate::measurement::{Measurement, Window as Measured};
 use crate::outcome::Outcomes;
 use crate::record::{Record, Sample as KeptSample, StepRecord};
 use crate::schedule;
+use crate::silence::{Gap as Kept, LEAST_NS};
 
 pub const ENGINE: &str = concat!("fairload ", env!("CARGO_PKG_VERSION"));
 /// A thread that is busy for more than this share of the window may have been the bottleneck.
@@ -57,6 +58,23 @@ pub struct Window {
     pub connect: Option<Summary>,
     pub kinds: Vec<Kind>,
     pub steps: Option<Vec<Step>>,
+    pub gaps: Option<Gaps>,
+}
+
+/// Stretches without an answer while requests were open.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gaps {
+    pub least_us: u64,
+    pub count: usize,
+    pub longest: Vec<Gap>,
+}
+
+/// `start_us`: since the window's start. `own_us`: while the engine itself did not look out for answers.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gap {
+    pub start_us: u64,
+    pub duration_us: u64,
+    pub own_us: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -194,6 +212,23 @@ impl Window {
             connect: (!record.connect.is_empty()).then(|| Summary::from(&record.connect)),
             kinds: kinds.collect(),
             steps: (!steps.is_empty()).then(|| Step::rows(&record.steps, steps, window)),
+            gaps: window.map(|window| Gaps::new(record, window.start_ns)),
+        }
+    }
+}
+
+impl Gaps {
+    fn new(record: &Record, start_ns: u64) -> Gaps {
+        let (longest, count) = record.silences.gaps();
+        let row = |gap: Kept| Gap {
+            start_us: gap.start_ns.saturating_sub(start_ns) / 1000,
+            duration_us: gap.duration_ns / 1000,
+            own_us: gap.own_ns / 1000,
+        };
+        Gaps {
+            least_us: LEAST_NS / 1000,
+            count,
+            longest: longest.into_iter().map(row).collect(),
         }
     }
 }

@@ -5,6 +5,7 @@ use hdrhistogram::Histogram;
 use crate::histogram::{add, histogram, record};
 use crate::ledger::Ledger;
 use crate::outcome::{Outcome, Outcomes};
+use crate::silence::Silences;
 use crate::turn::{Part, TurnRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -165,6 +166,7 @@ pub struct Record {
     pub connections_opened: u64,
     pub second: Second,
     pub turn: TurnRecord,
+    pub silences: Silences,
     pub samples: Vec<Sample>,
     pub ledger: Ledger,
 }
@@ -199,6 +201,7 @@ impl Record {
             connections_opened: 0,
             second: Second::new(),
             turn: TurnRecord::new(),
+            silences: Silences::default(),
             samples: Vec::new(),
             ledger,
         }
@@ -386,6 +389,7 @@ impl Record {
                 self.samples.push(sample.clone());
             }
         }
+        self.silences.merge(&other.silences);
         self.ledger.merge(&other.ledger);
     }
 

@@ -392,6 +392,7 @@ impl<'a> Controller<'a> {
             .collect();
         let marks = marks?;
         let start_ns = marks.iter().map(|(start, _)| start.at_ns).min()?;
+        let began_ns = self.window_go_ns.unwrap_or(start_ns);
         let first_ns = marks.iter().map(|(start, _)| start.active_ns).min()?;
         let last_ns = marks.iter().map(|(_, end)| end.active_ns).max()?;
         let (start, end) = marks
@@ -399,7 +400,8 @@ impl<'a> Controller<'a> {
             .max_by_key(|(start, end)| end.cpu_us - start.cpu_us)?;
         let waited = start.run_queue_us.zip(end.run_queue_us);
         Some(Window {
-            start_unix_us: self.unix_us(self.window_go_ns.unwrap_or(start_ns)),
+            start_unix_us: self.unix_us(began_ns),
+            start_ns: began_ns,
             duration_us: last_ns.saturating_sub(first_ns) / 1000,
             late_us: first_ns.saturating_sub(self.window_start.active_ns) / 1000,
             drains_us: self.drains_us.clone(),

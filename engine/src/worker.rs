@@ -13,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::outcome::Outcome;
 use crate::pace::Pace;
 use crate::record::{Phase, Record};
+use crate::silence;
 use crate::socket;
 use crate::sys::{self, Epoll, Event};
 
@@ -120,8 +121,13 @@ impl Worker {
         self.start();
         let mut events = vec![Event { events: 0, u64: 0 }; EVENTS_PER_BATCH];
         while !self.is_over() {
-            let ready = self.epoll.wait(&mut events, self.until_next_ns());
+            let asked_ns = sys::now_ns();
+            let wait_ns = self.until_next_ns(asked_ns);
+            let ready = self.epoll.wait(&mut events, wait_ns);
             self.now_ns = sys::now_ns();
+            // Whatever came later than asked for, the thread would not have seen an answer then.
+            let slept_ns = self.now_ns - asked_ns;
+            self.record.silences.watched(slept_ns.min(wait_ns));
             for event in &events[..ready] {
                 let Event { events, u64: token } = *event;
                 if token != WAKE {
@@ -251,7 +257,7 @@ impl Worker {
             .unsent(self.config.kind_of(number), self.pace.step_at(due_ns));
     }
 
-    fn until_next_ns(&self) -> u64 {
+    fn until_next_ns(&self, now_ns: u64) -> u64 {
         if self.stands {
             return STANDING_NS;
         }
@@ -267,7 +273,10 @@ impl Worker {
                 next_ns = next_ns.min(clocks.schedule.when(self.pace.wake_ns(schedule_ns)));
             }
         }
-        next_ns.saturating_sub(sys::now_ns())
+        if self.record.phase() == Phase::Window && self.record.in_flight() > 0 {
+            next_ns = next_ns.min(now_ns + silence::LOOK_NS);
+        }
+        next_ns.saturating_sub(now_ns)
     }
 
     fn keep_time(&mut self) {
@@ -385,6 +394,10 @@ impl Worker {
             _ => {}
         }
         self.record.enter(phase);
+        match phase {
+            Phase::Window => self.record.silences.begin(at_ns, self.record.in_flight()),
+            _ => self.record.silences.end(at_ns),
+        }
         self.second_index = 0;
         self.next_second_ns = self.orders.phase_start.active_ns + SECOND_NS;
         if phase == Phase::Abandon {

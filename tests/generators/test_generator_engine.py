@@ -15,7 +15,7 @@ import pytest
 from builders.paths import ROOT, TESTS
 from fairground.generators import engine
 from fairground.inputs import manifest
-from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Second
+from fairground.model import BadAnswer, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Second
 
 PROTOCOL = ROOT / "engine" / "tests" / "golden"
 GOLDEN = TESTS / "golden"
@@ -95,6 +95,19 @@ def test_seconds_and_samples() -> None:
         BadAnswer(row["outcome"], row["status"], row["reason"], row["request"], row["body"]) for row in found["samples"]
     )
     assert len(result.seconds) > 1 and len(result.samples) > 1
+
+
+def test_gaps_are_read_and_may_be_missing() -> None:
+    """Each gap is kept with its engine's own part; an engine that tells none, and a window that never began, have None."""
+    found = document()
+    rows = found["window"]["gaps"]["longest"]
+    told = tuple(Gap(row["start_us"], row["duration_us"], row["own_us"]) for row in rows)
+    result = engine.parse(found, COMMAND)
+    assert result.gaps == told and len(told) > 1
+    assert result.started_unix_us == found["window"]["start_unix_us"]
+    assert engine.parse(document("result-minimal"), COMMAND).gaps is None
+    del found["window"]["gaps"]
+    assert engine.parse(found, COMMAND).gaps is None
 
 
 def test_ledgers_keep_acknowledged_and_unknown_apart() -> None:

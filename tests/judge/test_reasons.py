@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairground.judge import bottleneck, thresholds
+from fairground.judge import bottleneck, statements, thresholds
 from fairground.model import (
     BadAnswer,
     Cell,
@@ -127,6 +127,21 @@ def test_a_full_database_names_its_statement() -> None:
     assert found.sentence.endswith("; 75% of its time went to `select a`")
     assert (found.evidence["statement"], found.evidence["statement_share"]) == ("select a", 0.75)
     assert "statement" not in of("app-cpu", roles(server=1.2, database=0.5, generator=0.2)).evidence
+
+
+def test_a_full_database_names_the_table_that_it_reads_whole() -> None:
+    """`db-cpu` says which table is read whole for each answer; where the server is full, it does not."""
+    whole = statements.ReadWhole("users", 10_000.0, 1.0, 1.0)
+
+    def of(used: Mapping[str, RoleUse]) -> Finding:
+        return bottleneck.limits(CELL, result(), used, HOST, DATABASE, 2, REASONS, whole)[0]
+
+    found = of(roles(server=0.5, database=1.2, generator=0.2))
+    said = "; 10,000 rows of `users` were read for each good answer, which needs 1: an index is missing, or is not used"
+    assert found.id == "db-cpu" and found.sentence.endswith(said)
+    assert (found.evidence["table"], found.evidence["rows_per_answer"]) == ("users", 10_000.0)
+    other = of(roles(server=1.2, database=0.5, generator=0.2))
+    assert other.id == "app-cpu" and "users" not in other.sentence and "table" not in other.evidence
 
 
 @pytest.mark.parametrize(

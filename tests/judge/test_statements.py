@@ -200,9 +200,51 @@ def test_a_query_for_each_row_is_named() -> None:
     assert "scans-web_users" not in seen
 
 
+def test_a_table_that_is_read_whole_is_named() -> None:
+    """Ten thousand rows for each answer that needs one are named with table and rows, and whether an index was in it."""
+    for sequential, said in (
+        (10_000 * GOOD, "missing, or is not used"),
+        (9, "does not select"),
+        (None, "missing, or is not used"),
+    ):
+        seen = found("tx", use({}, work=Work({"pgbench_accounts": TableWork(GOOD, 10_001 * GOOD, sequential)})))
+        whole = seen["unindexed-pgbench_accounts"]
+        assert whole.severity is Severity.NOTE and said in whole.sentence
+        assert "10,001 rows of `pgbench_accounts` were read for each good answer, which needs 1: an index" in whole.sentence
+        assert (whole.evidence["rows_per_answer"], whole.evidence["rows"]) == (10_001, 10_001 * GOOD)
+
+
+@pytest.mark.parametrize(
+    ("workload", "table", "rows"),
+    [
+        ("tx", "pgbench_tellers", 100),
+        ("tx", "pgbench_tellers", 1000),
+        ("users", "users", 100),
+        ("users", "users", 1100 - 1),
+        ("transfer", "web_users", 2),
+    ],
+)
+def test_tables_that_are_read_as_they_should(workload: str, table: str, rows: int) -> None:
+    """A small table is read whole by the planner's choice, and rows that an answer holds have to be read: nothing is said."""
+    seen = found(workload, use({}, work=Work({table: TableWork(2 * GOOD, rows * GOOD, rows * GOOD)})))
+    assert f"unindexed-{table}" not in seen
+
+
+def test_nobody_knows_what_was_read() -> None:
+    """Without counters or answers nothing is said of rows; of two tables the one with more rows is."""
+    workload = WORKLOADS["tx"]
+    assert statements.read_whole(workload, None, GOOD, RULES) is None
+    many = {"a": TableWork(1, 5000 * GOOD), "b": TableWork(1, 9000 * GOOD)}
+    assert statements.read_whole(workload, Work(many), 0, RULES) is None
+    worst = statements.read_whole(workload, Work(many), GOOD, RULES)
+    assert worst is not None and (worst.table, worst.needed) == ("b", 0)
+
+
 def test_work_since_a_moment() -> None:
     """Counters are differences, what was not counted before counts from 0, and what is unknown stays unknown."""
     before = Work({"users": TableWork(2, 200)}, {"f": 3}, {"a": StatementWork(1, 1, 2.0), "b": StatementWork(4, 4, 4.0)})
+    assert TableWork(5, 500, 400).since(TableWork(2, 200, 150)) == TableWork(3, 300, 250)
+    assert TableWork(5, 500, 400).since(TableWork(2, 200)) == TableWork(3, 300, None)
     after = Work(
         {"users": TableWork(5, 500), "new": TableWork(1, 1)},
         {"f": 4, "g": 1},

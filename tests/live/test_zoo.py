@@ -41,8 +41,15 @@ def tried(bench: Bench, expected: dict, folder: Path) -> Trial:
     """One trial of an animal, as `expected` names it."""
     (stack,) = manifest.find_stack(tuple(SERVERS.values()), expected["stack"])
     workload = manifest.render(WORKLOADS[expected["workload"]], SCALE)
-    load = Load(connections=expected["connections"], window_s=2.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
-    cell = Cell(stack.id, workload.id, Topology(), load, Settings(workers=1, pool_size=expected.get("pool_size", 8), scale=SCALE))
+    load = Load(
+        connections=expected["connections"],
+        window_s=expected.get("window_s", 2.0),
+        warmup_min_s=1.0,
+        warmup_max_s=1.0,
+        timeout_ms=5000,
+    )
+    settings = Settings(workers=1, pool_size=expected.get("pool_size", 8), scale=SCALE, **expected.get("settings", {}))
+    cell = Cell(stack.id, workload.id, Topology(), load, settings)
     return run(bench, Slot(1, 1, cell, 7), 1, stack, workload, folder, "trial")
 
 

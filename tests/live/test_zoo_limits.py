@@ -15,6 +15,7 @@ import pytest
 import planted
 from fairground import contract, postgres
 from fairground.host import Keeper
+from fairground.judge import levels, thresholds
 from fairground.lab import setup
 from fairground.lab.places import ROOT, Places
 from fairground.measure import Bench
@@ -75,16 +76,42 @@ def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
         found.stop()
 
 
+def undisturbed(bench: Bench, row: dict[str, Any], folder: Path, connections: int | None = None) -> Trial:
+    """A trial of a row that no other work disturbed, or the last of a few that all were."""
+    for attempt in range(ATTEMPTS):
+        trial = planted.tried(bench, row, folder / f"trial-{attempt}", connections=connections)
+        if not disturbed(trial):
+            break
+    return trial
+
+
 @pytest.mark.parametrize("row", planted.ROWS, ids=planted.name)
 def test_a_planted_limit_is_named_alone(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
     """The trial names what was planted, first and alone; a trial that the machine's noise voids is repeated, as a run repeats it."""
-    for attempt in range(ATTEMPTS):
-        trial = planted.tried(bench, row, tmp_path / f"trial-{attempt}")
-        if not disturbed(trial):
-            break
+    trial = undisturbed(bench, row, tmp_path)
     told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
     assert planted.named(trial) == [row["diagnosis"]], told
     assert trial.diagnosis == row["diagnosis"]
+
+
+@pytest.mark.parametrize(
+    ("stack", "connections", "named"),
+    [
+        ("queuer:asyncio", (8, 32), ["serialised", "serialised"]),
+        ("dreamer:asyncio", (8, 16), ["too-few-connections", "too-few-connections"]),
+    ],
+)
+def test_two_loads_tell_a_lock_from_too_few_connections(
+    keeper: Keeper, database: Database, stack: str, connections: tuple[int, ...], named: list[str], tmp_path: Path
+) -> None:
+    """More connections bring nothing to a server that serves one request after the other, and more to one that only waits."""
+    row = next(row for row in planted.ROWS if row["stack"] == stack)
+    bench = bench_on(keeper, database)
+    trials = [undisturbed(bench, row, tmp_path / f"{count}", connections=count) for count in connections]
+    told = levels.told(trials, thresholds.standard().reasons)
+    assert [trial.diagnosis for trial in told] == named, [trial.goodput_per_s for trial in trials]
+    words = "gave no more" if named[0] == "serialised" else "gave more"
+    assert any(words in finding.sentence for finding in told[0].findings)
 
 
 def test_noise_is_named(keeper: Keeper, database: Database, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def fresh(database: Database) -> Database:
 def test_scans_rows_and_calls_are_counted(fresh: Database) -> None:
     """Scans and rows of each table and calls of functions are counted from the reset on, and as differences."""
     before = fresh.work()
-    assert before.tables["users"] == TableWork(0, 0) and before.functions == {}
+    assert before.tables["users"] == TableWork(0, 0, 0) and before.functions == {}
     with psycopg.connect(fresh.server_url(), autocommit=True) as connection:
         for _ in range(7):
             connection.execute("SELECT * FROM users ORDER BY id")
@@ -33,8 +33,8 @@ def test_scans_rows_and_calls_are_counted(fresh: Database) -> None:
             connection.execute("SELECT pgbench_tx(1, 1, 1, 1)")
     assert fresh.wait_for_no_connections()
     found = fresh.work().since(before)
-    assert found.tables["users"] == TableWork(7, 700)
-    assert found.tables["pgbench_branches"].scans == 3 and found.tables["accounts"] == TableWork(0, 0)
+    assert found.tables["users"] == TableWork(7, 700, 700)
+    assert found.tables["pgbench_branches"].scans == 3 and found.tables["accounts"] == TableWork(0, 0, 0)
     assert found.functions == {"pgbench_tx": 3}
 
 

@@ -85,6 +85,12 @@ fn record(config: &Config) -> Record {
     (record.in_flight_start, record.in_flight_end) = (2004, 2005);
     (record.bytes_sent, record.bytes_received) = (2006, 2007);
     (record.bodies_checked, record.connections_opened) = (2008, 2009);
+    record.silences.begin(7_000_000, 1);
+    record.silences.watched(61_000_000);
+    record.silences.ended(70_000_000, Outcome::Ok, 1);
+    record.silences.ended(71_000_000, Outcome::Ok, 1);
+    record.silences.watched(223_000_000);
+    record.silences.end(301_000_000);
     let request = &config.requests[0];
     record.ledger.book(0, request, &[11, 12, 5], Outcome::Ok);
     record
@@ -122,6 +128,7 @@ fn golden_result() {
         ],
         window: Some(Window {
             start_unix_us: 1_789_000_003_000_000,
+            start_ns: 7_000_000,
             duration_us: 2_000_123,
             late_us: 9,
             drains_us: Vec::new(),
@@ -171,6 +178,7 @@ fn golden_result_with_steps() {
         seconds: Vec::new(),
         window: Some(Window {
             start_unix_us: 1_789_000_003_000_000,
+            start_ns: 7_000_000,
             duration_us: 3_250_000,
             late_us: 13,
             drains_us: Vec::new(),
@@ -204,6 +212,7 @@ fn golden_result_of_turns() {
         ],
         window: Some(Window {
             start_unix_us: 1_789_000_003_000_000,
+            start_ns: 7_000_000,
             duration_us: 3_420_011,
             late_us: 0,
             drains_us: vec![

@@ -202,3 +202,31 @@ fn open_loop_hides_no_queue() {
     );
     assert!(finished.number("/window/send_lag/max_us") > 40_000);
 }
+
+/// A stretch without an answer is told with its length, and one that is too short to be told is in no row.
+#[test]
+fn gaps_are_told() {
+    let server = serve(|number, _| match number {
+        300 => Deed::Late(Duration::from_millis(150), good()),
+        _ => Deed::Answer(good()),
+    });
+    let mut plan = plan(server.address);
+    plan["load"]["connections"] = json!(1);
+    let finished = run(&plan);
+    let window = &finished.result["window"];
+    let gaps = window["gaps"]["longest"].as_array().unwrap();
+    assert_eq!(window["gaps"]["count"], json!(gaps.len()));
+    let long = |gap: &&Value| gap["duration_us"].as_u64().unwrap() >= 150_000;
+    assert!(gaps.iter().any(|gap| long(&gap)), "{gaps:?}");
+    let least_us = window["gaps"]["least_us"].as_u64().unwrap();
+    for gap in gaps {
+        let [start_us, duration_us, own_us] =
+            ["start_us", "duration_us", "own_us"].map(|name| gap[name].as_u64().unwrap());
+        assert!(duration_us >= least_us && own_us <= duration_us, "{gap}");
+        let end_us = start_us + duration_us;
+        assert!(
+            end_us <= window["duration_us"].as_u64().unwrap() + 1000,
+            "{gap}"
+        );
+    }
+}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from fairground.host import Child, Keeper, Stopped
-from fairground.model import BadAnswer, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
+from fairground.model import BadAnswer, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
 
 PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
@@ -263,6 +263,8 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         cpu_us=_sum(own["cpu_user_us"], own["cpu_system_us"]),
         busiest_thread_share=own["busiest_thread_busy_share"],
         send_lag=_latency(window["send_lag"]),
+        started_unix_us=window["start_unix_us"],
+        gaps=_gaps(window.get("gaps")),
     )
 
 
@@ -318,6 +320,11 @@ def _outcomes(found: Mapping[str, Any]) -> Outcomes:
 
 def _latency(found: Mapping[str, Any] | None) -> Latency | None:
     return None if found is None else Latency(**{name: found[name] for name in _names(Latency)})
+
+
+def _gaps(found: Mapping[str, Any] | None) -> tuple[Gap, ...] | None:
+    """The gaps that are told, in their order. None without a window, and from an engine that tells none."""
+    return None if found is None else tuple(Gap(**{name: row[name] for name in _names(Gap)}) for row in found["longest"])
 
 
 def _ledger(found: Mapping[str, Any]) -> dict[str, LedgerRow]:

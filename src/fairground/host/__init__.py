@@ -5,7 +5,7 @@ from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Stopped
 from fairground.host.network import free_port, listens, wait_ready, wait_until_silent
 from fairground.host.resident import Resident, listener
-from fairground.host.usage import Clock, HostReading, RoleMeter, host_use
+from fairground.host.usage import Clock, HostReading, RoleMeter, host_use, stolen_us
 
 __all__ = [
     "Child",
@@ -21,6 +21,7 @@ __all__ = [
     "keep_awake",
     "listener",
     "listens",
+    "stolen_us",
     "wait_ready",
     "wait_until_silent",
 ]

@@ -51,7 +51,7 @@ def fingerprint(awake: bool = False) -> Machine:
         hostname_hash=hashlib.sha256(platform.node().encode()).hexdigest()[:12],
         cpu_model=_cpu_model(),
         cores=cores(),
-        memory_bytes=_memory_bytes(),
+        memory_bytes=memory_bytes(),
         kernel=platform.release(),
         distribution=_distribution(),
         virtualization=_virtualization(),
@@ -172,7 +172,7 @@ def _space(cache: Path) -> Check:
 
 
 def _memory() -> Check:
-    memory = _memory_bytes() or 0
+    memory = memory_bytes() or 0
     state = "ok" if memory >= MEMORY_WANTED_BYTES else "note"
     return Check("memory", state, f"{memory / (1 << 30):.1f} GiB of memory")
 
@@ -211,7 +211,8 @@ def _cpu_model() -> str | None:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))), None)
 
 
-def _memory_bytes() -> int | None:
+def memory_bytes() -> int | None:
+    """All memory of the machine; None where it does not say."""
     lines = (_read("/proc/meminfo") or "").splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemTotal:")), None)
 

@@ -45,6 +45,8 @@ class RoleMeter:
     closely: bool = False
     memory_peak_bytes: int | None = None
     threads_peak: int | None = None
+    memory_bytes: int | None = None
+    """At the last sample."""
     _thread_ns: dict[Thread, int] = field(default_factory=dict)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
 
@@ -55,7 +57,7 @@ class RoleMeter:
         if memory is None:
             memory = sum(_of(process, lambda p: p.memory_info().rss) for process in processes) or None
         threads = sum(_of(process, lambda p: p.num_threads()) for process in processes) or None
-        self.memory_peak_bytes = _greater(self.memory_peak_bytes, memory)
+        self.memory_bytes, self.memory_peak_bytes = memory, _greater(self.memory_peak_bytes, memory)
         self.threads_peak = _greater(self.threads_peak, threads)
         if self.child.group.cpu_ns() is None:
             for process in processes:
@@ -186,6 +188,11 @@ def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[flo
         tcp={name: after.tcp[name] - before.tcp.get(name, 0) for name in after.tcp},
         **after.around.since(before.around, passed_us),
     )
+
+
+def stolen_us() -> float:
+    """What the hypervisor has taken of all processors so far, in steps of 10 ms as a rule."""
+    return _cpu_ns()["steal"] / 1000
 
 
 def _cpu_ns() -> dict[str, int]:

@@ -19,7 +19,7 @@ NAMES = (
     "ports", "delayed-ack", "deadlock", "db-lock", "db-commit", "backlog", "connect-per-request", "memory", "throttled",
     *ROLE_REASONS.values(), "generator", "app-serial", "pool", "too-few-connections",
 )  # fmt: skip
-"""All that can be named here."""
+"""All that can be named here, of one trial; `levels` names one more, of several."""
 STATEMENT_CHARACTERS = 120
 ONE_THREAD = ("pgbouncer-session", "pgbouncer-tx")
 
@@ -35,6 +35,8 @@ class Facts:
     database: DatabaseUse | None
     cores: int
     at: Reasons
+    whole: statements.ReadWhole | None = None
+    """A table that is read whole for each answer."""
 
     @property
     def used(self) -> Mapping[str, float]:
@@ -95,12 +97,13 @@ def limits(
     database: DatabaseUse | None,
     cores: int,
     at: Reasons,
+    whole: statements.ReadWhole | None = None,
 ) -> tuple[Finding, ...]:
     """The named reasons that limited a trial, strongest first; none where nothing that was measured explains it.
 
     Reasons of one kind exclude each other; of waiting and work both are said when both fit.
     """
-    facts = Facts(cell, result, roles, host, database, cores, at)
+    facts = Facts(cell, result, roles, host, database, cores, at, whole)
     waiting = _first(facts, _ports, _delayed_ack, _locks, _commits, _backlog, _connects)
     work = _first(facts, _memory, _bound, _generator, _cores, _one_thread)
     found = tuple(reason for reason in (waiting, work) if reason is not None)
@@ -309,15 +312,23 @@ def _cores(facts: Facts) -> Iterator[Finding]:
 
 
 def _spent_on(facts: Facts, role: str) -> str:
-    """The statement that took the database's time, as the end of a sentence; nothing for other roles, or where nobody saw it."""
-    found = statements.busiest(facts.database) if role == "database" and facts.database is not None else None
-    return "" if found is None else f"; {found[1]:.0%} of its time went to `{found[0][:STATEMENT_CHARACTERS]}`"
+    """What took the database's time, as the end of a sentence; nothing for other roles, or where nobody saw it."""
+    if role != "database":
+        return ""
+    found = statements.busiest(facts.database) if facts.database is not None else None
+    said = "" if found is None else f"; {found[1]:.0%} of its time went to `{found[0][:STATEMENT_CHARACTERS]}`"
+    return said if facts.whole is None else f"{said}; {facts.whole.sentence}"
 
 
 def _statement(facts: Facts, role: str) -> dict[str, int | float | str | None]:
     """The same as evidence."""
     found = statements.busiest(facts.database) if role == "database" and facts.database is not None else None
-    return {} if found is None else {"statement": found[0], "statement_share": round(found[1], 3)}
+    told: dict[str, int | float | str | None] = {}
+    if found is not None:
+        told |= {"statement": found[0], "statement_share": round(found[1], 3)}
+    if role == "database" and facts.whole is not None:
+        told |= {"table": facts.whole.table, "rows_per_answer": round(facts.whole.rows_per_answer, 1)}
+    return told
 
 
 def _one_thread(facts: Facts) -> Iterator[Finding]:
@@ -354,7 +365,10 @@ def _pool(facts: Facts) -> Iterator[Finding]:
 
 
 def _connections(facts: Facts) -> Iterator[Finding]:
-    """A closed loop whose every connection waits for its answer while nothing is full: more connections would give more."""
+    """A closed loop whose every connection waits for its answer while nothing is full: more connections may give more, or not.
+
+    A lock inside of the server looks the same under one load. Two loads tell them apart: `levels`.
+    """
     result, load = facts.result, facts.cell.load
     latency = result.latency_ok
     if load.model != "closed" or latency is None or not latency.mean_us or not facts.used:
@@ -369,7 +383,8 @@ def _connections(facts: Facts) -> Iterator[Finding]:
         yield _reason(
             "too-few-connections",
             f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms each give {result.goodput_per_s:,.0f} a second"
-            " (Little's law), and nothing was full: more connections would give more",
+            " (Little's law), and nothing was full. More connections may give more, or the server serves one request after the"
+            f" other: `--connections {load.connections},{2 * load.connections}` would tell",
             connections=load.connections,
             mean_us=latency.mean_us,
             cores_used=round(sum(facts.used.values()), 3),

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from fairground.judge.thresholds import Rules
@@ -111,7 +112,9 @@ def findings(workload: Workload, result: Result, database: DatabaseUse, rules: R
     if not good or not workload.uses_database:
         return ()
     found = [*_undeclared(workload, database, rules), *_unknown(workload, database, rules)]
-    return (*found, *(_scans(workload, database.work, good, rules) if database.work is not None else ()))
+    if database.work is not None:
+        found += [*_scans(workload, database.work, good, rules), *_unindexed(workload, database.work, good, rules)]
+    return tuple(found)
 
 
 def busiest(database: DatabaseUse) -> tuple[str, float] | None:
@@ -128,6 +131,42 @@ def busiest(database: DatabaseUse) -> tuple[str, float] | None:
         return None
     text = max(spent, key=lambda one: spent[one])
     return text, spent[text] / total
+
+
+@dataclass(frozen=True)
+class ReadWhole:
+    """A table of which far more rows are read for each answer than that needs. `how`: why, as far as the database tells."""
+
+    table: str
+    rows_per_answer: float
+    needed: float
+    sequential_share: float | None
+
+    @property
+    def how(self) -> str:
+        if self.sequential_share is None or self.sequential_share >= 0.5:
+            return "an index is missing, or is not used"
+        return "an index is read that does not select them"
+
+    @property
+    def sentence(self) -> str:
+        rows = f"{self.rows_per_answer:,.0f} rows of `{self.table}` were read for each good answer"
+        return f"{rows}, which needs {self.needed:g}: {self.how}"
+
+
+def read_whole(workload: Workload, work: Work | None, good: int, rules: Rules) -> ReadWhole | None:
+    """The table of which most rows are read beyond what answers need; None where none is, or nobody knows.
+
+    Small tables are read whole by choice of the planner, so that many rows beyond the need are asked for.
+    """
+    found = []
+    for name, table in work.tables.items() if work is not None and good else ():
+        need = workload.audit.tables.get(name, TableNeed(0.0))
+        needed, rows = max(need.rows, need.scans), table.rows / good
+        if rows > rules.table_rows_note * max(needed, 1.0) and rows - needed >= rules.table_rows_least:
+            share = None if table.sequential_rows is None else table.sequential_rows / table.rows
+            found.append(ReadWhole(name, rows, needed, share))
+    return max(found, key=lambda one: one.rows_per_answer, default=None)
 
 
 # ---------------------------------------------------------------- what is counted
@@ -230,6 +269,21 @@ def _scans(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[
             )
             evidence = {"scans_per_answer": round(scans, 3), "rows_per_scan": round(rows, 3), "needed": need}
             yield Finding(f"scans-{name}", Severity.NOTE, sentence, evidence)
+
+
+def _unindexed(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[Finding]:
+    """A table that is read from one end to the other where an answer needs a row or two of it."""
+    found = read_whole(workload, work, good, rules)
+    if found is None:
+        return
+    evidence: Evidence = {
+        "table": found.table,
+        "rows_per_answer": round(found.rows_per_answer, 1),
+        "needed": found.needed,
+        "rows": work.tables[found.table].rows,
+        "sequential_share": None if found.sequential_share is None else round(found.sequential_share, 4),
+    }
+    yield Finding(f"unindexed-{found.table}", Severity.NOTE, found.sentence, evidence)
 
 
 def _unknown(workload: Workload, database: DatabaseUse, rules: Rules) -> Iterable[Finding]:

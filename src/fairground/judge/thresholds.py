@@ -84,6 +84,18 @@ class Rules:
     statement_least: float
     statement_share_note: float
     table_scans_note: float
+    table_rows_note: float
+    table_rows_least: int
+    stall_least_us: int
+    stall_times_gap: float
+    stall_times_median: float
+    stall_own: float
+    stall_share_warn: float
+    memory_growth_s: float
+    memory_growth_mb_per_s: float
+    memory_growth_share: float
+    memory_growth_late: float
+    memory_full_warn_s: float
 
 
 @dataclass(frozen=True)
@@ -106,6 +118,8 @@ class Reasons:
     connects: float
     connects_pools: float
     in_flight: float
+    levels_apart: float
+    levels_rise: float
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from fairground.model import (
     Finding,
     HostUse,
     Load,
+    Look,
     Result,
     RoleUse,
     Severity,
@@ -106,6 +107,8 @@ class Window:
     settled_ok: int = 0
     settled_s: float = 0.0
     """Of turns: good answers and seconds while all connections were busy; see the tally."""
+    looks: tuple[Look, ...] = ()
+    """What was seen of its roles meanwhile, five times a second; empty for a window made of turns."""
 
     @property
     def rate_per_s(self) -> float:

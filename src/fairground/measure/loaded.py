@@ -157,7 +157,8 @@ class Loaded:
         spoiled = validity.findings(facts, self.bench.thresholds, of=("machine",))
         counted = (result.completed_ok, _others(result), result.window_s)
         database = self.seen.so_far() if self.seen.database is not None else None
-        return Window(self.arm.label, number, ask.load, *counted, roles, host, spoiled, shared, steps, database)
+        told = (shared, steps, database)
+        return Window(self.arm.label, number, ask.load, *counted, roles, host, spoiled, *told, looks=tuple(self.seen.looks))
 
     # ------------------------------------------------------------ turns
 

@@ -14,7 +14,7 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, burner, machine
-from fairground.judge import answers, bottleneck, statements, validity
+from fairground.judge import answers, bottleneck, growth, stalls, statements, validity
 from fairground.measure import audit, prepared
 from fairground.measure.arm import Doing, Ended, StackArm
 from fairground.measure.loaded import Loaded
@@ -194,9 +194,9 @@ class StartedStack(Loaded):
         if self.diagnosis is not None or self.trial is None:
             return
         roles, host, result = self._trial_window(result)
-        for reason in bottleneck.limits(
-            self.arm.cell, result, roles, host, self.use, self.bench.cores, self.bench.thresholds.reasons
-        ):
+        at, work = self.bench.thresholds, None if self.use is None else self.use.work
+        whole = statements.read_whole(self.workload, work, (result.life or result.window).ok, at.rules)
+        for reason in bottleneck.limits(self.arm.cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
 
@@ -221,6 +221,9 @@ class StartedStack(Loaded):
             facts = validity.Facts(result.window_s, self.arm.cell, result, roles, host, self.use)
             self.findings.extend(validity.findings(facts, bench.thresholds))
             self.findings.extend(validity.unmade(facts, bench.thresholds))
+            looks, rules = self.windows[0].looks if self.windows else (), bench.thresholds.rules
+            self.findings.extend(stalls.findings(self.arm.cell, result, looks, self.diagnosis, rules))
+            self.findings.extend(growth.findings(self.arm.cell, result, looks, machine.memory_bytes(), rules))
 
     # ------------------------------------------------------------ lost prepared statements
 

@@ -10,13 +10,15 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-from fairground.host import HostReading, RoleMeter, host_use
+from fairground.host import HostReading, RoleMeter, host_use, stolen_us
 from fairground.judge import statements
-from fairground.model import DatabaseUse, HostUse, RoleUse, Work
+from fairground.model import DatabaseUse, HostUse, Look, RoleUse, Work
 from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
 from fairground.topology import Census, Pooler
 
 INTERVAL_S = 0.2
+LOOKED_AT = ("server", "database")
+"""Roles whose CPU is read at each look: whose work a stall may be."""
 HYGIENE_EVERY = 5
 """Every so many samples of the window, and once after it, it is looked for strangers in the database server."""
 
@@ -44,7 +46,10 @@ class Seen:
     asked: Counter[tuple[str, str]] = field(default_factory=Counter)
     """The same in all of its windows together: what the audit holds its whole life against."""
     hygiene: list[Hygiene] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    """In a window of one piece: memory of the server and CPU of its roles, one after the other."""
     in_window: bool = False
+    looking: bool = False
     looked_after: bool = False
     console: psycopg.Connection[tuple[object, ...]] | None = None
 
@@ -56,11 +61,20 @@ class Seen:
             self.wait_events.clear()
             self.statements.clear()
             self.wait_samples = 0
+            self.looks = []
+        self.looking = afresh
         self.in_window = True
 
     def close_window(self) -> None:
         """The window is over; connections go on being counted."""
-        self.in_window = False
+        self.in_window = self.looking = False
+
+    def look(self) -> None:
+        """One look at its roles, in a window of one piece."""
+        if self.looking:
+            cpu_us = {role: self.meters[role].cpu_ns() / 1000 for role in LOOKED_AT if role in self.meters}
+            memory_bytes = self.meters["server"].memory_bytes if "server" in self.meters else None
+            self.looks.append(Look(time.time(), memory_bytes, cpu_us, stolen_us()))
 
     def take(self, now: Activity, on_turn: bool) -> None:
         """One sample of its database."""
@@ -123,6 +137,7 @@ class Watch:
             for arm in self._arms.values():
                 for meter in list(arm.meters.values()):
                     meter.sample()
+                arm.look()
             if self._connect is not None:
                 try:
                     connection = connection or self._connect()

@@ -110,6 +110,29 @@ class Second:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A stretch of the window in which requests were open and no answer came; `start_us` counts from the window's start."""
+
+    start_us: int
+    duration_us: int
+    own_us: int
+    """So much of it the generator itself did not look out for answers: it was busy, or had no processor."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at an arm in its window, at a moment of the wall clock. None: this machine does not show it."""
+
+    at_unix_s: float
+    memory_bytes: int | None
+    """Of the server."""
+    cpu_us: Mapping[str, float]
+    """CPU so far of server and database; only differences mean anything."""
+    stolen_us: float
+    """What the hypervisor had taken of all processors so far."""
+
+
+@dataclass(frozen=True)
 class LedgerRow:
     """What the engine sent to one account: acknowledged, and unknown (may have happened)."""
 
@@ -167,6 +190,10 @@ class Result:
     """What a reader must know of this generator's numbers, a sentence each."""
     send_lag: Latency | None = None
     """Open loop: from the moment a request was due to its sending, a wait for a free connection included."""
+    started_unix_us: int | None = None
+    """When the window began, by the wall clock."""
+    gaps: tuple[Gap, ...] | None = None
+    """Stretches of 20 ms or more without an answer; None: the generator tells none."""
 
     @property
     def goodput_per_s(self) -> float:

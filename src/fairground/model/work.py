@@ -14,6 +14,14 @@ class TableWork:
     """Sequential and index scans."""
     rows: int
     """Rows that they read."""
+    sequential_rows: int | None = None
+    """Those of them that sequential scans read; None: nobody told them apart."""
+
+    def since(self, before: TableWork) -> TableWork:
+        """What was done after `before`."""
+        sequential = (self.sequential_rows, before.sequential_rows)
+        known = None if sequential[0] is None or sequential[1] is None else sequential[0] - sequential[1]
+        return TableWork(self.scans - before.scans, self.rows - before.rows, known)
 
 
 @dataclass(frozen=True)
@@ -38,11 +46,7 @@ class Work:
 
     def since(self, before: Work) -> Work:
         """What was counted after `before`."""
-        tables = {
-            name: TableWork(one.scans - was.scans, one.rows - was.rows)
-            for name, one in self.tables.items()
-            for was in [before.tables.get(name, TableWork(0, 0))]
-        }
+        tables = {name: one.since(before.tables.get(name, TableWork(0, 0, 0))) for name, one in self.tables.items()}
         functions = statements = None
         if self.functions is not None:
             functions = {name: calls - (before.functions or {}).get(name, 0) for name, calls in self.functions.items()}

@@ -9,8 +9,8 @@ import psycopg
 from fairground.model import StatementWork, TableWork, Work
 
 TABLES = (
-    "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)"
-    " FROM pg_stat_user_tables"
+    "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0),"
+    " coalesce(seq_tup_read, 0) FROM pg_stat_user_tables"
 )
 FUNCTIONS = "SELECT funcname, sum(calls)::bigint FROM pg_stat_user_functions GROUP BY funcname"
 COUNTED = "SELECT current_setting('pg_stat_statements.track', true) IN ('top', 'all')"
@@ -23,7 +23,7 @@ STATEMENTS = (
 
 def work(connection: psycopg.Connection[Any]) -> Work:
     """What the connection's database has counted since it was made. An open idle backend hands in its counts up to 10 s late."""
-    tables = {name: TableWork(scans, rows) for name, scans, rows in connection.execute(TABLES.encode()).fetchall()}
+    tables = {name: TableWork(*counts) for name, *counts in connection.execute(TABLES.encode()).fetchall()}
     functions = None
     if _value(connection, "SHOW track_functions") in ("pl", "all"):
         functions = {str(name): int(calls) for name, calls in connection.execute(FUNCTIONS.encode()).fetchall()}

@@ -24,6 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairground.judge import levels
+from fairground.judge.thresholds import standard
 from fairground.model import (
     SCHEMA_VERSION,
     Ending,
@@ -202,7 +204,7 @@ def load(folder: Path) -> Run:
         database_settings=versions.database_settings,
         stacks=values["stacks.json"],
         workloads=values["workloads.json"],
-        trials=tuple(trial for trial in trials if trial.control is None),
+        trials=levels.told([trial for trial in trials if trial.control is None], standard().reasons),
         limits=values["limits.jsonl"],
         finished=all(slot.number in done for slot in measured),
         controls=tuple(trial for trial in trials if trial.control is not None),

@@ -1,0 +1,172 @@
+"""Stretches in which requests were open and nobody got an answer: how many, how long, whose they were. Pure.
+
+A closed loop waits with its server. It loses one request for each connection in a stall, however long that is, and its
+percentiles hide the rest (coordinated omission). So the gaps between answers are counted by themselves.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairground.judge.thresholds import Rules
+from fairground.model import Cell, Evidence, Finding, Gap, Look, Result, Severity
+
+EXPLAINED = ("deadlock", "db-lock", "db-commit", "backlog", "ports", "throttled", "memory", "delayed-ack", "prepared-statements")
+"""Limits that make everybody wait: where one of them is named, stalls are its consequence."""
+P99_BEYOND = 0.01
+AT_WORK_CORES = 0.5
+"""A role that used more of a processor than this in stalls was at work in them."""
+
+
+@dataclass(frozen=True)
+class Meanwhile:
+    """Cores that a role used inside of stalls, and outside of them."""
+
+    inside: float
+    outside: float
+
+
+def findings(cell: Cell, result: Result, looks: Sequence[Look], diagnosis: str | None, rules: Rules) -> tuple[Finding, ...]:
+    """The stalls of a trial, and apart from them those that were the machine's. Nothing where the generator tells no gaps."""
+    least_us = shortest_us(result, rules)
+    if least_us is None:
+        return ()
+    long = [gap for gap in result.gaps or () if gap.duration_us >= least_us]
+    taken = [gap for gap in long if _is_machines(gap, result, looks, rules)]
+    stalls = [gap for gap in long if gap not in taken]
+    found = []
+    if stalls:
+        found.append(_stalls(cell, result, looks, stalls, diagnosis, rules))
+    if taken:
+        total_s = sum(gap.duration_us for gap in taken) / 1e6
+        sentence = (
+            f"{_times(len(taken))} no answer came, for {total_s:.2f} s in all, while the load engine itself had no processor or"
+            " the hypervisor had taken one: that is the machine's, and not held against the server"
+        )
+        found.append(Finding("stalls-machine", Severity.NOTE, sentence, {"count": len(taken), "total_s": round(total_s, 3)}))
+    return tuple(found)
+
+
+def shortest_us(result: Result, rules: Rules) -> float | None:
+    """From how many µs on a gap of this trial is a stall; None where nothing was answered, or gaps are not told."""
+    latency, answers = result.latency_ok, result.completed or result.completed_ok
+    if result.gaps is None or not result.completed_ok or latency is None or latency.p50_us is None:
+        return None
+    mean_gap_us = result.window_s * 1e6 / answers
+    return max(rules.stall_least_us, rules.stall_times_gap * mean_gap_us, rules.stall_times_median * latency.p50_us)
+
+
+def unhidden_p99_us(stalls: Sequence[Gap], window_s: float) -> float | None:
+    """The p99 that stalls alone give to requests that come evenly, whether or not the server answers; None: too few meet one.
+
+    A request that comes into a stall of D at offset u waits D − u. So the share that waits longer than x
+    is Σ max(0, D − x) / window.
+    """
+    late_us = P99_BEYOND * window_s * 1e6
+    lengths = sorted((gap.duration_us for gap in stalls), reverse=True)
+    if sum(lengths) <= late_us:
+        return None
+    for count, shorter in enumerate([*lengths[1:], 0], 1):
+        bound_us = (sum(lengths[:count]) - late_us) / count
+        if bound_us >= shorter:
+            return bound_us
+    raise AssertionError("the last stretch reaches down to 0")
+
+
+def meanwhile(result: Result, looks: Sequence[Look], stalls: Sequence[Gap]) -> dict[str, Meanwhile]:
+    """What server and database used inside and outside of stalls, from looks that are longer apart than most stalls.
+
+    The stretches between two looks without any stall tell what is used outside. What others used beyond that fell into stalls.
+    """
+    pairs = [(one, two, _overlap_s(one, two, result, stalls)) for one, two in itertools.pairwise(looks)]
+    quiet = [(one, two) for one, two, inside_s in pairs if inside_s == 0]
+    inside_s = sum(inside_s for _, _, inside_s in pairs)
+    outside_s = sum(two.at_unix_s - one.at_unix_s for one, two in quiet)
+    if not outside_s or inside_s < sum(gap.duration_us for gap in stalls) / 2e6:
+        return {}
+    found = {}
+    for role in sorted(set.intersection(*(set(look.cpu_us) for look in looks)), reverse=True):
+        outside = sum(_used_s(one, two, role) for one, two in quiet) / outside_s
+        beyond_s = sum(
+            _used_s(one, two, role) - outside * (two.at_unix_s - one.at_unix_s - own_s) for one, two, own_s in pairs if own_s > 0
+        )
+        found[role] = Meanwhile(max(0.0, beyond_s / inside_s), outside)
+    return found
+
+
+def _stalls(
+    cell: Cell, result: Result, looks: Sequence[Look], stalls: Sequence[Gap], diagnosis: str | None, rules: Rules
+) -> Finding:
+    total_us, longest_us = sum(gap.duration_us for gap in stalls), max(gap.duration_us for gap in stalls)
+    share = total_us / 1e6 / result.window_s
+    used = meanwhile(result, looks, stalls)
+    explained = diagnosis in EXPLAINED
+    sentence = (
+        f"{_times(len(stalls))} no answer came while requests were open, for {total_us / 1e6:.2f} s of {result.window_s:.1f} s in"
+        f" all and {longest_us / 1000:.0f} ms at the longest{_who(used)}"
+    )
+    sentence += f"; `{diagnosis}` explains them" if explained else _hidden(cell, result, stalls)
+    evidence: Evidence = {
+        "count": len(stalls),
+        "total_s": round(total_us / 1e6, 3),
+        "longest_ms": round(longest_us / 1000, 1),
+        "share": round(share, 4),
+        "unhidden_p99_us": _rounded(unhidden_p99_us(stalls, result.window_s)),
+        **{f"{role}_cores_in_stalls": round(one.inside, 3) for role, one in used.items()},
+        **{f"{role}_cores_otherwise": round(one.outside, 3) for role, one in used.items()},
+    }
+    grave = share >= rules.stall_share_warn and not explained
+    return Finding("stalls", Severity.WARN if grave else Severity.NOTE, sentence, evidence)
+
+
+def _hidden(cell: Cell, result: Result, stalls: Sequence[Gap]) -> str:
+    """What the closed loop does not show of them, as the end of a sentence."""
+    if cell.load.model != "closed":
+        return ""
+    said = ". This closed loop waits with the server, so that its percentiles hide them (coordinated omission)"
+    p99_us, seen = unhidden_p99_us(stalls, result.window_s), result.latency_ok.p99_us if result.latency_ok else None
+    if p99_us is None or seen is None or p99_us <= seen:
+        return said
+    return f"{said}: requests that come evenly would have a p99 of about {p99_us / 1000:.0f} ms, not {seen / 1000:.1f} ms"
+
+
+def _who(used: dict[str, Meanwhile]) -> str:
+    """Who was at work in them, as a part of a sentence; nothing where that cannot be seen."""
+    if "server" not in used:
+        return ""
+    busy = [role for role, one in used.items() if one.inside >= AT_WORK_CORES]
+    server = used["server"]
+    cores = f"the server used {server.inside:.2f} cores in them ({server.outside:.2f} otherwise)"
+    if "server" in busy:
+        return f"; {cores}: it was at work, as one that collects garbage is"
+    if busy:
+        return f"; {cores}, and the database {used['database'].inside:.2f}: the database was at work"
+    return f"; {cores}: it was stopped, or waited"
+
+
+def _is_machines(gap: Gap, result: Result, looks: Sequence[Look], rules: Rules) -> bool:
+    """Whether the engine did not look for most of it, or the hypervisor took so much processor time around it."""
+    around = [(one, two) for one, two in itertools.pairwise(looks) if _overlap_s(one, two, result, [gap]) > 0]
+    stolen_us = sum(two.stolen_us - one.stolen_us for one, two in around)
+    return max(gap.own_us, stolen_us) >= rules.stall_own * gap.duration_us
+
+
+def _overlap_s(one: Look, two: Look, result: Result, gaps: Sequence[Gap]) -> float:
+    """For how many seconds between two looks one of these gaps lasted."""
+    began_s = (result.started_unix_us or 0) / 1e6
+    ends = [(began_s + gap.start_us / 1e6, began_s + (gap.start_us + gap.duration_us) / 1e6) for gap in gaps]
+    return sum(max(0.0, min(two.at_unix_s, end_s) - max(one.at_unix_s, start_s)) for start_s, end_s in ends)
+
+
+def _used_s(one: Look, two: Look, role: str) -> float:
+    return (two.cpu_us[role] - one.cpu_us[role]) / 1e6
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _rounded(value: float | None) -> int | None:
+    return None if value is None else round(value)
