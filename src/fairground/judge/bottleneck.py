@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fairground.judge import statements
+from fairground.judge import connecting, statements
 from fairground.judge.thresholds import Reasons
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse, Severity
 
@@ -317,7 +317,8 @@ def _spent_on(facts: Facts, role: str) -> str:
         return ""
     found = statements.busiest(facts.database) if facts.database is not None else None
     said = "" if found is None else f"; {found[1]:.0%} of its time went to `{found[0][:STATEMENT_CHARACTERS]}`"
-    return said if facts.whole is None else f"{said}; {facts.whole.sentence}"
+    opened = connecting.opened(facts.cell, facts.result, facts.roles, facts.database, facts.at)
+    return said + "".join(f"; {found.sentence}" for found in (facts.whole, opened) if found is not None)
 
 
 def _statement(facts: Facts, role: str) -> dict[str, int | float | str | None]:

@@ -117,6 +117,7 @@ class Reasons:
     retry_us: int
     connects: float
     connects_pools: float
+    connects_cpu: float
     in_flight: float
     levels_apart: float
     levels_rise: float

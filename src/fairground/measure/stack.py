@@ -14,8 +14,8 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, burner, machine
-from fairground.judge import answers, bottleneck, growth, stalls, statements, validity
-from fairground.measure import audit, prepared
+from fairground.judge import answers, bottleneck, connecting, growth, stalls, statements, validity
+from fairground.measure import audit, backends, prepared
 from fairground.measure.arm import Doing, Ended, StackArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import HOST, Route
@@ -36,6 +36,7 @@ class StartedStack(Loaded):
     planted: Child | None = None
     before: audit.Before | None = None
     wal_before: int | None = None
+    connect_cpu_us: float | None = None
     use: DatabaseUse | None = None
     audit: tuple[AuditLine, ...] = ()
     diagnosis: str | None = None
@@ -127,6 +128,7 @@ class StartedStack(Loaded):
         try:
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
+            self.connect_cpu_us = backends.cpu_us(self.seen.meters.get("database"), lambda: self.database.connect("postgres"))
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
@@ -177,7 +179,8 @@ class StartedStack(Loaded):
             self.findings.append(Finding("connections-left", Severity.VOID, sentence))
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
-        self.use = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
+        found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
+        self.use = replace(found, connect_cpu_us=self.connect_cpu_us)
         self.findings.extend(answers.budget(self.use, self.arm.cell))
         result = self._joined()
         if result is None or self.before is None:
@@ -199,6 +202,7 @@ class StartedStack(Loaded):
         for reason in bottleneck.limits(self.arm.cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
+        self.findings.extend(connecting.findings(self.arm.cell, result, roles, self.use, at.reasons))
 
     def _trial_window(self, joined: Result) -> tuple[Mapping[str, RoleUse], HostUse | None, Result]:
         """Roles, machine and result of the trial's window, which comes first; nothing is known of the two where it had none.

@@ -279,6 +279,8 @@ class DatabaseUse:
     """Those of them that waited for a connection of the pooler at once."""
     sessions: int | None = None
     """Connections that were opened to the trial's database, the lab's own few among them."""
+    connect_cpu_us: float | None = None
+    """CPU of the database for one connection, as it was measured before the load."""
     checkpoints: int | None = None
     """Checkpoints in the window."""
     hygiene_samples: int = 0
