@@ -18,7 +18,20 @@ from pydantic import TypeAdapter
 from builders.full import full
 from builders.stored import FIXTURES, SCHEMA_FILE, START, new, slot, small_plan, trial
 from fairground import model
-from fairground.model import Control, Ending, LabError, Limit, Plan, Qualification, Run, StackInfo, Trial, Verdict
+from fairground.model import (
+    Control,
+    Ending,
+    Finding,
+    LabError,
+    Limit,
+    Plan,
+    Qualification,
+    Run,
+    Severity,
+    StackInfo,
+    Trial,
+    Verdict,
+)
 from fairground.run import records, store
 
 # ---------------------------------------------------------------- round trip
@@ -60,6 +73,22 @@ def test_controls_are_no_results(tmp_path: Path) -> None:
     assert (run.trials, run.controls) == ((trial(3), trial(1)), (control,))
     assert [one.number for one in run.everything] == [1, 2, 3]
     assert store.done_slots(run) == {1, 2, 3} and run.finished
+
+
+def test_trials_with_other_connections_tell_what_limited(tmp_path: Path) -> None:
+    """A run that holds a cell with 8 and with 32 connections is read with the reason that both together give; the file stays."""
+    folder = new(tmp_path, small_plan(2))
+    suspected = Finding("too-few-connections", Severity.NOTE, "nothing was full")
+    for number, connections in ((1, 8), (2, 32)):
+        one = trial(number)
+        assert one.result is not None
+        load = replace(trial(1).cell.load, model="closed", connections=connections)
+        result, cell = replace(one.result, window_s=5.0, completed_ok=4000), replace(trial(1).cell, load=load)
+        told = {"cell": cell, "result": result, "verdict": Verdict.VALID, "control": None}
+        store.append(folder, replace(one, **told, findings=(suspected,), diagnosis=suspected.id))
+    written = (folder / "trials.jsonl").read_text()
+    assert [one.diagnosis for one in store.load(folder).trials] == ["serialised", "serialised"]
+    assert (folder / "trials.jsonl").read_text() == written and written.count('"too-few-connections"') == 4
 
 
 def test_a_run_that_ended_early_is_finished_and_says_why(tmp_path: Path) -> None:
