@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import psycopg
@@ -244,3 +245,27 @@ def test_samples_are_those_of_the_arm_on_turn() -> None:
     arm.open_window()
     assert (arm.wait_samples, dict(arm.statements), arm.connections_peak) == (0, {}, 3)
     assert dict(arm.asked) == {("Lock:tuple", "UPDATE t"): 1}, "the audit looks at the whole life"
+
+
+def test_looks_are_of_windows_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory of the server and CPU of it and the database are kept in a window in one piece, in turns they are not."""
+    monkeypatch.setattr(watch, "stolen_us", lambda: 70_000.0)
+    arm = Seen("trial")
+    for role in ("server", "database", "generator"):
+        meter = SimpleNamespace(cpu_ns=lambda: 5_000_000, memory_bytes=3, start=lambda: None)
+        arm.meters[role] = cast(Any, meter)
+    arm.look()
+    assert arm.looks == []
+    arm.open_window()
+    arm.look()
+    arm.look()
+    arm.close_window()
+    arm.look()
+    assert [(one.memory_bytes, one.cpu_us, one.stolen_us) for one in arm.looks] == [
+        (3, {"server": 5000.0, "database": 5000.0}, 70_000.0)
+    ] * 2
+    arm.open_window(afresh=False)
+    arm.look()
+    assert len(arm.looks) == 2
+    arm.open_window()
+    assert arm.looks == []

@@ -360,6 +360,11 @@ def test_limit_by_too_few_connections() -> None:
     """A closed loop whose connections all wait while nothing is full is named; an open loop, or a busy machine, is not."""
     waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
     assert limit(roles(server=0.3), waiting) == "too-few-connections"
+    (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3), HOST, DATABASE, 2, REASONS)
+    assert found.sentence.endswith(
+        "nothing was full. More connections may give more, or the server serves one request after the other:"
+        " the same with 200 connections would tell (`--connections 100,200`)"
+    )
     assert limit(roles(server=1.6), waiting) is None
     assert limit(roles(server=0.3), replace(waiting, busiest_thread_share=0.8)) is None
     opened = replace(CELL, load=replace(CELL.load, model="open", rate_per_s=100.0))
