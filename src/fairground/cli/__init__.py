@@ -26,6 +26,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        _refused(error)
     except Exception as error:
         _foreign(error)
 
@@ -42,9 +44,23 @@ def _interrupt(_number: int, _frame: object) -> None:
 
 
 def _complain(message: str, hint: str | None) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    from fairground.model import foreign
+
+    print(f"error: {foreign.line(message)}", file=sys.stderr)
     if hint:
-        print(f"\nhint: {hint}", file=sys.stderr)
+        print(f"\nhint: {foreign.clean(hint)}", file=sys.stderr)
+
+
+def _refused(error: OSError) -> None:
+    """What the machine refused: exit code 3 where that is known of it, else a fault of our own."""
+    from fairground.model import of_machine
+
+    found = of_machine(error, "standard output")
+    if found is None:
+        _foreign(error)
+    else:
+        _complain(found.message, found.hint)
+        sys.exit(found.exit_code)
 
 
 def _foreign(error: Exception) -> None:

@@ -125,5 +125,5 @@ def _say(page: Path, found: Visit, as_json: bool) -> None:
         say.document({**words.rows(found), "folder": str(page.parent)})
         return
     for line in (*words.lines(found), *words.sentences(found), *curves.text_curve(found.curve), *found.notes):
-        say.out.print(line, highlight=False, soft_wrap=True, markup=False)
-    say.out.print(f"page  {page}", highlight=False, soft_wrap=True)
+        say.line(line)
+    say.line(f"page  {page}")

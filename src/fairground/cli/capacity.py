@@ -111,5 +111,5 @@ def _say(page: Path, found: Sequence[Capacity], as_json: bool) -> None:
         return
     for one in found:
         for line in (*words.sentences(one), *words.text_curve(one.curve), *one.notes):
-            say.out.print(line, highlight=False, soft_wrap=True, markup=False)
-    say.out.print(f"page  {page}", highlight=False, soft_wrap=True)
+            say.line(line)
+    say.line(f"page  {page}")

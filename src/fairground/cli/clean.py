@@ -37,4 +37,4 @@ def clean(
         return
     for row in rows:
         state = "removed" if row.removed else f"./fairground clean --{row.what} --yes"
-        streams.out.print(f"{row.what:<10} {row.bytes / 1e6:>9,.1f} MB  {row.folder}  {state}", highlight=False, soft_wrap=True)
+        streams.line(f"{row.what:<10} {row.bytes / 1e6:>9,.1f} MB  {row.folder}  {state}")

@@ -24,7 +24,7 @@ from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.measure.schedule import TURN_S
-from fairground.model import LabError, Load
+from fairground.model import LabError, Load, storing
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.run import store
@@ -115,14 +115,15 @@ def _of_runs(places: Places, a: str, b: str) -> Compared:
 
 def _say(found: Compared, folder: Path | None, markdown: Path | None, as_json: bool) -> None:
     if markdown is not None:
-        markdown.write_text(found.markdown, encoding="utf-8")
+        with storing(markdown):
+            markdown.write_text(found.markdown, encoding="utf-8")
     if as_json:
         say.document(found.document | {"folder": str(folder) if folder else None})
         return
     for line in found.sentences:
-        say.out.print(line, highlight=False, soft_wrap=True, markup=False)
+        say.line(line)
     if folder is not None:
-        say.out.print(f"page  {folder / 'compare.html'}", highlight=False, soft_wrap=True)
+        say.line(f"page  {folder / 'compare.html'}")
 
 
 def _exit(found: Compared, rule: tuple[str, float] | None, fail_on: str | None) -> None:

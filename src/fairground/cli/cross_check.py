@@ -67,5 +67,5 @@ def _say(report: Reported, found: CrossChecked, as_json: bool) -> None:
         return
     for one in found.agreements:
         mark = {True: "✓", False: "✗", None: "–"}[one.agrees]
-        say.out.print(f"{mark} {one.sentence}", highlight=False, soft_wrap=True)
-    say.out.print(f"report  {report.path}", highlight=False, soft_wrap=True)
+        say.line(f"{mark} {one.sentence}")
+    say.line(f"report  {report.path}")

@@ -37,17 +37,12 @@ def doctor(
     else:
         for line in lines:
             mark = {"ok": "✓", "note": "!", "lacking": "✗"}[line.state]
-            streams.out.print(
-                f"{mark} {line.sentence}" + (f"\n    fix: {line.fix}" if line.fix else ""),
-                highlight=False,
-                soft_wrap=True,
-                markup=False,
-            )
+            streams.line(f"{mark} {line.sentence}")
+            if line.fix:
+                streams.line(f"    fix: {line.fix}")
         for text in diagnosis.seats_lines(seats):
-            streams.out.print(text, highlight=False, soft_wrap=True, markup=False)
+            streams.line(text)
         lacking = sum(line.state == "lacking" for line in lines)
-        streams.out.print(
-            "ready" if not lacking else f"{lacking} things are lacking: what needs them is left out", highlight=False
-        )
+        streams.out.print("ready" if not lacking else f"{lacking} things are lacking: what needs them is left out")
     if not diagnosis.can_measure(lines):
         raise typer.Exit(NOTHING_MEASURED)

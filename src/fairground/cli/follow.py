@@ -22,7 +22,7 @@ from fairground.lab.events import (
     TrialDone,
     Within,
 )
-from fairground.model import SCHEMA_VERSION, Progress
+from fairground.model import SCHEMA_VERSION, Progress, foreign
 
 Work = Callable[[Sink], Generator[Event]]
 """A use case with its inputs; it still lacks who hears what happens inside long calls."""
@@ -56,7 +56,7 @@ class _Shown:
     def within(self, event: Within) -> None:
         """Something happened inside one long call."""
         if isinstance(event, Building):
-            say.note(f"building {event.server}: {event.command}")
+            say.note(foreign.line(f"building {event.server}: {event.command}"))
         elif isinstance(event, Progress) and self._screen is not None:
             self._screen.progress(event)
 
@@ -66,7 +66,7 @@ class _Shown:
             case Said():
                 say.note(event.sentence)
             case Absent():
-                say.note(f"not here: {event.what}, {event.why}")
+                say.note(foreign.line(f"not here: {event.what}, {event.why}"))
             case Built():
                 if event.seconds > LONG_BUILD_S:
                     say.note(f"built in {duration(event.seconds)}")

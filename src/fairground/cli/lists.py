@@ -29,15 +29,11 @@ def list_(
         streams.document({what: rows})
         return
     for row in rows:
-        streams.out.print(
-            "  ".join(("" if row[key] is None else str(row[key])).ljust(width) for key, width in columns.WIDTHS[what]).rstrip(),
-            highlight=False,
-            soft_wrap=True,
-            markup=False,
+        streams.line(
+            "  ".join(("" if row[key] is None else str(row[key])).ljust(width) for key, width in columns.WIDTHS[what]).rstrip()
         )
     if what == "stacks":
         ready = sum(row["state"] != "not here" for row in rows)
         streams.talk.print(
             f"{len(rows)} stacks, {ready} runnable here · more: list workloads · list topologies · list suites · list runs",
-            highlight=False,
         )

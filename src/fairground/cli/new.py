@@ -27,6 +27,4 @@ def new(
     if as_json:
         streams.document({"id": name, "folder": str(target)})
     else:
-        streams.out.print(
-            f"{target} is a copy of {source}. Edit it, then: ./fairground check {name}", highlight=False, soft_wrap=True
-        )
+        streams.line(f"{target} is a copy of {source}. Edit it, then: ./fairground check {name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, cast
@@ -10,7 +11,7 @@ from fairground.cli import say
 from fairground.cli.seats import tell as tell_seats
 from fairground.lab.measuring import Began, Event, Finished, Said, UnitDone
 from fairground.lab.places import Places
-from fairground.model import LabError
+from fairground.model import LabError, MachineError
 from fairground.model.record import CapacityAsked, ComparisonAsked, Kind, Record
 from fairground.run import records
 
@@ -37,8 +38,16 @@ def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None],
             if record is not None and record.end is None:
                 say.note(f"interrupted; what is finished is kept. Go on with: ./fairground {verb} --resume {record.id}")
             raise
+        except MachineError as error:
+            if record is not None and record.end is None:
+                error.hint = f"{error.hint}; what is finished is kept, and this goes on with it: {_again(verb, record)}"
+            raise
     assert record is not None, "a use case that ends has a record"
     return record
+
+
+def _again(verb: str, record: Record[Any, Any]) -> str:
+    return f"./fairground {verb} --resume {shlex.quote(str(record.folder))}"
 
 
 def resumed(places: Places, text: str, kind: Kind) -> Record[Any, Any]:

@@ -75,10 +75,9 @@ def _say(found: Replication, path: Path, as_json: bool) -> None:
         return
     for one in found.judgements:
         mark = replication.GLYPHS[one.verdict]
-        say.out.print(
-            f"{mark} {one.claim.says}\n    {one.verdict}: {one.sentence}", highlight=False, soft_wrap=True, markup=False
-        )
+        say.line(f"{mark} {one.claim.says}")
+        say.line(f"    {one.verdict}: {one.sentence}")
     for reading in found.tables:
-        say.out.print(f"{reading.table.title}: {replication.agreement(reading)}", highlight=False, soft_wrap=True, markup=False)
-    say.out.print(replication.summary(found), highlight=False)
-    say.out.print(f"page  {path}", highlight=False, soft_wrap=True)
+        say.line(f"{reading.table.title}: {replication.agreement(reading)}")
+    say.out.print(replication.summary(found))
+    say.line(f"page  {path}")

@@ -45,7 +45,7 @@ def report(
         if as_json:
             say.document({"id": folder.name, "kind": str(kind), "report": str(path)})
         else:
-            say.out.print(f"page  {path}", highlight=False, soft_wrap=True)
+            say.line(f"page  {path}")
         return
     written = runs.report(folder)
     path, found = written.path, written.run

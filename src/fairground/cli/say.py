@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairground.cli.screen import duration, printable, table
-from fairground.cli.streams import document, note, out, plain, talk
-from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity
+from fairground.cli.screen import duration, table
+from fairground.cli.streams import document, line, note, out, plain, talk
+from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, foreign
 from fairground.report.boards import Board, boards
 from fairground.report.controls import Controls
-from fairground.report.headline import headline
+from fairground.report.headline import headline, voids
 from fairground.run import plan
 from fairground.stats import time_use
 
-__all__ = ["document", "note", "out", "outline", "plain", "talk", "the_check", "the_plan", "the_summary"]
+__all__ = ["document", "line", "note", "out", "outline", "plain", "talk", "the_check", "the_plan", "the_summary"]
 
 
 def the_summary(found: Run, path: Path, as_json: bool) -> None:
@@ -29,21 +29,23 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     if as_json:
         spent = time_use.of(found.everything)
         time = {**plain(spent), "overhead_share": spent.overhead_share}
-        end = {"run": found.id, "report": str(path), "trials": counts, "headline": sentences, "comparisons": _compared(shown)}
+        end = {
+            "run": found.id,
+            "report": str(path),
+            "trials": counts,
+            "headline": sentences,
+            "voids": voids(found),
+            "comparisons": _compared(shown),
+        }
         print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
     out.print(table(found.trials))
     for sentence in sentences:
-        out.print(sentence, highlight=False, soft_wrap=True, markup=False)
-    out.print(
-        ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished", highlight=False
-    )
-    if counts["void"] > sum(counts.values()) / 2:
-        out.print(
-            "this machine was too busy to measure: end what else runs on it (./fairground doctor), then begin anew",
-            highlight=False,
-        )
-    out.print(f"report  {path}", highlight=False, soft_wrap=True)
+        line(sentence)
+    line(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished")
+    if cause := voids(found):
+        line(cause)
+    line(f"report  {path}")
 
 
 def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
@@ -83,11 +85,11 @@ def the_plan(planned: Plan, as_json: bool) -> None:
         return
     for slot in planned.slots:
         control = f"  control: {slot.control}" if slot.control is not None else ""
-        out.print(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}{control}", highlight=False, soft_wrap=True)
+        line(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}{control}")
     for what, why in planned.skipped.items():
-        out.print(f"skipped  {what}: {why}", highlight=False, soft_wrap=True)
+        line(f"skipped  {what}: {why}")
     most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
-    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds{most}", highlight=False)
+    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds{most}")
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:
@@ -99,7 +101,7 @@ def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path)
     for finding in findings:
         mark = {Severity.REJECT: "✗", Severity.WARN: "!"}.get(finding.severity, "–" if finding in skipped else "✓")
         if mark in "✗!" or verbose:
-            out.print(f"  {mark} {finding.id}  {printable(finding.sentence)}", highlight=False, soft_wrap=True, markup=False)
+            line(f"  {mark} {finding.id}  {foreign.line(finding.sentence)}")
     passed = len(findings) - len(failed) - len(untried) - len(warned) - len(skipped)
     words = [
         f"{passed} cases passed",
@@ -109,8 +111,4 @@ def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path)
             if some
         ),
     ]
-    out.print(
-        f"{'✗' if failed else '✓'} {stack}: {', '.join(words)}" + (f"; its output: {log}" if failed else ""),
-        highlight=False,
-        soft_wrap=True,
-    )
+    out.print(f"{'✗' if failed else '✓'} {stack}: {', '.join(words)}" + (f"; its output: {log}" if failed else ""))

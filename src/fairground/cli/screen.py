@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fairground.model import Plan, Progress, Severity, Slot, Trial, Verdict
+from fairground.model import Plan, Progress, Severity, Slot, Trial, Verdict, foreign
 from fairground.run import plan as plans
 from fairground.run import store
 from fairground.stats.intervals import significant
@@ -60,7 +60,6 @@ class Screen:
             self._console.print(
                 f"{_clock()} running trial {now.slot.number}/{len(self._plan.slots)} {cell.stack} {cell.workload},"
                 f" {now.phase} {now.elapsed_s:.0f} s, {self._left()} left",
-                highlight=False,
             )
 
     def finished(self, trial: Trial) -> None:
@@ -72,7 +71,7 @@ class Screen:
         if not self._quiet:
             self._spoken = time.monotonic()
             line = _trial_text(trial, len(self._plan.slots)) if self._live else Text(_trial_line(trial, len(self._plan.slots)))
-            self._console.print(line, highlight=False, soft_wrap=True)
+            self._console.print(line, soft_wrap=True)
 
     def _lines(self, now: Progress) -> Group:
         cell, slots = now.slot.cell, len(self._plan.slots)
@@ -139,12 +138,7 @@ def reason(trial: Trial) -> str:
     """The gravest finding's sentence, on one line."""
     order = (Severity.REJECT, Severity.VOID, Severity.WARN)
     worst = next((finding for severity in order for finding in trial.findings if finding.severity is severity), None)
-    return "" if worst is None else printable(" ".join(worst.sentence.split()))
-
-
-def printable(text: str) -> str:
-    """Text from outside without control characters, so that it cannot steer a terminal."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    return "" if worst is None else foreign.line(worst.sentence)
 
 
 def milliseconds(microseconds: float | None) -> str:

@@ -12,7 +12,7 @@ from fairground.contract.facts import Facts, Probe
 from fairground.contract.procedures import carry_out
 from fairground.contract.stage import NotStaged, Stage
 from fairground.contract.wire import Trouble
-from fairground.model import Finding, LabError, Severity
+from fairground.model import Finding, LabError, MachineError, Severity
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _tried(case: Case, target: Target, probe: Probe | None, stage: Stage | None)
             seen = perform(case, target)
     except Trouble as trouble:
         return Seen(trouble.sentence)
-    except NotStaged:
+    except (NotStaged, MachineError):
         raise
     except LabError as error:
         return Seen(f"could not be carried out: {error.message}")

@@ -10,6 +10,8 @@ from typing import Self
 
 import h11
 
+from fairground.model import of_machine
+
 READ_BYTES = 65536
 
 
@@ -50,6 +52,8 @@ class Wire:
         try:
             self._socket = socket.create_connection((host, port), timeout=self._remaining_s())
         except OSError as error:
+            if refused := of_machine(error):
+                raise refused from None
             raise Trouble("connect", f"could not connect: {error}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 

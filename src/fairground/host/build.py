@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.host import Child, Keeper
-from fairground.model import LabError, Server
+from fairground.model import LabError, MachineError, Server, foreign, storing
 
 BUILD_TIMEOUT_S = 1800.0
 RECEIPT_TIMEOUT_S = 60.0
@@ -84,8 +84,11 @@ def fails(server: Server, command: tuple[str, ...], output: str) -> Unavailable:
 
 def is_built(server: Server, cache: Path) -> bool:
     """Whether the last build was made from what the folder holds now."""
-    stamp = _stamp(server, cache)
-    return stamp.exists() and json.loads(stamp.read_text()).get("content") == content_hash(server.folder)
+    try:
+        stamped = json.loads(_stamp(server, cache).read_bytes())
+    except (OSError, ValueError):  # there is none, or a full disk cut it off
+        return False
+    return isinstance(stamped, dict) and stamped.get("content") == content_hash(server.folder)
 
 
 def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None] = lambda _: None) -> Built | Unavailable:
@@ -97,10 +100,12 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
         return lacking
     digest, stamp, began = content_hash(server.folder), _stamp(server, cache), time.monotonic()
     log = stamp.with_suffix(".log")
-    stamp.parent.mkdir(parents=True, exist_ok=True)
+    with storing(stamp.parent):
+        stamp.parent.mkdir(parents=True, exist_ok=True)
     if is_built(server, cache) and (receipt := _receipt(keeper, server)):
         return Built(server, digest, receipt, 0.0)
-    log.write_bytes(b"")
+    with storing(log):
+        log.write_bytes(b"")
     for command in server.build:
         say(" ".join(command))
         code, output = _run(keeper, command, server.folder, log, BUILD_TIMEOUT_S)
@@ -110,7 +115,8 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
     receipt = _receipt(keeper, server)
     if not receipt:
         return Unavailable(server, f"it was built, but `{' '.join(server.version)}` does not print its versions", f"see {log}")
-    stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
+    with storing(stamp):
+        stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
     return Built(server, digest, receipt, time.monotonic() - began)
 
 
@@ -152,7 +158,7 @@ def _stamp(server: Server, cache: Path) -> Path:
 
 def _receipt(keeper: Keeper, server: Server) -> str | None:
     code, output = _run(keeper, server.version, server.folder, None, RECEIPT_TIMEOUT_S)
-    return " ".join(output.split()) or None if code == 0 else None
+    return foreign.line(output, foreign.SENTENCE_CHARACTERS) or None if code == 0 else None
 
 
 def _run(keeper: Keeper, command: tuple[str, ...], folder: Path, log: Path | None, timeout_s: float) -> tuple[int | None, str]:
@@ -168,6 +174,8 @@ class Command:
         descriptor, own = self._output.fileno(), environment(keeper.environ)
         try:
             self._child = keeper.spawn(words, role="build", env=own, cwd=folder, stdout=descriptor, stderr=descriptor)
+        except MachineError:
+            raise
         except LabError as error:
             self._refusal = error.message
 
@@ -211,5 +219,5 @@ def environment(own: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no output"
+    lines = [line for line in foreign.clean(text).splitlines() if line.strip()]
+    return foreign.line(lines[-1], foreign.SENTENCE_CHARACTERS) if lines else "no output"

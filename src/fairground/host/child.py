@@ -19,7 +19,7 @@ from typing import IO
 import psutil
 
 from fairground.host.cgroup import Group, Groups, Limits
-from fairground.model import LabError
+from fairground.model import LabError, of_machine
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -126,6 +126,8 @@ class Keeper:
             answer = self._ask(order, streams)
         if "error" in answer:
             group.remove()
+            if refused := of_machine(OSError(answer["number"], answer["error"])):
+                raise refused
             raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", exit_code=3)
         pid = int(str(answer["pid"]))
         self._children.add(pid)

@@ -7,7 +7,7 @@ are killed by the kernel (parent-death signal) and what is left falls to the lab
 
 Messages are JSON packets. In: `{"id", "argv", "cwd", "env", "join", "cpus", "data_bytes", "nofile", "map_user"}` with three file
 descriptors, or `{"id", "groups"}`: cgroup folders to remove at the end, with those in them. Out: `{"id", "pid"}`,
-`{"id", "error"}`, `{"exit": pid, "code": n}`.
+`{"id", "error", "number"}`, `{"exit": pid, "code": n}`.
 """
 
 import ctypes
@@ -65,7 +65,7 @@ def serve(lab: socket.socket, wake_read: int, mine: set[int], groups: list[str])
                 mine.add(pid)
                 reply(lab, {"id": message["id"], "pid": pid})
             except OSError as error:
-                reply(lab, {"id": message["id"], "error": (error.strerror or str(error)).lower()})
+                reply(lab, {"id": message["id"], "error": (error.strerror or str(error)).lower(), "number": error.errno})
             finally:
                 for fd in fds:
                     os.close(fd)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fairground.model import LabError
+from fairground.model import MachineError, of_machine
 
 BLOCK = 50
 """Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
@@ -29,7 +29,7 @@ def free_port(first: int = 18_000, last: int = 19_999, host: str = "127.0.0.1") 
                 return port
             except OSError:
                 continue
-    raise LabError(f"no free port between {block} and {block + BLOCK - 1}", hint="ss -ltn shows who holds them", exit_code=3)
+    raise MachineError(f"no free port between {block} and {block + BLOCK - 1}", hint="ss -ltn shows who holds them")
 
 
 @functools.cache
@@ -41,10 +41,9 @@ def _block(first: int, last: int) -> int:
     low = _ephemeral_low()
     starts = range(first, min(last + 1, low) - BLOCK + 1, BLOCK)
     if not starts:
-        raise LabError(
+        raise MachineError(
             f"the ephemeral port range begins at {low}, which leaves no port for servers",
             hint="sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
-            exit_code=3,
         )
     for start in starts:
         claim = socket.socket(socket.AF_UNIX)
@@ -55,10 +54,9 @@ def _block(first: int, last: int) -> int:
             continue
         _claims.append(claim)
         return start
-    raise LabError(
+    raise MachineError(
         f"{len(starts)} labs are at work on this machine, and all ports from {first} to {last} are theirs",
         hint="wait until one has ended",
-        exit_code=3,
     )
 
 
@@ -80,23 +78,28 @@ def wait_until_silent(host: str, port: int, timeout_s: float = 2.0) -> bool:
 
 
 def wait_ready(host: str, port: int, path: str, status: int, timeout_s: float, alive: Callable[[], bool]) -> str | None:
-    """Ask `path` until it answers `status`; None then, else one phrase on what happened last (refused, ended, another status)."""
+    """Ask `path` until it answers `status`; None then, else one phrase on what happened last (refused, ended, another status).
+
+    MachineError where at the end it was this machine that let the lab open no connection.
+    """
     deadline = time.monotonic() + timeout_s
-    last, tries = "no answer", 0
+    last, tries, refused = "no answer", 0, None
     while time.monotonic() < deadline:
         if not alive():
             return "the process ended"
-        tries += 1
+        tries, refused = tries + 1, None
         try:
             answered = _status(host, port, path)
             if answered == status:
                 return None
             last = f"status {answered}"
         except OSError as error:
-            last = (error.strerror or str(error)).lower()
+            last, refused = (error.strerror or str(error)).lower(), of_machine(error)
         except ValueError:
             last = "an answer that is not HTTP"
         time.sleep(0.02)
+    if refused is not None:
+        raise refused
     return f"GET {path}: {last}, {tries} tries"
 
 

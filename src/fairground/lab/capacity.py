@@ -62,7 +62,14 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         yield from measuring.kept_awake(held, keeper, inputs)
         record = measuring.opened(inputs, keeper, Kind.CAPACITY, asked, setup.versions(places, database), infos)
         yield Began(record)
-        bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
+        bench = Bench(
+            keeper,
+            database,
+            places.engine,
+            contract.load(places.contract / "cases"),
+            machine.cores(),
+            disks=setup.disks(places, database),
+        )
         subjects = [(wanted[id], workloads[name]) for id, name in asked.cells]
         yield from each(record, Driver(bench, asked, record.folder, subjects))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from fairground.lab.events import Event, Said
 from fairground.measure import ceiling
-from fairground.model import LabError, Limit, Load, Run, Workload
+from fairground.model import LabError, Limit, Load, Run, StorageError, Workload
 from fairground.run import plan, store
 
 
@@ -27,6 +27,8 @@ def measured(bench: ceiling.Bench, run: Run, workloads: Mapping[str, Workload]) 
             if workload.limit_sql is None:
                 http[cell.load] = found
             store.append_limit(run.folder, replace(found, workload=workload.id))
+        except StorageError:
+            raise
         except LabError as error:
             yield Said(f"no limit for {cell.workload}: {error.message}")
 
@@ -37,6 +39,8 @@ def qualified(bench: ceiling.Bench, run: Run) -> Generator[Event]:
         return
     try:
         found = ceiling.qualify(bench)
+    except StorageError:
+        raise
     except LabError as error:
         yield Said(f"the engine could not be qualified: {error.message}")
         return

@@ -70,7 +70,7 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database), infos)
         yield Began(record)
         cases = contract.load(places.contract / "cases")
-        bench = Bench(keeper, database, places.engine, cases, machine.cores())
+        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
         effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs)
         yield from rounds(record, functools.partial(one_round, bench, arms, effort, record.folder))
 

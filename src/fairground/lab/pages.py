@@ -18,6 +18,7 @@ from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
 from fairground.report import capacity, caveats, comparison, render, seats, visit
 from fairground.report.comparison import Line
+from fairground.run import journal
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes
 
@@ -88,7 +89,7 @@ def write(record: Record[Any, Any]) -> Path:
 
 def _comparison(record: Record[Any, Any]) -> Path:
     found, folder, foot = compared(record), record.folder, _foot(record)
-    (folder / "compare.md").write_text(found.markdown, encoding="utf-8")
+    journal.replace(folder / "compare.md", found.markdown.encode())
     notes = found.notes if found.rejected is None else (found.rejected,)
     page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot)
     return _written(record, "compare", found.document | {"lab": record.head.versions["fairground"]}, page)
@@ -126,10 +127,8 @@ def _visit(record: Record[Any, Any]) -> Path:
 
 def _written(record: Record[Any, Any], name: str, document: Mapping[str, Any], page: str) -> Path:
     whole = {"schema": SCHEMA_VERSION, **document, "machine": _plain(record.head.machine), "finished": record.end is not None}
-    (record.folder / f"{name}.json").write_text(json.dumps(whole, indent=2), encoding="utf-8")
-    path = record.folder / f"{name}.html"
-    path.write_text(page, encoding="utf-8")
-    return path
+    journal.replace(record.folder / f"{name}.json", json.dumps(whole, indent=2).encode())
+    return journal.replace(record.folder / f"{name}.html", page.encode())
 
 
 def _page_of_earlier(record: Record[Any, Any]) -> Path:

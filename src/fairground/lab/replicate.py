@@ -15,7 +15,7 @@ from fairground.lab.places import Places
 from fairground.model import LabError, Run, Suite
 from fairground.report import replication
 from fairground.report.replication import Replication
-from fairground.run import store
+from fairground.run import journal, store
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _judged(chosen: Suite, found: Run, inputs: Inputs) -> Replicated:
     tables = judgement.read_tables(chosen.tables, found.trials)
     judged = Replication(chosen, found, judgement.judge(chosen.claims, found.trials), tables)
     path = found.folder / f"replicate-{chosen.id}.html"
-    path.write_text(replication.html(judged, inputs.profile), encoding="utf-8")
+    journal.replace(path, replication.html(judged, inputs.profile).encode())
     if inputs.markdown is not None:
         splice.put(inputs.markdown, chosen.id, replication.markdown(judged, inputs.profile), "Replications")
     return Replicated(judged, path)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -18,10 +19,24 @@ from fairground.lab import building, ceilings, setup
 from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.measure import Bench, ceiling
-from fairground.model import Durability, LabError, Plan, Run, Server, Slot, Stack, Suite, Topology, Verdict, Workload
+from fairground.model import (
+    Durability,
+    LabError,
+    Plan,
+    Run,
+    Server,
+    Slot,
+    Stack,
+    Suite,
+    Topology,
+    Verdict,
+    Workload,
+    error,
+    storing,
+)
 from fairground.postgres import Database
 from fairground.report import charts, page, render, trial_page
-from fairground.run import plan, runner, store
+from fairground.run import journal, plan, runner, store
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,15 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
             stacks=setup.stack_infos(chosen, builds),
             workloads=needs.texts(workloads),
         )
-        yield from _measured(frozen, folder, needs, _Hall(keeper, database, chosen, workloads, places, sink))
-    yield report(folder)
+        with _kept(folder):
+            yield from _measured(frozen, folder, needs, _Hall(keeper, database, chosen, workloads, places, sink))
+    with _kept(folder):
+        yield report(folder)
+
+
+def _kept(folder: Path) -> AbstractContextManager[None]:
+    """What the machine refuses meanwhile is told with the command that goes on with the run."""
+    return error.kept(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
 
 
 def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Sink = unheard) -> Generator[Event]:
@@ -98,8 +120,10 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
             if known.machine.awake:
                 yield from _awake(held, keeper, places, must=True)
             hall = _Hall(keeper, database, chosen, places.workloads(), places, sink)
-            yield from _measured(known.plan, folder, needs, hall)
-    yield report(folder)
+            with _kept(folder):
+                yield from _measured(known.plan, folder, needs, hall)
+    with _kept(folder):
+        yield report(folder)
 
 
 def _all_known(known: Run, left: Sequence[Slot], chosen: Sequence[Stack], places: Places) -> None:
@@ -114,11 +138,11 @@ def report(folder: Path) -> Reported:
     """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
     found = store.load(folder)
     store.write_summary(folder, page.summary_csv(found))
-    path = folder / "report.html"
-    path.write_text(page.html(found, render.svg(charts.specs(found))), encoding="utf-8")
-    (folder / "trials").mkdir(exist_ok=True)
+    path = journal.replace(folder / "report.html", page.html(found, render.svg(charts.specs(found))).encode())
     for place, text in trial_page.pages(found):
-        (folder / place).write_text(text, encoding="utf-8")
+        with storing(folder / place):
+            (folder / place).parent.mkdir(exist_ok=True)
+            (folder / place).write_text(text, encoding="utf-8")
     return Reported(path, found)
 
 
@@ -231,7 +255,8 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: _Hall) -> Generato
     yield from ceilings.qualified(bounds, known)
     yield Began(frozen, known.everything)
     cases = contract.load(places.contract / "cases")
-    bench = Bench(hall.keeper, hall.database, places.engine, cases, cores, hall.sink, tools=tools)
+    disks = setup.disks(places, hall.database)
+    bench = Bench(hall.keeper, hall.database, places.engine, cases, cores, hall.sink, tools=tools, disks=disks)
     for trial in runner.run(frozen, folder, {stack.id: stack for stack in hall.stacks}, rendered, bench):
         yield TrialDone(trial)
 

@@ -17,7 +17,7 @@ from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitD
 from fairground.measure import Bench
 from fairground.measure.arm import ServiceArm
 from fairground.measure.session import Session
-from fairground.model import Cell, Finding, LabError, Load, Settings, Severity, Topology
+from fairground.model import Cell, Finding, LabError, Load, MachineError, Settings, Severity, Topology
 from fairground.model.record import End, Kind, Record, TryAsked
 from fairground.run import records
 from fairground.service import behaviour, drive, parts
@@ -93,6 +93,8 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
         if fault is None:
             try:
                 yield from _parts(subject, child, done)
+            except MachineError:
+                raise
             except LabError as error:
                 fault = _ended(child, command[0]) or _silent(error)
                 if fault is None:

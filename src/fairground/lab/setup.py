@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 
 from fairground import generators, host, postgres
 from fairground.generators import Installed
@@ -70,6 +71,11 @@ def database(
         yield found
     finally:
         found.stop()
+
+
+def disks(places: Places, found: Database) -> tuple[Path, ...]:
+    """Folders of the lab, beside that of the results, on whose disks there must be room: the embedded database's."""
+    return () if found.owner is None else (places.cache,)
 
 
 def machine_seats(database_url: str | None) -> Seats:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairground.model import storing
+
 
 def put(path: Path, name: str, section: str, title: str) -> None:
     """Replace the part between the marks of `name`, or append it; a file that is not there begins with `title`."""
@@ -15,4 +17,5 @@ def put(path: Path, name: str, section: str, title: str) -> None:
         text = head + part + (f"\n{tail}" if tail else "")
     else:
         text = f"{text.rstrip()}\n\n{part}"
-    path.write_text(text, encoding="utf-8")
+    with storing(path):
+        path.write_text(text, encoding="utf-8")

@@ -30,3 +30,5 @@ class Bench:
     """Load generators from elsewhere that are here, by name."""
     thresholds: Thresholds = field(default_factory=thresholds.standard)
     machine: Machine | None = None
+    disks: Sequence[Path] = ()
+    """Folders, beside that of the results, on whose disks there must be room while something is measured."""

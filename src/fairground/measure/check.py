@@ -12,7 +12,7 @@ import psycopg
 
 from fairground import contract
 from fairground.host import Child, Keeper, free_port, server, wait_until_silent
-from fairground.model import Durability, Finding, LabError, Settings, Severity, Stack
+from fairground.model import Durability, Finding, LabError, MachineError, Settings, Severity, Stack
 from fairground.postgres import Database
 
 HOST = "127.0.0.1"
@@ -48,6 +48,8 @@ def check(
             skip=stack.server.skip,
         )
         return report if exposed is None else replace(report, findings=(*report.findings, exposed))
+    except MachineError:
+        raise
     except LabError as error:
         return contract.Report((Finding("ready", Severity.REJECT, error.message, {}),))
     finally:

@@ -112,16 +112,18 @@ class Loaded:
             self.trial = result
         self._judge_answers(result, run)
         if run.ends is None:
-            self._say_unreachable()
+            self._say_unreachable(result)
             return None
         window = self._window(ask, number, result, run, before_us)
         self.windows.append(window)
         return window
 
-    def _say_unreachable(self) -> None:
+    def _say_unreachable(self, result: Result) -> None:
         """Why there was no window, unless that is said already."""
         self.notice_end()
-        if not any(one.severity is Severity.REJECT for one in self.findings):
+        if (own := validity.own_side(result)) is not None:
+            self.find("instrument", Severity.VOID, f"the generator could open no connection on its own side: {own}")
+        elif not any(one.severity is Severity.REJECT for one in self.findings):
             self.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
 
     def _judge_answers(self, result: Result, run: _Run) -> None:
@@ -130,7 +132,8 @@ class Loaded:
         self.failed = self.failed or bool(rejected)
         self.findings.extend(one for one in answers.accounting(result, self.workload) if self._is_new(one))
         if run.ask.trial:
-            self.findings.extend(answers.window(result, self.workload.errors_expected))
+            if result.completed_ok or validity.own_side(result) is None:
+                self.findings.extend(answers.window(result, self.workload.errors_expected))
             self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
 
     def _is_new(self, finding: Finding) -> bool:
@@ -181,7 +184,7 @@ class Loaded:
                 result = self.turns.finish()
                 self.results.append(result)
                 found = [*answers.life(result), *answers.accounting(result, self.workload)]
-                if self.turns.measured and not self.failed:
+                if self.turns.measured and not self.failed and (result.completed_ok or validity.own_side(result) is None):
                     found += answers.window(result, self.workload.errors_expected)
                 self.findings += [one for one in found if self._is_new(one)]
             except LabError as error:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import psycopg
 
+from fairground.host import disk
 from fairground.judge import validity
 from fairground.measure.arm import Arm, Doing, Ended, NullArm, PgbenchArm, StackArm, Window
 from fairground.measure.bench import Bench
@@ -30,7 +31,7 @@ from fairground.measure.schedule import Ask, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import LabError, RoleUse, Severity
+from fairground.model import LabError, RoleUse, Severity, Verdict
 
 
 class Session:
@@ -45,6 +46,8 @@ class Session:
     ) -> None:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
         self._bench, self._number = bench, 0
+        self._folders = [*(folder.values() if isinstance(folder, Mapping) else [folder]), *bench.disks]
+        disk.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
         self._seen = {arm.label: Seen(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
         self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
@@ -96,6 +99,8 @@ class Session:
             self._stop()
         if kind is None:
             self.ended = {label: loaded.judge() for label, loaded in self._loaded.items()}
+            if any(one.verdict in (Verdict.VOID, Verdict.REJECTED) for one in self.ended.values()):
+                disk.require_room(self._folders, disk.LEAST_AFTER_BYTES)  # else a full disk would be called a fault of theirs
 
     def _stop(self) -> None:
         """Stop everything, whatever of it goes wrong: first who loads, then what is loaded."""

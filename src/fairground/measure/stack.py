@@ -20,7 +20,20 @@ from fairground.measure.arm import Doing, Ended, StackArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import HOST, Route
 from fairground.measure.watch import database_use
-from fairground.model import AuditLine, DatabaseUse, Finding, HostUse, LabError, Result, RoleUse, Severity, Workload
+from fairground.model import (
+    AuditLine,
+    DatabaseUse,
+    Finding,
+    HostUse,
+    LabError,
+    MachineError,
+    Result,
+    RoleUse,
+    Severity,
+    StorageError,
+    Workload,
+    foreign,
+)
 from fairground.postgres import Database
 
 STDERR_TAIL = 2000
@@ -72,18 +85,20 @@ class StartedStack(Loaded):
                 self.findings += [one for one in [self.path.exposed()] if one is not None]
                 self._verify_behind_proxy(problem)
         except (LabError, psycopg.Error) as error:
-            self.find("instrument", Severity.VOID, " ".join(str(error).split()))
+            self.find("instrument", Severity.VOID, _words(error))
 
     def _start(self) -> bool:
         """Start pooler and server. A pooler that does not start makes the arm void, a server that does not is rejected."""
         try:
             self.path.open_pooler()
         except (LabError, psycopg.Error) as error:
-            self.find("pooler", Severity.VOID, " ".join(str(error).split()))
+            self.find("pooler", Severity.VOID, _words(error))
             return False
         self.seen.pooler = self.path.pooler
         try:
             self.path.open_server(self.stack_arm.stack)
+        except MachineError:
+            raise  # no port, no file: nothing that a server does
         except LabError as error:
             self.find("start", Severity.REJECT, f"the server could not be started: {error.message}")
             return False
@@ -133,7 +148,7 @@ class StartedStack(Loaded):
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
         except (LabError, psycopg.Error) as error:
-            self.find("instrument", Severity.VOID, " ".join(str(error).split()))
+            self.find("instrument", Severity.VOID, _words(error))
 
     # ------------------------------------------------------------ after the load
 
@@ -154,9 +169,8 @@ class StartedStack(Loaded):
             try:
                 self._audit()
             except psycopg.Error as error:
-                words = " ".join(str(error).split())
-                self.find("database", Severity.VOID, f"the database could not be read after the trial: {words}")
-        tail = _printable(_tail(self.folder / "server.log"))
+                self.find("database", Severity.VOID, f"the database could not be read after the trial: {_words(error)}")
+        tail = foreign.clean(_tail(self.folder / "server.log")).strip()
         self._believe()
         if tail:
             sentence = "the server wrote to its standard streams"
@@ -259,13 +273,15 @@ def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:
     return replace(workload, expect=replace(workload.expect, body=None))
 
 
+def _words(error: Exception) -> str:
+    """What went wrong of our own, as words. What cannot be stored is not the end of one arm: it goes on as it came."""
+    if isinstance(error, StorageError):
+        raise error
+    return foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
+
+
 def _tail(path: Path) -> str:
     try:
         return path.read_bytes()[-STDERR_TAIL:].decode(errors="replace")
     except OSError:
         return ""
-
-
-def _printable(text: str) -> str:
-    """The text without control characters: what a server prints reaches terminals and pages as text only."""
-    return "".join(letter for letter in text if letter in "\n\t" or (letter.isprintable())).strip()

@@ -9,7 +9,7 @@ topology × load, a *trial* is one measurement of one cell. Unknown is None, nev
 
 from __future__ import annotations
 
-from fairground.model.error import LabError
+from fairground.model.error import LabError, MachineError, StorageError, of_machine, storing
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
     POOLERS,
@@ -99,6 +99,7 @@ __all__ = [
     "Load",
     "Look",
     "Machine",
+    "MachineError",
     "Outcomes",
     "Plan",
     "PoolScope",
@@ -118,6 +119,7 @@ __all__ = [
     "StackInfo",
     "StatementWork",
     "Step",
+    "StorageError",
     "Suite",
     "SuiteGroup",
     "TableNeed",
@@ -128,4 +130,6 @@ __all__ = [
     "Verdict",
     "Work",
     "Workload",
+    "of_machine",
+    "storing",
 ]

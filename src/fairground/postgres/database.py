@@ -17,6 +17,7 @@ from psycopg import sql
 
 from fairground.host import Child, Keeper
 from fairground.model import Durability, LabError, Work
+from fairground.postgres import storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, TRIAL_DATABASE, TRIAL_DATABASES, of_arm
@@ -136,7 +137,14 @@ class Database:
     # ------------------------------------------------------------ data
 
     def prepare(self, scale: int) -> str:
-        """Make the template of `scale` unless it is there, and return its name. A half-made one is made anew."""
+        """Make the template of `scale` unless it is there, and return its name. A half-made one is made anew.
+
+        StorageError where the server has no room for it.
+        """
+        with storage.watched(self.owner.log if self.owner else None):
+            return self._prepared(scale)
+
+    def _prepared(self, scale: int) -> str:
         name = self._template(scale)
         with self.connect(HOME) as connection:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone():
@@ -151,7 +159,7 @@ class Database:
     def reset(self, scale: int) -> None:
         """Give this arm a fresh copy of the data, byte for byte, with counters at zero."""
         template = self.prepare(scale)
-        with self.connect(HOME) as connection:
+        with storage.watched(self.owner.log if self.owner else None), self.connect(HOME) as connection:
             _drop(connection, self.name, self.owner is not None)
             self._create(connection, self.name, template)
 

@@ -25,7 +25,8 @@ from typing import IO
 import psycopg
 
 from fairground.host import Child, Keeper, free_port
-from fairground.model import Durability, LabError
+from fairground.model import Durability, LabError, foreign, storing
+from fairground.postgres import storage
 from fairground.postgres.database import Address, Database
 from fairground.postgres.errorlog import LINE_PREFIX
 
@@ -73,8 +74,9 @@ class Cluster:
         """Take the first cluster that no other lab uses, making it when it does not exist yet."""
         for number in range(1, MAX_CLUSTERS + 1):
             folder = parent / f"{MAJOR_VERSION}-{number}"
-            folder.mkdir(parents=True, exist_ok=True)
-            lock = open(folder / "lock", "w")
+            with storing(folder):
+                folder.mkdir(parents=True, exist_ok=True)
+                lock = open(folder / "lock", "w")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return cls(folder, lock)
@@ -131,7 +133,8 @@ class Cluster:
         argv = [str(binary("postgres")), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]
-        self.log.write_bytes(b"")
+        with storing(self.log):
+            self.log.write_bytes(b"")
         with open(self.log, "ab") as stream:  # at its end, wherever that is: the log may be emptied while it is written
             self._child = keeper.spawn(
                 argv, role="database", env=_environment(), cwd=self.data, stdout=stream, stderr=stream, map_user=os.geteuid() == 0
@@ -154,6 +157,8 @@ class Cluster:
             time.sleep(0.03)
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
         self._stop_postmaster(signal.SIGQUIT)
+        if refused := storage.refused(tail, self.folder):
+            raise refused
         raise LabError("the embedded PostgreSQL did not start", hint=f"its last words:\n{tail}", exit_code=3)
 
     def _initialise(self) -> None:
@@ -161,12 +166,12 @@ class Cluster:
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
         passwords = {SUPERUSER: secrets.token_urlsafe(18), APP_USER: secrets.token_urlsafe(18)}
-        secret = self.folder / "passwords"
-        secret.touch(mode=0o600)
-        secret.write_text("".join(f"{user} {password}\n" for user, password in passwords.items()))
-        pwfile = self.folder / "initdb-password"
-        pwfile.touch(mode=0o600)
-        pwfile.write_text(passwords[SUPERUSER])
+        secret, pwfile = self.folder / "passwords", self.folder / "initdb-password"
+        with storing(self.folder):
+            secret.touch(mode=0o600)
+            secret.write_text("".join(f"{user} {password}\n" for user, password in passwords.items()))
+            pwfile.touch(mode=0o600)
+            pwfile.write_text(passwords[SUPERUSER])
         command = [
             str(binary("initdb")),
             "-D",
@@ -185,11 +190,8 @@ class Cluster:
         done = subprocess.run(command, env=_environment(), capture_output=True, text=True)
         pwfile.unlink()
         if done.returncode != 0:
-            raise LabError(
-                f"initdb failed: {done.stderr.strip().splitlines()[-1:]}",
-                exit_code=3,
-                hint="as root it needs user namespaces; else start the lab as an ordinary user",
-            )
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise storage.refused(done.stderr, self.folder) or _initdb_failed(done.stderr)
         shutil.rmtree(self.data, ignore_errors=True)
         fresh.rename(self.data)
 
@@ -215,6 +217,15 @@ class Cluster:
                         psycopg.sql.Identifier(APP_USER), psycopg.sql.Literal(password)
                     )
                 )
+
+
+def _initdb_failed(said: str) -> LabError:
+    """Why no cluster could be made, in the words of who could not."""
+    lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+    namespaces = any("unshare" in line for line in lines)
+    hint = "as root it needs user namespaces; else start the lab as an ordinary user" if namespaces else None
+    failed = next((line for line in lines if "error" in line.lower() or "fatal" in line.lower()), lines[-1])
+    return LabError(f"initdb failed: {foreign.line(failed, foreign.SENTENCE_CHARACTERS)}", hint, 3)
 
 
 def binary(name: str) -> Path:

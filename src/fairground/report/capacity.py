@@ -9,6 +9,7 @@ from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import Point, Word
 from fairground.capacity.parts import Part
 from fairground.capacity.search import CONFIRMATIONS, Capacity, End
+from fairground.model import foreign
 from fairground.report import loadchart, page, words
 from fairground.report.frame import WIDTHS_PX
 
@@ -20,7 +21,7 @@ def sentences(found: Capacity) -> tuple[str, ...]:
     """What is said of one stack on one workload, most important first."""
     name = f"{found.stack} on {found.workload}"
     if found.rejected is not None:
-        return (f"{name} has no capacity: {words.clean(found.rejected)}",)
+        return (f"{name} has no capacity: {foreign.line(found.rejected)}",)
     said = [_headline(found, name)]
     if found.limited_by:
         said.append(f"Just above it: {found.limited_by[0].id}, {found.limited_by[0].sentence}")

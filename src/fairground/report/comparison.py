@@ -155,10 +155,10 @@ def paced(line: Line) -> str | None:
 
 def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]) -> str:
     """A summary for a pull request."""
-    head = [f"## {title}", "", f"A is `{a}`, B is `{b}`.", ""]
+    head = [f"## {words.prose(title)}", "", f"A is {words.code(a)}, B is {words.code(b)}.", ""]
     table = ["| cell | quantity | A | B | B against A | 95 % CI | verdict |", "|--|--|--:|--:|--:|--|--|"]
-    table += ["| " + " | ".join(_cells(line)) + " |" for line in lines]
-    return "\n".join([*head, *table, "", *(f"- {note}" for note in notes), ""])
+    table += ["| " + " | ".join(map(words.cell, _cells(line))) + " |" for line in lines]
+    return "\n".join([*head, *table, "", *(f"- {words.prose(note)}" for note in notes), ""])
 
 
 def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str], foot: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from fairground.model import Run, Verdict
+from fairground.model import Run, Severity, Verdict, foreign
 from fairground.report import words
 from fairground.report.boards import Board
 from fairground.report.controls import Controls, verdict
+from fairground.run.retry import OF_THE_MACHINE
 from fairground.stats.comparisons import Comparison
 from fairground.stats.differences import Word
 
@@ -18,6 +19,9 @@ WORDS = {
     Word.EQUIVALENT: "equivalent",
     Word.INCONCLUSIVE: "not to be told from it",
 }
+
+BUSY = "End what else runs on this machine (./fairground doctor), then begin anew."
+"""What helps against voids by the machine."""
 
 
 def headline(run: Run, boards: Sequence[Board], controls: Controls) -> tuple[str, str, str]:
@@ -94,3 +98,18 @@ def _limits(boards: Sequence[Board]) -> str:
         said += f"; of {words.plural(unnamed, 'cell')} nothing that was measured names the limit"
     wrong = f"; {words.plural(rejected, 'cell')} {'has' if rejected == 1 else 'have'} no number: rejected" if rejected else ""
     return f"{said}{wrong}."
+
+
+def voids(run: Run) -> str | None:
+    """Why most trials are void, where most of them are: the cause that most of these have in common, in a trial's own words."""
+    void = [trial for trial in run.trials if trial.verdict is Verdict.VOID]
+    if 2 * len(void) <= len(run.trials):
+        return None
+    causes = [one for trial in void for one in [one for one in trial.findings if one.severity is Severity.VOID][:1]]
+    if not causes:
+        return None
+    (cause, amount), *others = Counter(one.id for one in causes).most_common()
+    said = Counter(foreign.line(one.sentence) for one in causes if one.id == cause).most_common(1)[0][0]
+    which = "" if not others else f" {amount} of them because of `{cause}`:"
+    hint = f" {BUSY}" if cause in OF_THE_MACHINE else ""
+    return f"{words.plural(len(void), 'trial')} of {len(run.trials)} are void,{which} {said}.{hint}"

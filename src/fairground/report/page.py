@@ -17,13 +17,13 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fairground.model import Durability, Run, Topology, Trial, Verdict
+from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
 from fairground.report import controls, forest, hops, palette, seats, sections, transfer, words
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
 from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
-from fairground.report.headline import headline
+from fairground.report.headline import headline, voids
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
 
@@ -95,7 +95,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         cores=seats.of_run(run),
         colours=stack_colours(shown),
         doubts=words.doubts(run, shown),
-        headline=headline(run, shown, held),
+        headline=[*headline(run, shown, held), *filter(None, [voids(run)])],
         controls=held,
         order=controls.order_sentences(campaign(run)),
         crossings=transfer.crossings(run, shown),
@@ -115,16 +115,23 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
 
 def markdown(run: Run) -> str:
     """Verdicts and tables for a pull request's comment or a terminal; well under 65,536 characters."""
-    lines = [f"### Fairground: {run.plan.title}", "", f"{_counted(run)} · {started(run)}", "", f"`{run.plan.command}`", ""]
+    lines = [
+        f"### Fairground: {words.prose(run.plan.title)}",
+        "",
+        f"{_counted(run)} · {started(run)}",
+        "",
+        words.code(run.plan.command),
+        "",
+    ]
     shown = boards(run)
-    lines += [*(_cell(sentence) for sentence in headline(run, shown, Controls.of(run))), ""]
+    lines += [*(words.cell(sentence) for sentence in headline(run, shown, Controls.of(run))), ""]
     for board in shown:
         lines += _markdown_board(board, run)
     if costs := hops.hop_costs(shown):
         lines += ["#### What a hop costs", ""]
-        lines += [_cell(f"- {cost.through.cell.workload}: {hops.sentence(cost)}") for cost in costs] + [""]
-    lines += ["What the numbers do not say:", *(f"- {sentence}" for sentence in words.doubts(run, shown))]
-    text = "\n".join(lines) + "\n"
+        lines += [words.cell(f"- {cost.through.cell.workload}: {hops.sentence(cost)}") for cost in costs] + [""]
+    lines += ["What the numbers do not say:", *(f"- {words.prose(sentence)}" for sentence in words.doubts(run, shown))]
+    text = foreign.clean("\n".join(lines)) + "\n"
     if len(text) <= MARKDOWN_LIMIT:
         return text
     cut = text.rindex("\n", 0, MARKDOWN_LIMIT - 200)
@@ -137,14 +144,14 @@ MARKDOWN_ROWS = 25
 
 def _markdown_board(board: Board, run: Run) -> list[str]:
     title = run.workloads.get(board.workload, {}).get("title", board.workload)
-    lines = [f"#### {_cell(board.workload)}: {_cell(title)}{f' ({board.condition})' if board.condition else ''}", ""]
-    lines += [_cell(" ".join((*words.verdicts(board), *(sentence for _, sentence in words.missing(board))))), ""]
+    lines = [f"#### {words.cell(board.workload)}: {words.cell(title)}{f' ({board.condition})' if board.condition else ''}", ""]
+    lines += [words.cell(" ".join((*words.verdicts(board), *(sentence for _, sentence in words.missing(board))))), ""]
     lines += [
         "| stack | good answers/s | 95 % CI | of ceiling | p50 ms | p99 ms | server CPU µs | limited by | trials |",
         "|---|--:|---|--:|--:|--:|--:|---|---|",
     ]
     for row in board.rows[:MARKDOWN_ROWS]:
-        lines.append(f"| {' | '.join(_cell(cell) for cell in _markdown_row(board, row))} |")
+        lines.append(f"| {' | '.join(words.cell(cell) for cell in _markdown_row(board, row))} |")
     if len(board.rows) > MARKDOWN_ROWS:
         lines += ["", f"{len(board.rows) - MARKDOWN_ROWS} more rows are in report.html and summary.csv."]
     return [*lines, ""]
@@ -176,11 +183,6 @@ def _markdown_row(board: Board, row: Row) -> tuple[str, ...]:
     )
 
 
-def _cell(text: str) -> str:
-    """Text that cannot end a table's cell or open a tag."""
-    return words.clean(text).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
-
-
 def summary_csv(run: Run) -> str:
     """One line per trial, units in the header, exact numbers; empty: not measured, or no number for this verdict."""
     sink = io.StringIO()
@@ -188,7 +190,7 @@ def summary_csv(run: Run) -> str:
     writer.writerow(COLUMNS)
     for trial in run.trials:
         writer.writerow(["" if value is None else value for value in _csv_values(trial)])
-    return sink.getvalue()
+    return foreign.clean(sink.getvalue())
 
 
 def _csv_values(trial: Trial) -> tuple[object, ...]:
@@ -197,7 +199,9 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
     window, life = (result.window, result.life) if result else (None, None)
     server = trial.roles.get("server")
     kinds = ("wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight")
-    why = next((words.clean(finding.sentence) for finding in trial.findings if finding.severity in sections.SEVERITIES[:2]), None)
+    why = next(
+        (foreign.line(finding.sentence) for finding in trial.findings if finding.severity in sections.SEVERITIES[:2]), None
+    )
     return (
         trial.number,
         trial.block,
@@ -318,15 +322,23 @@ def render(template: str, **values: object) -> str:
     return environment().get_template(template).render(values)
 
 
+def _shown(value: object) -> object:
+    """What a template prints. Text may be foreign, charts and parts of a page hold some: all of it is cleaned here."""
+    if isinstance(value, Markup):
+        return Markup(foreign.clean(value))
+    return value if value is None or isinstance(value, int | float) else foreign.clean(str(value))
+
+
 @cache
 def environment() -> Environment:
-    """The templates of the package with the report's words at hand; everything that they print is escaped."""
+    """The templates of the package with the report's words at hand; everything that they print is cleaned and escaped."""
     environment = Environment(
         loader=PackageLoader("fairground.report", "templates"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=_shown,
     )
     environment.globals |= {
         "words": words,
@@ -354,7 +366,6 @@ def environment() -> Environment:
         "percent": words.percent,
         "size": words.size,
         "seconds": words.seconds,
-        "clean": words.clean,
         "breakable": _breakable,
         "plural": words.plural,
     }

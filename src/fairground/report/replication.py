@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.claims.judgement import ClaimVerdict, Judgement, TableReading, TableRow
-from fairground.model import Run, Suite
+from fairground.model import Run, Suite, foreign
 from fairground.report import page, seats, words
 
 GLYPHS = {
@@ -63,7 +63,7 @@ def markdown(found: Replication, profile: str) -> str:
     """The section of one suite in docs/replications.md."""
     machine = found.run.machine
     lines = [
-        f"## {found.suite.title}",
+        f"## {words.prose(found.suite.title)}",
         "",
         f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.started(found.run)} · "
         f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {found.run.plan.blocks} blocks",
@@ -77,12 +77,14 @@ def markdown(found: Replication, profile: str) -> str:
         claim = one.claim
         reason = f" {claim.reason}" if claim.reason and one.verdict is not ClaimVerdict.UNTESTED else ""
         cells = (f"{claim.says}.{reason}", words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.verdict}")
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     for reading in found.tables:
-        lines += ["", f"**{reading.table.title}** ({reading.table.unit}): {agreement(reading)}", ""]
+        lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
         lines += ["| stack | published | measured |", "|--|--:|--:|"]
-        lines += [f"| {row.stack} | {words.number(row.published)} | {words.number(row.measured)} |" for row in reading.rows]
-    return "\n".join(lines) + "\n"
+        lines += [
+            f"| {words.cell(row.stack)} | {words.number(row.published)} | {words.number(row.measured)} |" for row in reading.rows
+        ]
+    return foreign.clean("\n".join(lines)) + "\n"
 
 
 def summary(found: Replication) -> str:

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict
+from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict, foreign
 from fairground.report import words
 from fairground.report.boards import ROLES, Board, Row, pooled
 from fairground.report.charts import cpu_rows, cpu_total_us, most_windows, steadiness_rows
@@ -153,7 +153,7 @@ def _line_row(trial: Trial, line: AuditLine) -> AuditRow:
         trial.cell.stack,
         _name(trial),
         f"trial-{trial.number}-{trial.attempt}",
-        words.clean(line.sentence),
+        foreign.line(line.sentence),
         life.ok if life else None,
         life.unknown if life else None,
         line,
@@ -176,7 +176,7 @@ def _added(pairs: Sequence[tuple[Trial, AuditLine]]) -> list[AuditRow]:
     """One row per line of the audit, summed over the trials in which it holds."""
     grouped: dict[tuple[str, str], list[tuple[Trial, AuditLine]]] = {}
     for trial, line in pairs:
-        grouped.setdefault((line.id, words.clean(line.sentence)), []).append((trial, line))
+        grouped.setdefault((line.id, foreign.line(line.sentence)), []).append((trial, line))
     rows = []
     for (name, sentence), members in grouped.items():
         lives = [trial.result.life for trial, _ in members if trial.result and trial.result.life]

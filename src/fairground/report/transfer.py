@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model import Cell, Run, Trial
+from fairground.model import Cell, Run, Trial, foreign
 from fairground.report import words
 from fairground.report.boards import CONFIDENCE, Board, Row
 from fairground.stats import differences, intervals
@@ -149,11 +149,11 @@ def markdown(run: Run, boards: Sequence[Board]) -> str:
     machine = run.machine.cpu_model or "unknown CPU"
     lines = [f"Run `{run.id}`, {machine}, {words.plural(run.machine.cores, 'core')}: `{run.plan.command}`", ""]
     lines += [f"| {' | '.join(HEADS)} |", "|--|--|--:|--:|--:|--:|--:|--:|--:|--:|"]
-    lines += ["| " + " | ".join(cells(one)) + " |" for one in found]
+    lines += ["| " + " | ".join(map(words.cell, cells(one))) + " |" for one in found]
     lines += ["", *(f"- {' '.join(sentences(one))}" for one in told)]
     if said := pgbench_words(run):
         lines += ["", said]
-    return "\n".join(lines) + "\n"
+    return foreign.clean("\n".join(lines)) + "\n"
 
 
 def cells(one: Crossing) -> tuple[str, ...]:

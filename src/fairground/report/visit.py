@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from fairground.model import Finding, Severity
+from fairground.model import Finding, Severity, foreign
 from fairground.report import loadchart, page, words
 from fairground.report.capacity import MARKS, point_row
 from fairground.report.frame import WIDTHS_PX
@@ -43,7 +43,7 @@ def sentences(found: Visit) -> tuple[str, ...]:
 
 def lines(found: Visit) -> tuple[str, ...]:
     """The checks, one on a line."""
-    return tuple(f"{MARK[one.severity]} {one.id:<11} {words.clean(one.sentence)}" for one in _findings(found))
+    return tuple(f"{MARK[one.severity]} {one.id:<11} {foreign.line(one.sentence)}" for one in _findings(found))
 
 
 def rows(found: Visit) -> Mapping[str, Any]:

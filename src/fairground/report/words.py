@@ -6,10 +6,9 @@ order that the intervals do not carry.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
-from fairground.model import Durability, Finding, PoolScope, Run, Settings, Severity, Trial, Verdict
+from fairground.model import Durability, Finding, PoolScope, Run, Settings, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, Row
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, Held, Quantity
@@ -19,9 +18,6 @@ UNKNOWN = "–"
 NO_NUMBER = "—"
 NAMED_AT_MOST = 4
 FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = intervals.FEW_TAIL_SAMPLES, intervals.LEAST_TAIL_SAMPLES
-
-_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def number(value: float | None) -> str:
@@ -59,9 +55,19 @@ def seconds(value_s: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {rest} s"
 
 
-def clean(text: str) -> str:
-    """Text from outside without terminal escapes and control characters; newlines and tabs stay."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+def prose(text: str) -> str:
+    """Text for a line of Markdown, which can open no tag."""
+    return foreign.line(text).replace("&", "&amp;").replace("<", "&lt;")
+
+
+def cell(text: str) -> str:
+    """Text that cannot end a table's cell of Markdown, or open a tag."""
+    return prose(text).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Text as code in Markdown, which it cannot end."""
+    return "`" + foreign.line(text).replace("`", "'") + "`"
 
 
 def plural(amount: int, noun: str) -> str:
@@ -264,7 +270,7 @@ def why_no_number(row: Row) -> str:
 def reason(trial: Trial, severity: Severity) -> str:
     """The sentence of the first finding of this severity, without its full stop."""
     sentence = next((finding.sentence for finding in trial.findings if finding.severity is severity), "no reason was recorded")
-    return clean(sentence).rstrip(".")
+    return foreign.line(sentence).rstrip(".")
 
 
 def trial_page(trial: Trial) -> str:
@@ -337,7 +343,7 @@ def trials_of(row: Row) -> str:
 def evidence(finding: Finding) -> str:
     """`acknowledged 412,331 · found 412,328`."""
     return " · ".join(
-        f"{key.replace('_', ' ')} {clean(value) if isinstance(value, str) else _exact(value)}"
+        f"{key.replace('_', ' ')} {foreign.clean(value) if isinstance(value, str) else _exact(value)}"
         for key, value in finding.evidence.items()
     )
 

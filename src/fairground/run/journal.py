@@ -9,17 +9,19 @@ import difflib
 import json
 import os
 import re
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fairground.model import LabError
+from fairground.model import LabError, StorageError, storing
 
 
 def append(path: Path, line: bytes) -> None:
     """Add a line (its end included) to a file that exists. When this returns, the line survives a crash of the machine."""
-    with path.open("r+b") as file:
+    with storing(path), path.open("r+b") as file:
         _cut_torn_line(file)
         file.write(line)
         file.flush()
@@ -28,7 +30,7 @@ def append(path: Path, line: bytes) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """Write a file, on the disk when this returns."""
-    with path.open("wb") as file:
+    with storing(path), path.open("wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -37,8 +39,13 @@ def write(path: Path, content: bytes) -> None:
 def replace(path: Path, content: bytes) -> Path:
     """Write a file in place of an earlier one, so that a reader meets the old text or the new and no half of either."""
     partial = path.with_suffix(".partial")
-    write(partial, content)
-    partial.replace(path)
+    try:
+        write(partial, content)
+        with storing(path):
+            partial.replace(path)
+    except StorageError:
+        partial.unlink(missing_ok=True)  # a half of it takes the space that is lacking
+        raise
     return path
 
 
@@ -67,17 +74,28 @@ def new_folder(results: Path, started_unix_s: float, title: str) -> Path:
     """Make a folder that is named by the minute of its start in UTC and a title. LabError where none can be made."""
     name = f"{datetime.fromtimestamp(started_unix_s, UTC).strftime('%Y-%m-%d-%H%M')}-{slug(title)}"
     number, folder = 1, results / name
-    try:
+    with storing(results):
         results.mkdir(parents=True, exist_ok=True)
-        while True:
-            try:
+    while True:
+        try:
+            with storing(folder):
                 folder.mkdir()
-                return folder
-            except FileExistsError:
-                number += 1
-                folder = results / f"{name}-{number}"
-    except OSError as error:
-        raise LabError(f"`{folder}` cannot be made ({error.strerror})", "choose another folder with --results") from error
+            return folder
+        except StorageError as error:
+            if not isinstance(error.__cause__, FileExistsError):
+                raise
+            number += 1
+            folder = results / f"{name}-{number}"
+
+
+@contextmanager
+def whole_or_none(folder: Path) -> Iterator[None]:
+    """Fill a new folder. Where it cannot be filled nothing of it stays, for it would be no record."""
+    try:
+        yield
+    except StorageError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

@@ -88,9 +88,10 @@ def create(results: Path, title: str, head: Head[Any]) -> Record[Any, Any]:
     """Make a record's folder with its head; `id` becomes the folder's name, made of the start and `title`."""
     folder = journal.new_folder(results, head.started_unix_s, title)
     shape, known = SHAPES[head.kind], replace(head, id=folder.name)
-    journal.write(folder / shape.entries, b"")
-    journal.write(folder / shape.head, _head(head.kind).dump_json(known, indent=2, warnings="error") + b"\n")
-    journal.sync_folder(folder)
+    with journal.whole_or_none(folder):
+        journal.write(folder / shape.entries, b"")
+        journal.write(folder / shape.head, _head(head.kind).dump_json(known, indent=2, warnings="error") + b"\n")
+        journal.sync_folder(folder)
     return Record(folder, known)
 
 

@@ -39,6 +39,7 @@ from fairground.model import (
     StackInfo,
     Trial,
     Verdict,
+    storing,
 )
 from fairground.run import journal
 
@@ -112,11 +113,12 @@ def create(
         "workloads.json": workloads,
         "plan.json": PlanFile(SCHEMA_VERSION, started_unix_s, plan),  # last: a folder with a plan is a whole run
     }
-    for name in ("trials.jsonl", "limits.jsonl"):
-        journal.write(folder / name, b"")
-    for name, value in files.items():
-        journal.write(folder / name, _adapter(name).dump_json(value, indent=2, warnings="error") + b"\n")
-    journal.sync_folder(folder)
+    with journal.whole_or_none(folder):
+        for name in ("trials.jsonl", "limits.jsonl"):
+            journal.write(folder / name, b"")
+        for name, value in files.items():
+            journal.write(folder / name, _adapter(name).dump_json(value, indent=2, warnings="error") + b"\n")
+        journal.sync_folder(folder)
     return folder
 
 
@@ -150,9 +152,10 @@ def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
     retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
     name = f"{slot.number:04}-b{slot.block}-{journal.slug(slot.cell.stack)}-{journal.slug(slot.cell.workload)}{retry}"
     made = folder / "trials" / name
-    if made.exists():
-        shutil.rmtree(made)
-    made.mkdir(parents=True)
+    with storing(made):
+        if made.exists():
+            shutil.rmtree(made)
+        made.mkdir(parents=True)
     return made
 
 

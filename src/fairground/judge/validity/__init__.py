@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterator, Mapping
 from fairground.judge.thresholds import Thresholds
 from fairground.judge.validity import database, generator, machine, window
 from fairground.judge.validity.check import Check, Facts, Reading, judged
+from fairground.judge.validity.generator import own_side
 from fairground.judge.validity.identity import changes, identity
 from fairground.model import Finding, Severity
 
-__all__ = ["CHECKS", "Check", "Facts", "Reading", "changes", "findings", "identity", "readings", "unmade"]
+__all__ = ["CHECKS", "Check", "Facts", "Reading", "changes", "findings", "identity", "own_side", "readings", "unmade"]
 
 CHECKS: tuple[Check, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
 KINDS = ("generator", "machine", "window", "database", "server")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fairground.judge.thresholds import Rules
 from fairground.judge.validity.check import Check, Facts, Reading
+from fairground.model import Result
 
 ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors")
 """What the kernel tells a client that has run out of descriptors or memory for sockets."""
@@ -46,15 +47,20 @@ def _generator(facts: Facts, _: Rules) -> Reading | None:
     return Reading(share, words, {"busiest_thread_share": share})
 
 
+def own_side(result: Result) -> str | None:
+    """Why the generator's own side could not open connections; None where that was not so."""
+    told = [sample for sample in result.samples if sample.outcome == "connect"]
+    return next(
+        (one.reason for one in told if one.wanted_a_port or any(word in one.reason.lower() for word in ITS_OWN_WORDS)), None
+    )
+
+
 def _own_errors(facts: Facts, _: Rules) -> Reading | None:
     """V4. Connections that the generator's own side could not open: the server never heard of them."""
     result = facts.result
     if result is None or result.window.connect is None or not result.window.total:
         return None
-    told = [sample for sample in result.samples if sample.outcome == "connect"]
-    own = next(
-        (one.reason for one in told if one.wanted_a_port or any(word in one.reason.lower() for word in ITS_OWN_WORDS)), None
-    )
+    own = own_side(result)
     failed = result.window.connect if own is not None else 0
     words = f"{failed:,} connections failed on the generator's own side: {own}"
     return Reading(failed / result.window.total, words, {"failed": failed, "sent": result.window.total, "reason": own})

@@ -1,0 +1,95 @@
+"""Pages, Markdown and CSV of results in which every text is hostile: clean, escaped, and no template of anybody else's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from builders.hostile import HOSTILE, is_clean, poisoned
+from fairground.capacity.search import Capacity
+from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
+from fairground.report import capacity, charts, comparison, page, render, replication, transfer, trial_page, visit
+from fairground.report.boards import boards
+from fairground.report.headline import voids
+from fairground.service.values import Visit
+from report import fixture
+
+RUN = poisoned(fixture.two_blocks())
+FINDING = Finding("odd", Severity.WARN, HOSTILE, {"said": HOSTILE})
+PAGES: dict[str, Callable[[], str]] = {
+    "report": lambda: page.html(RUN, render.svg(charts.specs(RUN))),
+    "trials": lambda: "".join(text for _, text in trial_page.pages(RUN)),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_are_clean(name: str) -> None:
+    """Nothing on a page steers, hides or runs, and the hostile words are there to be read."""
+    made = PAGES[name]()
+    assert is_clean(made)
+    assert "<script>alert" not in made and "&lt;script&gt;alert(1)" in made
+    assert "{{ 7*7 }}" in made
+
+
+def test_comparison_is_clean() -> None:
+    """Labels and notes of a comparison, on its page and in Markdown."""
+    made = comparison.html(HOSTILE, HOSTILE, HOSTILE, (), (HOSTILE,), HOSTILE)
+    assert is_clean(made) and "<script>alert" not in made
+    text = comparison.markdown(HOSTILE, HOSTILE, HOSTILE, (), (HOSTILE,))
+    assert is_clean(text)
+    assert [line.count("<") for line in text.splitlines() if line.startswith("- ")] == [0]
+
+
+def test_visit_is_clean() -> None:
+    """A service that says hostile things of itself, and where it is."""
+    one = Visit(HOSTILE, "GET", "p99<50ms", 50_000.0, None, HOSTILE, notes=(HOSTILE,), findings=(FINDING,), limited_by=(FINDING,))
+    made = visit.html(one, {}, [HOSTILE], HOSTILE)
+    assert is_clean(made) and "<script>alert" not in made and "&lt;script&gt;" in made
+    assert all(is_clean(line) for line in visit.lines(one))
+
+
+def test_replication_is_clean() -> None:
+    """A suite's words on its page and in Markdown."""
+    suite = poisoned(Suite("fable", "A fable", "About.", 2, 1, (), "The Garden"))
+    found = replication.Replication(suite, RUN, (), ())
+    made = replication.html(found, "quick")
+    assert is_clean(made) and "<script>alert" not in made and "&lt;script&gt;" in made
+    assert is_clean(replication.markdown(found, "quick"))
+
+
+def test_capacity_is_clean() -> None:
+    """A capacity that was rejected in hostile words."""
+    one = poisoned(Capacity(stack="one:plain", workload="ping", objective="p99<50ms", deadline_us=50_000.0, rejected="no: "))
+    made = capacity.html([one], {}, [HOSTILE], HOSTILE)
+    assert is_clean(made) and "<script>alert" not in made
+    assert all(is_clean(line) for line in capacity.sentences(one))
+
+
+def test_markdown_and_csv_are_clean() -> None:
+    """Summaries for a pull request, for docs and for a spreadsheet."""
+    for text in (page.markdown(RUN), page.summary_csv(RUN), transfer.markdown(RUN, boards(RUN))):
+        assert is_clean(text)
+    assert "<script>" not in page.markdown(RUN).replace(foreign.line(RUN.plan.command), "")
+
+
+def void(trial: Trial, *causes: str) -> Trial:
+    """The trial, void for these causes."""
+    return replace(
+        trial, verdict=Verdict.VOID, findings=tuple(Finding(one, Severity.VOID, f"because of {one}") for one in causes)
+    )
+
+
+def test_a_void_run_names_its_true_cause() -> None:
+    """The cause that most void trials have is said; that something else runs on the machine only where it was that."""
+    run = fixture.two_blocks()
+    assert voids(run) is None
+    instrument = replace(run, trials=tuple(void(one, "instrument") for one in run.trials))
+    said = voids(instrument)
+    assert said == f"{len(run.trials)} trials of {len(run.trials)} are void, because of instrument."
+    some = tuple(void(one, "steal" if place % 3 else "instrument") for place, one in enumerate(run.trials))
+    said = voids(replace(run, trials=some))
+    assert said is not None and "of them because of `steal`: because of steal." in said and "End what else runs" in said
+    page_text = page.html(instrument, {})
+    assert "are void, because of instrument." in page_text
