@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -59,6 +60,27 @@ def database(keeper: Keeper, cache: Path) -> Iterator[Database]:
         yield found
     finally:
         found.stop()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[..., Path]]:
+    """Makes folders that are disks of their own: `small_disk(name, size_mb)`. Skips the test where none can be mounted."""
+    mounted = list[Path]()
+
+    def made(name: str, size_mb: int) -> Path:
+        folder = tmp_path / name
+        folder.mkdir()
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(folder)], capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            pytest.skip(f"no small disk can be mounted here: {done.stderr.strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield made
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -263,3 +263,15 @@ def test_a_broken_manifest_stops_everything(lab: Run, tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (2, ""), words
         assert done.stderr.startswith("error: unknown key `srve` in `servers/birch-two/server.toml`, line 9\n"), words
         assert "did you mean `serve`?" in done.stderr
+
+
+def test_folders_that_are_files(lab: Run, tmp_path: Path) -> None:
+    """A cache or results that are a file end with one sentence, what to do, and exit code 3; no traceback, no wrong reason."""
+    (tmp_path / "cache").write_text("mine")
+    (tmp_path / "results").write_text("mine")
+    done = lab("check", "alder-one:plain", "--servers", "servers", "--results", "results")
+    said = done.stderr.replace("\n\nhint: ", "\nhint: ").splitlines()
+    assert (done.returncode, done.stdout) == (3, ""), done.stderr
+    assert any(line.startswith(f"error: `{tmp_path}/cache") and "a file stands where a folder should be" in line for line in said)
+    assert said[-1] == "hint: move the file away, or choose another folder"
+    assert "namespaces" not in done.stderr and "fault of the lab" not in done.stderr
