@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from builders.fakes import GOOD, LOAD, WORKLOAD, FakeStack, Server, World
+from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, World
+from fairground.host import disk
 from fairground.measure import Attempt, loaded, session, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Whole, WholeWindows, whole
 from fairground.measure.session import Session
-from fairground.model import Cell, Finding, Settings, Severity, Slot, Topology, Verdict
+from fairground.model import Cell, Finding, MachineError, Settings, Severity, Slot, StorageError, Topology, Verdict
 
 
 class Played:
@@ -211,3 +212,25 @@ def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.Mo
     assert {window.result is None for window in windows} == {True, False}
     errors = [[one.severity for one in ended.findings if one.id == "errors"] for ended in session.ended.values()]
     assert errors == [[Severity.WARN], [Severity.NOTE, Severity.WARN]]
+
+
+@pytest.mark.parametrize("method", ["open_server", "wait"])
+def test_what_the_machine_refuses_rejects_no_server(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No port for a server, or no connection for the lab that waits for it: the arm is void, and says why."""
+
+    def refuse(*_: object) -> None:
+        raise MachineError("no free port between 18000 and 18049")
+
+    monkeypatch.setattr(FakePath, method, refuse)
+    played = trial(Server(), folder, monkeypatch)
+    assert played.grave("a") == {"instrument": "void"}
+    assert played.ended["a"].verdict is Verdict.VOID
+    assert any(one.sentence == "no free port between 18000 and 18049" for one in played.ended["a"].findings)
+
+
+def test_a_failure_on_a_full_disk_is_nobodys_finding(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that fails while a disk is full ends with that, and with no verdict on the server."""
+    free = iter([10**9, 0])
+    monkeypatch.setattr(disk, "free_bytes", lambda _: next(free))
+    with pytest.raises(StorageError, match="the disk of .* is full: 0.0 MB are free"):
+        trial(Server(ends_with=1), folder, monkeypatch)
