@@ -127,7 +127,7 @@ def test_what_is_unknown_voids_nothing() -> None:
     """A result in which most is None gives notes of an unknown warm-up, and no other finding of the instrument."""
     found = answers.warmup((), False, thresholds.standard().rules)
     assert [(one.id, one.severity) for one in found] == [("warm-up", Severity.NOTE)]
-    assert "tells no seconds" in found[0].sentence
+    assert "no second of the warm-up was told" in found[0].sentence
     plain = Cell("s:v", "ping", Topology(), Load(generator="wrk"), Settings())
     assert validity.findings(validity.Facts(1.0, plain, result()), thresholds.standard()) == ()
     assert [one.id for one in answers.outcomes(result())] == ["errors"]

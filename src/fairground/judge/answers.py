@@ -136,7 +136,7 @@ def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[F
     evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
     severity, sentence = Severity.NOTE, f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
     if not per_second:
-        sentence = "the generator tells no seconds of its warm-up, so that nobody knows whether it had settled"
+        sentence = "no second of the warm-up was told, so that nobody knows whether it had settled"
     elif len(per_second) >= rules.warmup_judged_seconds:
         severity, sentence = Severity.WARN, "the warm-up had not settled when its time was up"
     return (Finding("warm-up", severity, sentence, evidence),)

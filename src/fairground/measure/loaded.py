@@ -222,8 +222,8 @@ class _Run:
         loaded, load, asked = self._loaded, self.ask.load, False
         clock = time.monotonic()
         phase, began = "warmup", clock
-        if not self.ask.trial:  # a time is given, which need not be one of whole seconds
-            time.sleep(load.warmup_min_s)
+        if (given_s := self._given_s()) is not None:
+            time.sleep(given_s)
             self.session.measure()
             asked = True
         while (event := self.session.event(SILENCE_S + load.timeout_ms / 1000)) is not None:
@@ -244,6 +244,15 @@ class _Run:
                     asked = True
         loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + time.monotonic() - began
         return self.session.result()
+
+    def _given_s(self) -> float | None:
+        """How long the warm-up lasts where nothing is judged of it, which need not be whole seconds; None: until it has settled."""
+        load = self.ask.load
+        if not self.ask.trial:
+            return load.warmup_min_s
+        too_short = load.warmup_max_s < self._loaded.bench.thresholds.rules.settled_last
+        self.settled = not too_short
+        return load.warmup_max_s if too_short else None
 
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load
