@@ -246,7 +246,7 @@ class _Run:
         return self.session.result()
 
     def _given_s(self) -> float | None:
-        """How long the warm-up lasts where nothing is judged of it, which need not be whole seconds; None: until it has settled."""
+        """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled."""
         load = self.ask.load
         if not self.ask.trial:
             return load.warmup_min_s
