@@ -99,6 +99,13 @@ def test_rare_stalls_are_a_note() -> None:
     assert stall.evidence["unhidden_p99_us"] is None
 
 
+def test_a_single_stall_is_a_fact_and_no_doubt() -> None:
+    """However long: one pause may be chance, and two are warned of."""
+    one, two = Gap(2_000_000, 400_000, 0), Gap(7_000_000, 400_000, 0)
+    assert found([one])["stalls"].severity is Severity.NOTE
+    assert found([one, two])["stalls"].severity is Severity.WARN
+
+
 @pytest.mark.parametrize("diagnosis", ["deadlock", "throttled", "backlog"])
 def test_stalls_that_a_limit_explains(diagnosis: str) -> None:
     """Deadlocks, a quota, dropped connections make everybody wait: the limit is said, and the stalls are its consequence."""

@@ -117,7 +117,7 @@ def _stalls(
         **{f"{role}_cores_in_stalls": round(one.inside, 3) for role, one in used.items()},
         **{f"{role}_cores_otherwise": round(one.outside, 3) for role, one in used.items()},
     }
-    grave = share >= rules.stall_share_warn and not explained
+    grave = len(stalls) >= rules.stall_count_warn and share >= rules.stall_share_warn and not explained
     return Finding("stalls", Severity.WARN if grave else Severity.NOTE, sentence, evidence)
 
 

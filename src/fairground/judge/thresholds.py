@@ -90,6 +90,7 @@ class Rules:
     stall_times_gap: float
     stall_times_median: float
     stall_own: float
+    stall_count_warn: int
     stall_share_warn: float
     memory_growth_s: float
     memory_growth_mb_per_s: float
