@@ -23,6 +23,11 @@ SOURCES = {".c", ".cc", ".cpp", ".go", ".h", ".hpp", ".java", ".js", ".mjs", ".p
 SOURCES |= {".nos", ".template"}
 
 
+WITH_DEADLINE = {"case:connections-severed", "case:database-restarts"}
+ATTEMPTS = 2
+"""A server must work again within five seconds in these cases, which a busy machine may make it miss. What is wrong fails twice."""
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("stack", [stack for server in SERVERS for stack in server.stacks], ids=lambda stack: stack.id)
 def test_stack_fulfils_the_contract(stack: Stack, keeper: Keeper, database: Database, cache: Path, tmp_path: Path) -> None:
@@ -32,10 +37,16 @@ def test_stack_fulfils_the_contract(stack: Stack, keeper: Keeper, database: Data
         # A need without a hint is a program that no registry has: its server may be missing anywhere.
         assert not (os.environ.get("FAIRGROUND_REQUIRE_ALL") and made.hint), made.reason
         pytest.skip(f"{stack.id} is not available here: {made.reason} → {made.hint}")
-    report = check.check(keeper, database, stack, CASES, tmp_path / "server.log", ready_timeout_s=90)
     admitted = {"exposed"} if "listens on all addresses" in (stack.server.folder / "README.md").read_text() else set()
-    findings = [finding for finding in report.findings if finding.severity is not Severity.NOTE and finding.id not in admitted]
-    wrong = [f"{finding.id}: {finding.sentence}" for finding in findings]
+    wrong = ["not tried"]
+    for _attempt in range(ATTEMPTS):
+        report = check.check(keeper, database, stack, CASES, tmp_path / "server.log", ready_timeout_s=90)
+        findings = [
+            finding for finding in report.findings if finding.severity is not Severity.NOTE and finding.id not in admitted
+        ]
+        wrong = [f"{finding.id}: {finding.sentence}" for finding in findings]
+        if not wrong or not all(finding.id in WITH_DEADLINE for finding in findings):
+            break
     assert not wrong, "\n".join([*wrong, (tmp_path / "server.log").read_text(errors="replace")[-2000:]])
 
 
