@@ -75,6 +75,8 @@ class Server:
     """Whether stopping it fails."""
     leaves: bool = False
     """Whether a process of its own is left behind."""
+    settled: int = 0
+    """Good answers in the settled half second of each of its turns; 0: its turns are too short for one."""
     rows: int = 7
     loaded: bool = False
 
@@ -273,16 +275,16 @@ class FakeDatabase:
         return Counters(GOOD, 0, GOOD, 0, 1)
 
 
-def held(good: int) -> dict[str, Any]:
-    """What an engine says that stands still after so many good answers: a thousand a second, none of them in a settled part."""
+def held(good: int, settled: int = 0) -> dict[str, Any]:
+    """What an engine says that stands still after so many good answers: a thousand a second, and `settled` in half of the turn."""
     part = {"count": 0, "latency_ok": None}
     turn = {"number": 1, "active_us": 0, "cpu_us": 0, "latency_ok": None, "burst": part, "drain": part}
     outcomes = {"ok": good, "status": {}} | dict.fromkeys(
         ("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight"), 0
     )
-    settled = {"ok": 0, "not_ok": 0, "active_us": 0}
+    told = {"ok": settled, "not_ok": 0, "active_us": 500_000 if settled else 0}
     counts = {"event": "held", "ok": good, "not_ok": 0, "active_us": good * 1000}
-    return counts | {"turn": turn | {"outcomes": outcomes, "settled": settled}}
+    return counts | {"turn": turn | {"outcomes": outcomes, "settled": told}}
 
 
 class FakeEngine:
@@ -314,7 +316,7 @@ class FakeEngine:
         self._answer()
 
     def hold(self) -> None:
-        self._told = [held(self._good)]
+        self._told = [held(self._good, self._server.settled)]
 
     def halt(self) -> None:
         self._told = []

@@ -74,6 +74,33 @@ def test_all_arms_are_up_before_one_is_loaded(folder: Path, monkeypatch: pytest.
     assert played.grave("a") == played.grave("b") == {}
 
 
+def test_rates_of_turns_are_those_of_their_settled_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two turns of a window with a settled half second each: their good answers over that second, for each arm."""
+    played = pair(Server(settled=300), Server(settled=450), folder, monkeypatch)
+    assert [(window.arm, window.settled_s, window.rate_per_s) for window in played.windows[:2]] == [
+        ("a", 1.0, 600.0), ("b", 1.0, 900.0)
+    ]  # fmt: skip
+    assert all(window.tally.rate_per_s == window.rate_per_s for window in played.windows)
+
+
+def test_settled_parts_are_never_held_against_whole_turns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one arm has none, both arms' windows are of whole turns, also where they are kept."""
+    played = pair(Server(settled=300), Server(), folder, monkeypatch)
+    every = [*played.windows, *(window for ended in played.ended.values() for window in ended.windows)]
+    assert every and all((window.settled_s, window.rate_per_s) == (0.0, window.ok / window.window_s) for window in every)
+
+
+@pytest.mark.parametrize("longest_s", [0.5, 2.9])
+def test_a_warm_up_too_short_to_be_judged_lasts_as_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, longest_s: float) -> None:
+    """It is not rounded up to whole seconds, and the trial notes that nobody knows whether it had settled."""
+    slept: list[float] = []
+    world = World({"a": Server()}).moved_into(monkeypatch)
+    monkeypatch.setattr("fairground.measure.loaded.time.sleep", slept.append)
+    played = Played(world, folder, whole("a", replace(LOAD, warmup_max_s=longest_s), 7))
+    assert slept[:1] == [longest_s] and len(played.windows) == 1
+    assert [one.severity for one in played.ended["a"].findings if one.id == "warm-up"] == [Severity.NOTE]
+
+
 @pytest.mark.parametrize(
     ("server", "found", "loaded"),
     [

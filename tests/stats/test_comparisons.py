@@ -175,6 +175,8 @@ def test_ratios_rest_on_turns_where_there_are_some() -> None:
     assert comparisons.value_of(one, Quantity.CPU, in_turns=True) == pytest.approx(1 / 50.0)
     assert comparisons.value_of(one, Quantity.GOODPUT) == pytest.approx(1000.0)
     assert (one.goodput_per_s, one.cpu_us_per_answer("server")) == pytest.approx((1000.0, 100.0))
+    settled = replace(one, turns=(Window(400, 0, 0.5, 20_000.0, None, 360, 0.4), Window(500, 5, 0.5, 25_000.0, None, 440, 0.4)))
+    assert settled.in_turns is not None and settled.in_turns.rate_per_s == 1000.0
     unread = replace(one, turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, None)))
     assert comparisons.value_of(unread, Quantity.CPU, in_turns=True) is None
 

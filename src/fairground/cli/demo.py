@@ -22,7 +22,7 @@ def demo(
     database: DatabaseUrl = None,
     quiet: Quiet = False,
 ) -> None:
-    """Everything in one go: build the servers, measure all workloads briefly, write report.html.
+    """Everything in one go: build the servers, measure seven workloads briefly, write report.html.
 
     Examples: ./fairground demo · ./fairground demo --json > demo.jsonl
     """

@@ -168,8 +168,12 @@ class Session:
             self._seen[label].close_window()
             self._loaded[label].notice_end()
         after = self._still(here)
-        found = [self._window(ask, label, before, after) for label in here]
-        return tuple(window for window in found if window is not None)
+        found = [window for label in here if (window := self._window(ask, label, before, after)) is not None]
+        if not all(window.settled_s for window in found):  # a settled part is never held against turns as a whole
+            found = [replace(window, settled_ok=0, settled_s=0.0) for window in found]
+        for window in found:
+            self._loaded[window.arm].windows.append(window)
+        return tuple(found)
 
     def _guarded(self, label: str, do: Callable[[Loaded], object]) -> None:
         """Do something with an arm unless it has failed; what of ours goes wrong makes it void."""
@@ -208,10 +212,8 @@ class Session:
         counted = (told.ok, told.not_ok, told.active_s, roles | {"lab": lab}, host, spoiled)
         database = seen.so_far() if seen.database is not None else None
         window = Window(label, self._number, ask.load, *counted, database=database, warm_up=ask.warm_up)
-        window = replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s)
         loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
-        loaded.windows.append(window)
-        return window
+        return replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s)
 
     def _used(self, before: _Still, after: _Still) -> list[RoleUse]:
         """What all arms' roles used between two moments; the database server, which they share, counts once."""
