@@ -109,3 +109,19 @@ def test_holm_holds_moderated_rows_to_their_number() -> None:
     assert differences.table({"a": ratios}, common=common)["a"].word is Word.FASTER
     nothing = {str(number): [0.99, 1.01] for number in range(40)}
     assert differences.table({"a": ratios} | nothing, common=common)["a"].word is Word.INCONCLUSIVE
+
+
+def test_agreement_is_taken_a_standard_error_lower() -> None:
+    """Of runs whose true spreads are one, few find them all alike by chance: what a sample of variances says is itself uncertain."""
+    found = [moderated.prior(rows(seed, 12, 3)) for seed in range(200)]
+    alike = sum(common is not None and math.isinf(common.freedom) for common in found)
+    assert alike / len(found) < 0.35
+
+
+def test_no_comparison_has_more_than_half_of_all_degrees_of_freedom() -> None:
+    """Twelve comparisons of three blocks have 24 together: none is surer than 12 make it, however much they agree."""
+    made = rows(1, 12, 3)
+    common = moderated.prior(made)
+    assert common is not None and common.most == 12
+    assert moderated.spread(made[0], replace(common, freedom=1000.0))[1] == 12
+    assert moderated.spread(made[0], replace(common, freedom=math.inf))[1] == 12
