@@ -363,7 +363,7 @@ def test_limit_by_too_few_connections() -> None:
     (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3), HOST, DATABASE, 2, REASONS)
     assert found.sentence.endswith(
         "nothing was full. More connections may give more, or the server serves one request after the other:"
-        " the same with 200 connections would tell (`--connections 100,200`)"
+        " the same with 200 connections would tell"
     )
     assert limit(roles(server=1.6), waiting) is None
     assert limit(roles(server=0.3), replace(waiting, busiest_thread_share=0.8)) is None

@@ -385,8 +385,7 @@ def _connections(facts: Facts) -> Iterator[Finding]:
             "too-few-connections",
             f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms each give {result.goodput_per_s:,.0f} a second"
             " (Little's law), and nothing was full. More connections may give more, or the server serves one request after the"
-            f" other: the same with {2 * load.connections} connections would tell"
-            f" (`--connections {load.connections},{2 * load.connections}`)",
+            f" other: the same with {2 * load.connections} connections would tell",
             connections=load.connections,
             mean_us=latency.mean_us,
             cores_used=round(sum(facts.used.values()), 3),
