@@ -18,14 +18,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
-from fairground.report import controls, forest, hops, palette, seats, sections, transfer, words
+from fairground.report import controls, forest, grid, hops, palette, seats, sections, transfer, words
+from fairground.report.bars import picture
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
 from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
 from fairground.report.headline import headline, voids
+from fairground.report.story import story
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
+
+SCRIPTS = ("page.js", "pick.js", "take.js")
 
 COLUMNS = (
     "trial",
@@ -79,7 +83,10 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
     shown = boards(run)
     costs = hops.hop_costs(shown)
     held = Controls.of(run)
-    script = environment().get_template("page.js").render()
+    found = grid.grid(run, shown)
+    cards = sections.carded(run)
+    crossings = transfer.crossings(run, shown)
+    script = "".join(environment().get_template(name).render() for name in SCRIPTS)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
     return render(
@@ -98,11 +105,15 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         headline=[*headline(run, shown, held), *filter(None, [voids(run)])],
         controls=held,
         order=controls.order_sentences(campaign(run)),
-        crossings=transfer.crossings(run, shown),
+        crossings=crossings,
+        story=story(shown, crossings),
+        grid=found,
+        slugs={line.stack: line.slug for line in found.lines},
         pgbench_said=transfer.pgbench_words(run),
         control_bound=forest.reach([(one.ratios, one.difference) for one in held.readings]),
         roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
-        cards=sections.carded(run),
+        cards=cards,
+        has_card={(trial.number, trial.attempt) for trial in cards},
         held=sections.held(run),
         seats=seats.drawn(run.plan),
         hop_costs=costs,
@@ -358,6 +369,8 @@ def environment() -> Environment:
         "rank_text": rank_text,
         "control_sentence": controls.sentence,
         "crossing_sentences": transfer.sentences,
+        "meaning": grid.meaning,
+        "picture": picture,
     }
     environment.filters |= {
         "number": words.number,

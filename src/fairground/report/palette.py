@@ -29,15 +29,22 @@ LIGHT = {
     "other": "#b4bac2",
     "good": "#c3d0dd",
     "valid": "#0072b2",
-    "warned": "#b26a00",
+    "warned": "#9a5b00",
     "void": "#6b7280",
     "rejected": "#b5261e",
+    "tier-1": "#9fcdf0",
+    "tier-2": "#cfe4f4",
+    "tier-3": "#ece7d6",
+    "tier-4": "#f5d7a8",
+    "tier-5": "#f3bd94",
+    "bar": "#3a78b0",
+    "control": "#7b838e",
 }
 
 DARK = {
     "paper": "#14181f",
     "ink": "#e6e9ee",
-    "soft": "#9aa4b2",
+    "soft": "#a3adba",
     "line": "#323945",
     "wash": "#1b2029",
     "link": "#8cc4f5",
@@ -59,9 +66,18 @@ DARK = {
     "warned": "#f0a93b",
     "void": "#9aa4b2",
     "rejected": "#ff8078",
+    "tier-1": "#17578a",
+    "tier-2": "#24405a",
+    "tier-3": "#3b3d42",
+    "tier-4": "#5a4220",
+    "tier-5": "#6f3a1e",
+    "bar": "#4f93cf",
+    "control": "#737e8d",
 }
 
 STACKS_IN_COLOUR = 6
+TIERS = 5
+"""Colours of groups; the last one is that of all further groups, whose letters tell them apart."""
 GLYPHS = {"valid": "✓", "warned": "!", "void": "○", "rejected": "✗"}
 
 

@@ -17,7 +17,7 @@ from fairground.report.curves import latency_rows
 from fairground.report.frame import MOST_STACKS
 from fairground.stats import intervals
 
-MOST_ROWS = 300
+MOST_ROWS = 120
 """Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
 MOST_CARDS = 240
 """Trials up to which each has a card of its own."""

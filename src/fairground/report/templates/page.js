@@ -3,17 +3,21 @@
   var root = document.documentElement;
   root.classList.add("js");
 
-  // State lives in the address, so that a link shows what the sender saw: #theme=dark&q=text&sort=tx.2.down
-  var state = {};
-  if (location.hash.indexOf("=") > 0) {
-    location.hash.slice(1).split("&").forEach(function (part) {
-      var pair = part.split("=");
-      try { state[pair[0]] = decodeURIComponent(pair[1] || ""); } catch (error) { state[pair[0]] = ""; }
-    });
+  // State lives in the address, so that a link shows what the sender saw: #theme=dark&s=one,two&ref=one&sort=grid.2.down
+  var state = {}, followers = [];
+  function read() {
+    state = {};
+    if (location.hash.indexOf("=") > 0) {
+      location.hash.slice(1).split("&").forEach(function (part) {
+        var pair = part.split("=");
+        try { state[pair[0]] = decodeURIComponent(pair[1] || ""); } catch (error) { state[pair[0]] = ""; }
+      });
+    }
   }
+  read();
   function keep() {
     var parts = Object.keys(state).filter(function (key) { return state[key]; });
-    var text = parts.map(function (key) { return key + "=" + encodeURIComponent(state[key]); }).join("&");
+    var text = parts.map(function (key) { return key + "=" + encodeURIComponent(state[key]).replace(/%2C/g, ","); }).join("&");
     history.replaceState(null, "", text ? "#" + text : location.pathname + location.search);
   }
   function each(selector, act) { Array.prototype.forEach.call(document.querySelectorAll(selector), act); }
@@ -30,23 +34,14 @@
     keep();
   });
 
-  var box = document.getElementById("search"), found = document.getElementById("found");
-  function search() {
-    var wanted = (state.q || "").toLowerCase().split(/\s+/).filter(Boolean), shown = 0, all = 0;
-    each("[data-find]", function (item) {
-      var text = item.dataset.find.toLowerCase();
-      var hit = wanted.every(function (word) { return text.indexOf(word) >= 0; });
-      item.classList.toggle("hide", !hit);
-      if (item.hasAttribute("data-row")) { all += 1; shown += hit ? 1 : 0; }
-    });
-    found.textContent = wanted.length ? shown + " of " + all + " rows" : "";
-  }
-  box.addEventListener("input", function () { state.q = box.value; search(); keep(); });
-
   // A cell's number is its first one; text without a number sorts as text, and what has no number always comes last.
   function value(row, column) {
     var cell = row.cells[column];
     if (!cell || column > 0 && row.querySelector("td[colspan]")) return null;
+    if (column > 0 && row.closest("#grid")) {
+      var leaf = cell.querySelector(state.m === "cpu" ? "[data-c]" : "[data-g]");
+      return leaf ? parseFloat(leaf.dataset.g || leaf.dataset.c) : null;
+    }
     var text = (cell.dataset.value || cell.textContent).trim();
     var match = text.replace(/,/g, "").match(/^[~−-]?\d[\d.]*/);
     if (match) return parseFloat(match[0].replace("~", "").replace("−", "-"));
@@ -66,14 +61,15 @@
     state.sort = table.id + "." + column + (down ? ".down" : ".up");
   }
   each("th[data-sort]", function (head) {
-    head.tabIndex = 0;
-    function act() {
-      var now = head.getAttribute("aria-sort");
-      sort(head, now ? now === "ascending" : head.dataset.sort === "down");
+    if (!head.querySelector("button")) head.tabIndex = 0;
+    function act(event) {
+      if (event.target.closest("a")) return;
+      var now = head.getAttribute("aria-sort"), cheap = head.closest("#grid") && state.m === "cpu";
+      sort(head, now ? now === "ascending" : head.dataset.sort === "down" && !cheap);
       keep();
     }
     head.addEventListener("click", act);
-    head.addEventListener("keydown", function (event) { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); act(); } });
+    head.addEventListener("keydown", function (event) { if (event.target === head && (event.key === "Enter" || event.key === " ")) { event.preventDefault(); act(event); } });
   });
 
   // One text for the tooltip and for a screen reader: the mark's label.
@@ -90,12 +86,22 @@
     tip.style.top = Math.max(4, event.clientY - tip.offsetHeight - 8) + "px";
   });
 
-  function reveal() {
-    var target = location.hash.length > 1 && location.hash.indexOf("=") < 0 && document.getElementById(location.hash.slice(1));
+  // A link inside the page leaves the rest of the state in the address: #s=one,two&at=board-tx
+  function reveal(name) {
+    var target = name && document.getElementById(name);
     for (var item = target; item; item = item.parentElement) if (item.tagName === "DETAILS") item.open = true;
-    if (target) target.scrollIntoView();
+    each(".here", function (other) { other.classList.remove("here"); });
+    if (target) { target.classList.add("here"); target.scrollIntoView({ block: /^(TR|TD|LI)$/.test(target.tagName) ? "center" : "start" }); }
   }
-  addEventListener("hashchange", reveal);
+  function wanted() { return location.hash.indexOf("=") < 0 ? decodeURIComponent(location.hash.slice(1)) : state.at; }
+  document.addEventListener("click", function (event) {
+    var link = event.target.closest && event.target.closest("a[href^='#']");
+    if (!link || link.className === "skip" || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    state.at = decodeURIComponent(link.getAttribute("href").slice(1));
+    keep();
+    reveal(state.at);
+  });
   each("[data-copy]", function (button) {
     button.addEventListener("click", function () {
       var text = document.getElementById(button.dataset.copy).textContent;
@@ -109,12 +115,23 @@
   });
   addEventListener("afterprint", function () { closed.forEach(function (item) { item.open = false; }); closed = []; });
 
-  paint();
-  if (state.q) { box.value = state.q; search(); }
-  if (state.sort) {
-    var parts = state.sort.split("."), table = document.getElementById(parts.slice(0, -2).join("."));
-    var head = table && table.tHead && table.tHead.rows[0].cells[+parts[parts.length - 2]];
-    if (head) sort(head, parts[parts.length - 1] === "down");
+  function apply() {
+    paint();
+    followers.forEach(function (act) { act(); });
+    if (state.sort) {
+      var parts = state.sort.split("."), table = document.getElementById(parts.slice(0, -2).join("."));
+      var head = table && table.tHead && table.tHead.rows[0].cells[+parts[parts.length - 2]];
+      if (head) sort(head, parts[parts.length - 1] === "down");
+    }
+    reveal(wanted());
   }
-  reveal();
+  addEventListener("hashchange", function () { if (location.hash.indexOf("=") > 0) { read(); apply(); } else reveal(wanted()); });
+  window.fairground = {
+    each: each, keep: keep,
+    get: function (key) { return state[key] || ""; },
+    set: function (key, value) { state[key] = value; keep(); },
+    follow: function (act) { followers.push(act); act(); },
+    clear: function () { state = { theme: state.theme }; keep(); apply(); }
+  };
+  addEventListener("DOMContentLoaded", apply);
 })();

@@ -1,0 +1,176 @@
+"""The whole run in one grid, stacks by workloads: letters of the groups that the statistics make, and what limits each cell. Pure.
+
+Stacks that share a letter cannot be told apart. A cell without a comparison has a number and no letter: nothing is ranked there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairground.model import Run, Verdict
+from fairground.report import words
+from fairground.report.boards import Board, Row
+from fairground.report.palette import TIERS
+from fairground.stats.comparisons import Comparison
+
+Mark = Literal["number", "rejected", "void", "absent"]
+
+MEANINGS = {
+    "app-cpu": "the server's processors are full",
+    "app-serial": "one thread of the server is full",
+    "db-cpu": "the database's processors are full",
+    "db-lock": "requests wait for the same rows",
+    "db-commit": "requests wait for the commit to reach the disk",
+    "deadlock": "transactions lock each other out",
+    "pool": "requests wait for a connection of the pool",
+    "pooler": "the pooler's processors are full",
+    "proxy-cpu": "the proxy's processors are full",
+    "generator": "the load generator is full, not the stack",
+    "backlog": "connections wait to be accepted",
+    "connect-per-request": "each request opens a connection",
+    "delayed-ack": "packets wait for a delayed acknowledgement",
+    "memory": "memory is short",
+    "throttled": "the CPU quota is used up",
+    "ports": "ports of the client run out",
+    "too-few-connections": "too few requests are under way at once",
+}
+"""What limits a cell, in words for somebody who never saw the name."""
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Where a cell stands: the letters of its groups, and the number of its colour, 0 for none."""
+
+    letters: str = ""
+    colour: int = 0
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One stack on one board. `why` is the reason that takes the number away, or what limits the stack."""
+
+    id: str
+    board: Board
+    mark: Mark
+    row: Row | None = None
+    goodput: Tier = Tier()
+    cost: Tier = Tier()
+    reason: str = ""
+    why: str = ""
+
+    @property
+    def cpu_us(self) -> float | None:
+        """The server's CPU in µs per good answer."""
+        return None if self.row is None else self.row.cpu_us("server")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One stack over all boards."""
+
+    stack: str
+    slug: str
+    language: str
+    cells: tuple[GridCell, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`reasons` are what limits its cells, most frequent first."""
+
+    boards: tuple[Board, ...]
+    lines: tuple[Line, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def ranked(self) -> bool:
+        """Whether any cell has a letter."""
+        return any(cell.goodput.letters or cell.cost.letters for line in self.lines for cell in line.cells)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(sorted({line.language for line in self.lines if line.language}))
+
+
+def grid(run: Run, boards: Sequence[Board]) -> Grid:
+    """The grid of a run: stacks that stand in the first group most often first."""
+    stacks = list(dict.fromkeys(row.stack for board in boards for row in board.rows))
+    slugs = slugged(stacks)
+    columns = [_column(board, slugs) for board in boards]
+    lines = [
+        Line(
+            stack,
+            slugs[stack],
+            run.stacks[stack].language if stack in run.stacks else "",
+            tuple(column.get(stack) or _absent(board, slugs[stack], stack) for board, column in zip(boards, columns, strict=True)),
+        )
+        for stack in stacks
+    ]
+    found = Counter(cell.reason for line in lines for cell in line.cells if cell.reason)
+    return Grid(tuple(boards), tuple(sorted(lines, key=_order)), tuple(reason for reason, _ in found.most_common()))
+
+
+def slugged(names: Iterable[str]) -> dict[str, str]:
+    """Name → what stands for it in an address; each only once."""
+    found: dict[str, str] = {}
+    for place, name in enumerate(names):
+        slug = re.sub(r"[^\w-]+", "-", name, flags=re.ASCII).strip("-") or "stack"
+        found[name] = slug if slug not in found.values() else f"{slug}-{place}"
+    return found
+
+
+def reason_of(row: Row) -> str:
+    """What limits most of a row's trials; empty where nothing is named."""
+    common = row.diagnoses.most_common(1)
+    return common[0][0] if common else ""
+
+
+def meaning(reason: str) -> str:
+    """The reason in plain words; itself where there are none."""
+    return MEANINGS.get(reason, reason)
+
+
+def tiers(found: Comparison | None) -> dict[str, Tier]:
+    """Stack → its letters and its colour, which is that of its best group."""
+    if found is None:
+        return {}
+    first: dict[str, int] = {}
+    for place, group in enumerate(found.groups):
+        for stack in group:
+            first.setdefault(stack, place)
+    return {stack: Tier(letters, min(first[stack] + 1, TIERS)) for stack, letters in words.group_names(found).items()}
+
+
+def _column(board: Board, slugs: dict[str, str]) -> dict[str, GridCell]:
+    goodput, cost = tiers(board.goodput), tiers(board.cost)
+    made = {}
+    for row in board.rows:
+        identity = f"cell-{board.id}-{slugs[row.stack]}"
+        if row.middle is not None:
+            reason = reason_of(row)
+            tier, cheap = goodput.get(row.stack, Tier()), cost.get(row.stack, Tier())
+            made[row.stack] = GridCell(identity, board, "number", row, tier, cheap, reason, meaning(reason))
+        else:
+            mark: Mark = "rejected" if row.verdicts[Verdict.REJECTED] else "void"
+            made[row.stack] = GridCell(identity, board, mark, row, why=words.why_no_number(row))
+    return made
+
+
+def _absent(board: Board, slug: str, stack: str) -> GridCell:
+    why = board.absent.get(stack, "not part of this run")
+    return GridCell(f"cell-{board.id}-{slug}", board, "absent", why=why)
+
+
+def _order(line: Line) -> tuple[float, float, str]:
+    leads = sum(cell.goodput.letters.startswith("A") for cell in line.cells)
+    shares = [
+        math.log(cell.row.middle / cell.board.numbered[0].middle)
+        for cell in line.cells
+        if cell.row is not None and cell.row.middle and cell.board.numbered[0].middle
+    ]
+    return -leads, -math.fsum(shares) / len(shares) if shares else math.inf, line.stack

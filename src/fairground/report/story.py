@@ -1,0 +1,125 @@
+"""What somebody could repeat to a colleague after one look: a few sentences from groups, shared limits and lock order. Pure.
+
+A sentence is only said where the run carries it; none says only what is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fairground.report import words
+from fairground.report.boards import Board, Row
+from fairground.report.grid import meaning, reason_of
+from fairground.report.headline import leaders
+from fairground.report.transfer import CROSSING, ORDERED, Crossing
+from fairground.stats.differences import Word
+
+TELLING = 1.5
+"""From this gain on by lock order alone it is the first thing to say."""
+MOST_SENTENCES = 4
+
+
+def story(boards: Sequence[Board], crossings: Sequence[Crossing]) -> tuple[str, ...]:
+    """The sentences, most telling first; one at least."""
+    order = lock_order(crossings)
+    judged = [board for board in boards if board.goodput is not None and board.goodput.groups]
+    said = [
+        order,
+        who_leads(judged),
+        widest(judged),
+        *(alike(board) for board in judged if not (order and board.workload == CROSSING)),
+    ]
+    found = [sentence for sentence in said if sentence]
+    return tuple(found[:MOST_SENTENCES]) or (spans(boards),)
+
+
+def lock_order(crossings: Sequence[Crossing]) -> str:
+    """What the order of two row locks does to the same servers; empty where it does little, or was not measured."""
+    both = [one for one in crossings if one.ordered is not None and one.factor is not None]
+    factors = [one.factor for one in both if one.factor is not None]
+    if not factors or min(factors) < TELLING:
+        return ""
+    rates = [one.ordered.middle for one in both if one.ordered is not None and one.ordered.middle]
+    beats = len(rates) > 1 and min(factors) > max(rates) / min(rates)
+    start = f"The order of two row locks matters more than the choice of stack on `{CROSSING}`" if beats else "Lock order decides"
+    times = _span(min(factors), max(factors))
+    who = "the same stack gives" if len(both) == 1 else f"the same {words.plural(len(both), 'stack')} give"
+    counts = [(one.deadlocks, one.ordered_deadlocks) for one in both]
+    locks = ""
+    if all(before is not None and after is not None for before, after in counts):
+        before, after = sum(one[0] or 0 for one in counts), sum(one[1] or 0 for one in counts)
+        locks = f"; {words.plural(before, 'deadlock')} before, {after:,} after"
+    sure = [one for one in both if (gain := one.gain) is not None and gain.low > 1]
+    rough = "" if sure else "; the sizes are rough, of few blocks"
+    return f"{start}: with the smaller id locked first (`{ORDERED}`) {who} {times} × as much{locks}{rough}."
+
+
+def who_leads(judged: Sequence[Board]) -> str:
+    """Who is in front on how many workloads; empty where less than two workloads are compared."""
+    found = {board.workload: board.goodput for board in judged if board.goodput is not None and len(board.goodput.groups) > 1}
+    return leaders(found).replace("; on ", ". On ") if len(found) > 1 and len(found) <= len(judged) else ""
+
+
+def widest(judged: Sequence[Board]) -> str:
+    """Where the choice of a stack matters most, by the rates of the first and the last where they share no group."""
+    apart = [
+        (first.middle / last.middle, board, first, last)
+        for board in judged
+        for first, last in [(board.numbered[0], board.numbered[-1])]
+        if first.middle and last.middle and _told_apart(board, first, last)
+    ]
+    if not apart:
+        return ""
+    ratio, board, first, last = max(apart, key=lambda one: one[0])
+    most = " most" if len(judged) > 1 else ""
+    rates = f"{words.number(first.middle)}/s against {words.number(last.middle)}/s"
+    return (
+        f"The choice matters{most} on `{board.workload}`: {first.stack} gives {words.number(ratio)} × "
+        f"what {last.stack} gives, {rates}."
+    )
+
+
+def alike(board: Board) -> str:
+    """That it makes no difference what one takes, with the limit that all share; empty where it does."""
+    found, rows = board.goodput, board.numbered
+    if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
+        return ""
+    equal = found.rows and all(row.difference.word is Word.EQUIVALENT for row in found.rows)
+    which = "two" if len(rows) == 2 else f"{len(rows)}"
+    start = (
+        f"For `{board.workload}` it makes no difference which of the {which} you take"
+        if equal
+        else f"For `{board.workload}` none of the {which} stacks can be told from the others"
+    )
+    reasons = {reason_of(row) for row in rows}
+    if len(reasons) == 1 and (reason := next(iter(reasons))):
+        return f"{start}: for all of them {meaning(reason)} ({reason})."
+    return f"{start}."
+
+
+def spans(boards: Sequence[Board]) -> str:
+    """From where to where the rates reach, for a run that compares nothing."""
+    measured = [board for board in boards if board.numbered]
+    if not measured:
+        return "No stack has a number: the reasons stand in the grid."
+    board = max(measured, key=lambda one: len(one.numbered))
+    rows = board.numbered
+    rates = _span(rows[-1].middle or 0.0, rows[0].middle or 0.0)
+    who = f"{words.plural(len(rows), 'stack')} {'gives' if len(rows) == 1 else 'give'}"
+    limits = {reason_of(row) for row in rows}
+    why = ""
+    if len(limits) == 1 and (reason := next(iter(limits))):
+        why = f": {meaning(reason)} ({reason})"
+    return f"On `{board.workload}` {who} {rates} good answers a second{why}."
+
+
+def _told_apart(board: Board, first: Row, last: Row) -> bool:
+    groups = board.goodput.groups if board.goodput is not None else ()
+    placed = {stack for group in groups for stack in group}
+    together = any(first.stack in group and last.stack in group for group in groups)
+    return {first.stack, last.stack} <= placed and not together
+
+
+def _span(low: float, high: float) -> str:
+    shown = words.number(low), words.number(high)
+    return shown[0] if shown[0] == shown[1] else f"{shown[0]} to {shown[1]}"

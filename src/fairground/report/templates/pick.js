@@ -1,0 +1,92 @@
+// Picking: which stacks, languages and workloads are shown, against which one they are held, and what the grid shows.
+(function () {
+  "use strict";
+  var page = window.fairground, each = page.each;
+  var slugs = {}, languages = {};
+  each("#grid tbody tr", function (row) { slugs[row.dataset.find] = row.dataset.s; languages[row.dataset.s] = row.dataset.l; });
+  each("[data-g],[data-c]", function (leaf) { leaf.dataset.text = leaf.textContent; });
+  function chosen(key) { return page.get(key).split(",").filter(Boolean); }
+
+  function shows(slug) {
+    var stacks = chosen("s"), tongues = chosen("l");
+    return (!stacks.length || stacks.indexOf(slug) >= 0) && (!tongues.length || tongues.indexOf(languages[slug]) >= 0);
+  }
+  function filter() {
+    var words = page.get("q").toLowerCase().split(/\s+/).filter(Boolean), boards = chosen("w"), shown = 0, all = 0;
+    each("[data-find]", function (item) {
+      var text = item.dataset.find.toLowerCase(), slug = slugs[item.dataset.find.split(" ")[0]];
+      var hit = words.every(function (word) { return text.indexOf(word) >= 0; }) || item.closest("#grid");
+      hit = hit && (slug === undefined || shows(slug));
+      item.classList.toggle("hide", !hit);
+      if (item.hasAttribute("data-row")) { all += 1; shown += hit ? 1 : 0; }
+    });
+    each("[data-w]", function (item) { item.classList.toggle("off", boards.length > 0 && boards.indexOf(item.dataset.w) < 0); });
+    Object.keys(slugs).forEach(function (name) { dim(name, !shows(slugs[name])); });
+    document.getElementById("found").textContent = words.length ? shown + " of " + all + " rows" : "";
+    each(".pill", function (pill) {
+      pill.setAttribute("aria-pressed", String(chosen(pill.dataset.pick).indexOf(pill.dataset.key) >= 0));
+    });
+    var count = chosen("s").length + chosen("l").length + boards.length;
+    document.getElementById("picked").textContent = count ? "(" + count + ")" : "";
+  }
+  // A drawn chart keeps its scale; what was not picked steps back.
+  var marks = {};
+  each("figure svg.marks [aria-label], figure svg.marks text", function (mark) {
+    var text = mark.getAttribute("aria-label") || mark.textContent;
+    Object.keys(slugs).forEach(function (name) {
+      if (text === name || text.indexOf(name + ":") === 0 || text.indexOf(name + ",") === 0 || text.indexOf(name + " ") === 0) {
+        (marks[name] = marks[name] || []).push(mark);
+      }
+    });
+  });
+  function dim(name, away) { (marks[name] || []).forEach(function (mark) { mark.classList.toggle("dim", away); }); }
+
+  function compare() {
+    var ref = page.get("ref"), select = document.getElementById("ref"), base = {};
+    select.value = ref;
+    if (select.value !== ref) { select.value = ""; ref = ""; }
+    each("#grid tbody tr", function (row) {
+      if (ref && row.dataset.s === ref) each.call(null, "#" + CSS.escape(row.id) + " [data-w]", function (cell) {
+        var g = cell.querySelector("[data-g]"), c = cell.querySelector("[data-c]");
+        base[cell.dataset.w] = { g: g && parseFloat(g.dataset.g), c: c && parseFloat(c.dataset.c) };
+      });
+    });
+    each("[data-g],[data-c]", function (leaf) {
+      var kind = leaf.dataset.g ? "g" : "c", home = leaf.closest("[data-w]"), by = home && base[home.dataset.w];
+      var value = parseFloat(leaf.dataset[kind]), of = by && by[kind];
+      leaf.textContent = !ref ? leaf.dataset.text : of ? (value / of).toPrecision(3) + " ×" : "–";
+    });
+    document.documentElement.classList.toggle("ratios", !!ref);
+    document.getElementById("against").textContent = ref ? "Shown as ratios of the middle values to " + select.selectedOptions[0].textContent + "." : "";
+  }
+  function switched() {
+    var cpu = page.get("m") === "cpu";
+    document.getElementById("by-cpu").checked = cpu;
+    document.getElementById("by-goodput").checked = !cpu;
+  }
+
+  each(".pill", function (pill) {
+    pill.addEventListener("click", function () {
+      var key = pill.dataset.pick, now = chosen(key), place = now.indexOf(pill.dataset.key);
+      if (place >= 0) now.splice(place, 1); else now.push(pill.dataset.key);
+      page.set(key, now.join(","));
+      filter();
+    });
+  });
+  document.getElementById("ref").addEventListener("change", function (event) { page.set("ref", event.target.value); compare(); });
+  var box = document.getElementById("search");
+  box.addEventListener("input", function () { page.set("q", box.value); filter(); });
+  each("input[name=shown]", function (radio) {
+    radio.addEventListener("change", function () { page.set("m", radio.id === "by-cpu" ? "cpu" : ""); });
+  });
+  document.getElementById("reset").addEventListener("click", function () { page.clear(); });
+  var share = document.getElementById("share");
+  share.addEventListener("click", function () {
+    var done = function () { share.textContent = "copied"; }, failed = function () { share.textContent = "copy it from the address bar"; };
+    if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(done, failed); else failed();
+  });
+  page.follow(function () { box.value = page.get("q"); filter(); });
+  page.follow(compare);
+  page.follow(switched);
+  if (chosen("s").length || chosen("l").length || page.get("ref") || page.get("q")) document.getElementById("pick").open = innerWidth > 720;
+})();
