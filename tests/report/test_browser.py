@@ -66,7 +66,9 @@ def test_page_is_readable_with_scripts_off(browser: Browser, address: str) -> No
     )
     assert "6,743" in browser.evaluate("document.getElementById('audit').innerText")
     assert browser.evaluate("document.querySelector('#latency figure .px880 svg').getBoundingClientRect().height") > 200
-    assert browser.evaluate("getComputedStyle(document.querySelector('.tools')).display") == "none"
+    assert browser.evaluate("document.querySelectorAll('#grid tbody td a').length") == 17
+    assert browser.evaluate("[...document.querySelectorAll('#pick, #share, #theme')].map(e => e.offsetHeight)") == [0, 0, 0]
+    assert browser.evaluate("document.querySelector('#overview .switch').offsetHeight > 0") is True
 
 
 @pytest.mark.parametrize("anchor", ["", "#trials"])
@@ -93,10 +95,9 @@ def test_phone_reads_differences_and_controls(browser: Browser, compared: str, a
 
 
 @pytest.mark.parametrize("width_px", [360, 1280])
-def test_a_link_from_a_cell_opens_the_trials_page(browser: Browser, address: str, width_px: int) -> None:
-    """The number in a cell leads to a page without scripts that is silent, no wider than its screen, and leads back."""
-    browser.open(address)
-    there = browser.evaluate("document.querySelector('#t-tx tbody a[href^=trials]').href")
+def test_a_trials_page_stands_by_itself(browser: Browser, address: str, width_px: int) -> None:
+    """It has no scripts, is silent, is no wider than its screen, and leads back to the report."""
+    there = address.replace("report.html", "trials/0001.html")
     browser.open(there, width_px=width_px, height_px=740, scripts=False)
     assert "What limited it" in browser.evaluate("document.body.innerText")
     assert browser.evaluate("document.querySelector('svg.sketch').getBoundingClientRect().height") > 50
@@ -108,12 +109,12 @@ def test_a_link_from_a_cell_opens_the_trials_page(browser: Browser, address: str
 def test_first_column_stays_when_a_table_scrolls(browser: Browser, address: str) -> None:
     """On a phone the stack's name stays in sight while its numbers scroll under it."""
     browser.open(address, width_px=360, height_px=740)
-    left = "document.querySelector('#t-tx tbody td').getBoundingClientRect().left"
+    left = "document.querySelector('#t-tx tbody th').getBoundingClientRect().left"
     before = browser.evaluate(left)
     browser.evaluate("document.querySelector('#t-tx').parentElement.scrollLeft = 200")
     assert browser.evaluate("document.querySelector('#t-tx').parentElement.scrollLeft") == 200
     assert browser.evaluate(left) == before
-    assert browser.evaluate("document.querySelector('#t-tx tbody td').getBoundingClientRect().width") >= 100
+    assert browser.evaluate("document.querySelector('#t-tx tbody th').getBoundingClientRect().width") >= 100
 
 
 def test_dark_follows_the_system_and_the_address(browser: Browser, address: str) -> None:
@@ -137,14 +138,12 @@ def test_toggle_writes_the_theme_into_the_address(browser: Browser, address: str
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_paper_has_the_verdict_on_page_one_and_the_folds_open(browser: Browser, address: str, scripts: bool) -> None:
-    """Printed, also from the dark: light, verdicts above the first page's end, evidence unfolded with scripts on and off."""
+def test_paper_has_the_grid_on_page_one_and_the_folds_open(browser: Browser, address: str, scripts: bool) -> None:
+    """Printed, also from the dark: light, the grid above the first page's end, evidence unfolded with scripts on and off."""
     width, height = A4_INSIDE_MARGINS_PX
     browser.open(address, width_px=width, height_px=height, media="print", dark=True, scripts=scripts)
     assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert browser.evaluate("document.getElementById('verdict').getBoundingClientRect().bottom") < height
-    beside = "(d => d.children[0].getBoundingClientRect().top === d.children[1].getBoundingClientRect().top)"
-    assert browser.evaluate(f"{beside}(document.querySelector('#verdict > div'))") is True
+    assert browser.evaluate("document.getElementById('overview').getBoundingClientRect().bottom") < height
     assert browser.evaluate("document.querySelector('#disclosure details dl').getBoundingClientRect().height") > 20
     printed = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
     assert printed.startswith(b"%PDF-")
@@ -174,3 +173,58 @@ def test_link_to_a_trial_opens_its_card(browser: Browser, address: str) -> None:
     """The evidence behind a table's link is unfolded when one arrives."""
     browser.open(f"{address}#trial-14-1")
     assert browser.evaluate("document.getElementById('trial-14-1').open") is True
+
+
+@pytest.mark.parametrize(("width_px", "height_px"), [(1280, 800), (390, 844)])
+def test_first_screen_is_a_story_and_a_grid(browser: Browser, compared: str, width_px: int, height_px: int) -> None:
+    """The sentences and the first stacks of the grid stand above the fold; no sentence says only what is not known."""
+    browser.open(compared, width_px=width_px, height_px=height_px)
+    assert browser.evaluate("document.querySelector('#grid tbody tr:nth-child(2)').getBoundingClientRect().bottom") < height_px
+    story = browser.evaluate("[...document.querySelectorAll('h1, .story')].map(e => e.innerText)")
+    assert 1 <= len(story) <= 4
+    assert not any("not known" in sentence or "cannot be judged" in sentence or "`" in sentence for sentence in story)
+    letters = browser.evaluate("[...document.querySelectorAll('#grid td:nth-child(2) .g .tier')].map(e => e.innerText)")
+    assert letters and letters[0] == "A"
+
+
+PICKED = "[...document.querySelectorAll('#grid tbody tr')].filter(row => row.offsetHeight).map(row => row.cells[0].innerText)"
+
+
+def test_three_stacks_that_are_picked_are_in_the_link(browser: Browser, address: str) -> None:
+    """Pressed pills leave three stacks in grid, bars and tables; who opens the address anew sees the same."""
+    browser.open(address)
+    everyone = browser.evaluate(PICKED)
+    for place in (0, 2, 3):
+        browser.evaluate(f"document.querySelectorAll('.pill[data-pick=s]')[{place}].click()")
+    picked = browser.evaluate(PICKED)
+    assert len(picked) == 3 < len(everyone)
+    link = browser.evaluate("location.href")
+    browser.open("about:blank")
+    browser.open(link)
+    assert browser.evaluate(PICKED) == picked
+    for where in ("#t-tx tbody tr", "#rates-tx li"):
+        names = f"[...document.querySelectorAll('{where}')].filter(one => one.offsetHeight).map(one => one.dataset.find.split(' ')[0])"
+        assert set(browser.evaluate(names)) <= set(picked), where
+    browser.evaluate("document.getElementById('reset').click()")
+    assert browser.evaluate(PICKED) == everyone
+
+
+def test_compared_with_one_every_number_is_a_ratio_to_it(browser: Browser, address: str) -> None:
+    """The chosen stack is 1.00 wherever it has a number, and the legend says what is shown; both survive the switch to CPU."""
+    browser.open(f"{address}#ref=birch-pool&m=cpu")
+    own = "[...document.querySelectorAll('#stack-birch-pool [data-g], #stack-birch-pool [data-c]')].map(e => e.textContent)"
+    found = browser.evaluate(own)
+    assert found and set(found) == {"1.00 ×"}
+    assert "birch:pool" in browser.evaluate("document.getElementById('against').innerText")
+    assert browser.evaluate("document.getElementById('by-cpu').checked") is True
+
+
+def test_what_is_seen_can_be_taken_away(browser: Browser, address: str) -> None:
+    """CSV, JSON and SVG of the grid hold the picked stacks and no others."""
+    browser.open(f"{address}#s=birch-pool")
+    browser.evaluate("URL.createObjectURL = blob => { blob.text().then(text => { window.taken = text }); return '#' }")
+    for form in ("csv", "json", "svg"):
+        browser.evaluate("window.taken = ''")
+        browser.evaluate(f"document.querySelector('[data-of=grid][data-get={form}]').click()")
+        said = browser.evaluate("new Promise(done => setTimeout(() => done(window.taken), 50))")
+        assert "birch:pool" in said and "alder:inline" not in said, form

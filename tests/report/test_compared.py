@@ -97,21 +97,21 @@ def test_a_slowdown_that_is_not_detected_is_said() -> None:
 
 def test_controls_stand_in_no_table_of_results() -> None:
     """The anchor has one row and six trials in each table of results; the page has its controls in their own section."""
-    row = re.search(r'(?s)id="t-tx".*?<td>alder:<wbr>inline</td>(.*?)</tr>', markup())
+    row = re.search(r'(?s)id="t-tx".*?>alder:<wbr>inline</a></th>(.*?)</tr>', markup())
     assert row is not None and "✓ valid 6" in " ".join(text_of(row[1]).split())
     assert section(markup(), "controls").count(" again, ") == 18
     assert "again" not in section(markup(), "results")
 
 
 def test_every_cell_has_its_verdict_and_its_limit() -> None:
-    """Each row of a result names its verdict, and what limited it or that nothing does; both lead to a trial's page."""
+    """Each row of a result names its verdict, and what limited it or that nothing does; both lead to a trial's card."""
     rows = re.findall(r"(?s)<tr data-row.*?</tr>", section_html(markup(), "results"))
     assert len(rows) == 17
     for row in rows:
         text = " ".join(text_of(row).split())
         assert re.search(r"✓ valid|! warned|✗ rejected|○ void", text), text
         assert re.search(r"app-cpu|db-cpu|db-lock|none named|— [✗○]", text), text
-        assert 'href="trials/' in row
+        assert 'href="#trial-' in row
 
 
 def test_stacks_that_cannot_be_told_apart_share_a_letter() -> None:

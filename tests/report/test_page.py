@@ -60,7 +60,7 @@ def test_two_blocks_say_less_only_where_the_interval_carries_it() -> None:
 def test_a_rejected_or_void_stack_shows_its_reason_and_no_number() -> None:
     """Its row holds a dash and the sentence of the check; its line in the CSV has no goodput and no latency."""
     assert not re.search(r"trial-14-1.*?(p99|µs per good answer).*?trial-15-1", section_html(bare(2), "trials"), re.S)
-    row = re.search(r"(?s)<td>cedar:<wbr>plain</td>(?!<td class=\"l\"><svg)(.*?)</tr>", bare(2).split('id="t-transfer"')[1])
+    row = re.search(r"(?s)>cedar:<wbr>plain</a></th>(.*?)</tr>", bare(2).split('id="t-transfer"')[1])
     assert row is not None
     said = "— ✗ rejected 3 of 6,746 acknowledged transfers are not in the database 2 rejected 14 32"
     assert " ".join(text_of(row[1]).split()) == said
@@ -133,7 +133,7 @@ def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
     assert len(scripts) == 1
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
     assert f"script-src 'sha256-{digest}'" in markup
-    assert len(scripts[0].encode()) <= 15_000
+    assert len(scripts[0].encode()) <= 20_000
     assert not re.search(r'(?:src|xlink:href)="(?!data:)', markup)
     assert set(re.findall(r'<link[^>]*href="([^"]*)"', markup)) == {"data:,"}
 
@@ -193,7 +193,7 @@ def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     assert results.count("<tr data-row") == 720
     said = text_of(markup)
     assert "40 of 4,320 trials have a card here" in said
-    assert said.count("56 more stacks would crowd the chart") == 18  # 72 with numbers, 16 drawn, in two forms on nine boards
+    assert said.count("56 more stacks would crowd the chart") == 9  # 72 with numbers, 16 drawn, on nine boards
     assert {str(trial.verdict) for trial in run.trials} == {str(Verdict.VALID), str(Verdict.VOID), str(Verdict.REJECTED)}
 
 

@@ -49,9 +49,9 @@ def picture(board: Board) -> Picture:
 
 
 def _bar(row: Row, tier: Tier, right: float) -> Bar:
-    low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
-    ends = [None if end is None else min(100.0, 100 * end / right) for end in (low, high)]
-    return Bar(row, tier, 100 * (row.middle or 0.0) / right, *ends, reason_of(row))
+    ends = (None, None) if row.interval is None else (row.interval.low, row.interval.high)
+    low, high = (None if end is None else min(100.0, 100 * end / right) for end in ends)
+    return Bar(row, tier, 100 * (row.middle or 0.0) / right, low, high, reason_of(row))
 
 
 def _near(row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""The whole run in one grid, stacks by workloads: letters of the groups that the statistics make, and what limits each cell. Pure.
+"""The whole run in one grid, stacks by workloads: the letters that the statistics give, and what limits each cell. Pure.
 
 Stacks that share a letter cannot be told apart. A cell without a comparison has a number and no letter: nothing is ranked there.
 """
@@ -102,12 +102,13 @@ def grid(run: Run, boards: Sequence[Board]) -> Grid:
     stacks = list(dict.fromkeys(row.stack for board in boards for row in board.rows))
     slugs = slugged(stacks)
     columns = [_column(board, slugs) for board in boards]
+    placed = list(zip(boards, columns, strict=True))
     lines = [
         Line(
             stack,
             slugs[stack],
             run.stacks[stack].language if stack in run.stacks else "",
-            tuple(column.get(stack) or _absent(board, slugs[stack], stack) for board, column in zip(boards, columns, strict=True)),
+            tuple(column.get(stack) or _absent(board, slugs[stack], stack) for board, column in placed),
         )
         for stack in stacks
     ]

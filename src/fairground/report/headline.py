@@ -48,8 +48,8 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
     return _counted(judged, len(by_workload))
 
 
-def leaders(found: Mapping[str, Comparison]) -> str:
-    """Who leads, and where nobody does, from comparisons by workload.
+def leaders(found: Mapping[str, Comparison], with_ties: bool = True) -> str:
+    """Who leads, and (unless `with_ties` is off) where nobody does, from comparisons by workload.
 
     `A is among the fastest on 5 of 7 workloads, alone on 2; on tx and transfer no stack can be told from another.`
     """
@@ -65,7 +65,7 @@ def leaders(found: Mapping[str, Comparison]) -> str:
     said = f"{words.listed(most)} {'is' if len(most) == 1 else 'are each'} among the fastest {where}"
     if len(most) == 1 and alone:
         said += ", alone there" if alone == first[0][1] else f", alone on {alone}"
-    return f"{said}; {tie}." if tie else f"{said}."
+    return f"{said}; {tie}." if tie and with_ties else f"{said}."
 
 
 def _decided(judged: Sequence[Comparison]) -> str:

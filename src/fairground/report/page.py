@@ -333,6 +333,15 @@ def render(template: str, **values: object) -> str:
     return environment().get_template(template).render(values)
 
 
+def _coded(text: str) -> Markup:
+    """A sentence whose names between backticks are set as code; everything in it is escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return Markup(escape(text))  # a backtick without a partner is one of somebody's own
+    code = Markup("<code>{}</code>")
+    return Markup("").join(code.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+
+
 def _shown(value: object) -> object:
     """What a template prints. Text may be foreign, charts and parts of a page hold some: all of it is cleaned here."""
     if isinstance(value, Markup):
@@ -380,6 +389,7 @@ def environment() -> Environment:
         "size": words.size,
         "seconds": words.seconds,
         "breakable": _breakable,
+        "coded": _coded,
         "plural": words.plural,
     }
     return environment

@@ -24,7 +24,7 @@ def story(boards: Sequence[Board], crossings: Sequence[Crossing]) -> tuple[str, 
     order = lock_order(crossings)
     judged = [board for board in boards if board.goodput is not None and board.goodput.groups]
     said = [
-        order,
+        *order,
         who_leads(judged),
         widest(judged),
         *(alike(board) for board in judged if not (order and board.workload == CROSSING)),
@@ -33,31 +33,36 @@ def story(boards: Sequence[Board], crossings: Sequence[Crossing]) -> tuple[str, 
     return tuple(found[:MOST_SENTENCES]) or (spans(boards),)
 
 
-def lock_order(crossings: Sequence[Crossing]) -> str:
-    """What the order of two row locks does to the same servers; empty where it does little, or was not measured."""
+def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
+    """What the order of two row locks does to the same servers, in two sentences; none where it does little, or is not known."""
     both = [one for one in crossings if one.ordered is not None and one.factor is not None]
     factors = [one.factor for one in both if one.factor is not None]
     if not factors or min(factors) < TELLING:
-        return ""
+        return ()
     rates = [one.ordered.middle for one in both if one.ordered is not None and one.ordered.middle]
     beats = len(rates) > 1 and min(factors) > max(rates) / min(rates)
-    start = f"The order of two row locks matters more than the choice of stack on `{CROSSING}`" if beats else "Lock order decides"
-    times = _span(min(factors), max(factors))
+    first = (
+        f"On `{CROSSING}` the order of two row locks matters more than the choice of stack."
+        if beats
+        else f"On `{CROSSING}` lock order decides."
+    )
     who = "the same stack gives" if len(both) == 1 else f"the same {words.plural(len(both), 'stack')} give"
     counts = [(one.deadlocks, one.ordered_deadlocks) for one in both]
     locks = ""
     if all(before is not None and after is not None for before, after in counts):
         before, after = sum(one[0] or 0 for one in counts), sum(one[1] or 0 for one in counts)
-        locks = f"; {words.plural(before, 'deadlock')} before, {after:,} after"
-    sure = [one for one in both if (gain := one.gain) is not None and gain.low > 1]
-    rough = "" if sure else "; the sizes are rough, of few blocks"
-    return f"{start}: with the smaller id locked first (`{ORDERED}`) {who} {times} × as much{locks}{rough}."
+        locks = f", with {after:,} deadlocks in place of {before:,}"
+    least, most = _factor(min(factors)), _factor(max(factors))
+    times = least if least == most else f"{least} to {most}"
+    return first, f"With the smaller id locked first (`{ORDERED}`) {who} {times} times as much{locks}."
 
 
 def who_leads(judged: Sequence[Board]) -> str:
     """Who is in front on how many workloads; empty where less than two workloads are compared."""
-    found = {board.workload: board.goodput for board in judged if board.goodput is not None and len(board.goodput.groups) > 1}
-    return leaders(found).replace("; on ", ". On ") if len(found) > 1 and len(found) <= len(judged) else ""
+    found = {board.workload: board.goodput for board in judged if board.goodput is not None}
+    if sum(len(one.groups) > 1 for one in found.values()) < 2:
+        return ""
+    return leaders(found, with_ties=False)
 
 
 def widest(judged: Sequence[Board]) -> str:
@@ -74,8 +79,8 @@ def widest(judged: Sequence[Board]) -> str:
     most = " most" if len(judged) > 1 else ""
     rates = f"{words.number(first.middle)}/s against {words.number(last.middle)}/s"
     return (
-        f"The choice matters{most} on `{board.workload}`: {first.stack} gives {words.number(ratio)} × "
-        f"what {last.stack} gives, {rates}."
+        f"The choice matters{most} on `{board.workload}`: {first.stack} gives {_factor(ratio)} times "
+        f"as much as {last.stack}, {rates}."
     )
 
 
@@ -118,6 +123,11 @@ def _told_apart(board: Board, first: Row, last: Row) -> bool:
     placed = {stack for group in groups for stack in group}
     together = any(first.stack in group and last.stack in group for group in groups)
     return {first.stack, last.stack} <= placed and not together
+
+
+def _factor(times: float) -> str:
+    """Two digits: so few blocks carry no third."""
+    return f"{float(f'{times:.2g}'):,g}"
 
 
 def _span(low: float, high: float) -> str:

@@ -1,0 +1,98 @@
+"""The first screen: what the story says, the letters and reasons of the grid, the bars of a workload, and colours to read by."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairground.model import Run
+from fairground.report import bars, boards, grid, palette, story, transfer
+from report import fixture
+
+
+def told(run: Run) -> tuple[str, ...]:
+    """The story of a run."""
+    shown = boards.boards(run)
+    return story.story(shown, transfer.crossings(run, shown))
+
+
+def test_with_blocks_the_story_says_who_leads_and_where_it_matters_most() -> None:
+    """Ties are counted as ties, and the widest gap is between stacks that share no group."""
+    leads, widest = told(fixture.six_blocks())
+    assert leads == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads."
+    assert widest.startswith("The choice matters most on `transfer`: alder:inline gives 4.3 times as much as fir:raw, ")
+
+
+def test_with_one_block_the_story_ranks_nobody() -> None:
+    """It says what was measured, and no sentence says only what is not known."""
+    assert told(fixture.one_block()) == ("On `tx` 6 stacks give 539 to 2,350 good answers a second.",)
+
+
+def test_without_a_number_the_story_leads_to_the_reasons() -> None:
+    """A run without trials has one sentence."""
+    assert told(replace(fixture.one_block(), trials=())) == ("No stack has a number: the reasons stand in the grid.",)
+
+
+def test_one_group_is_told_as_no_choice_with_the_limit_that_all_share() -> None:
+    """alder and birch alone share a group on tx, and the database's processors limit both."""
+    run = fixture.six_blocks()
+    both = tuple(trial for trial in run.trials if trial.cell.stack in ("alder:inline", "birch:pool"))
+    shown = boards.boards(replace(run, trials=both))
+    said = story.alike(next(board for board in shown if board.workload == "tx"))
+    assert said.startswith("For `tx` ") and said.endswith(": for all of them the database's processors are full (db-cpu).")
+    assert story.alike(next(board for board in boards.boards(run) if board.workload == "tx")) == ""
+
+
+def test_each_cell_of_the_grid_has_its_letter_or_its_reason() -> None:
+    """Letters are those of the comparison; a rejected, a void and an unmeasured cell have a reason and no letter."""
+    found = grid.grid(fixture.two_blocks(), boards.boards(fixture.two_blocks()))
+    cells = {(line.stack, cell.board.workload): cell for line in found.lines for cell in line.cells}
+    assert [cells["birch:pool", "tx"].goodput.letters, cells["birch:pool", "tx"].cost.letters] == ["A", "B"]
+    marks = {stack: cells[stack, "transfer"].mark for stack in ("cedar:plain", "dogwood:orm")}
+    assert marks == {"cedar:plain": "rejected", "dogwood:orm": "void"}
+    assert cells["fir:raw", "ping"].mark == "absent" and cells["fir:raw", "ping"].why == "speaks only to the database"
+    for cell in cells.values():
+        assert (cell.mark == "number") == (cell.row is not None and cell.row.middle is not None)
+        assert cell.mark == "number" or (cell.why and not cell.goodput.letters and not cell.cost.letters)
+    assert found.lines[0].stack == "alder:inline"
+
+
+def test_names_that_look_alike_have_addresses_of_their_own() -> None:
+    """Signs that no address holds become dashes, and no two stacks share one."""
+    found = grid.slugged(["a:b", "a/b", "::", "a-b"])
+    assert len(set(found.values())) == 4 and found["a:b"] == "a-b" and found["::"] == "stack"
+
+
+def test_a_ceiling_far_beyond_the_bars_does_not_shrink_them() -> None:
+    """Near, it sets the scale's end; far, it is said to lie beyond the picture."""
+    board = boards.boards(fixture.two_blocks())[0]
+    assert board.ceiling is not None
+    near = bars.picture(board)
+    assert near.ceiling is not None and not near.beyond and near.right > board.ceiling.rate_per_s
+    far = bars.picture(replace(board, limit=replace(board.ceiling, rate_per_s=1e9)))
+    assert far.ceiling is None and far.beyond
+    assert max(bar.width for bar in far.bars) == pytest.approx(100 / 1.02, rel=0.02)
+
+
+@pytest.mark.parametrize("colours", [palette.LIGHT, palette.DARK], ids=["light", "dark"])
+def test_text_can_be_read_on_every_tier(colours: dict[str, str]) -> None:
+    """WCAG 2.2 AA: 4.5 to 1 for text on paper and on each colour of the grid."""
+    grounds = ["paper", "wash", *(f"tier-{place}" for place in range(1, palette.TIERS + 1))]
+    for ground in grounds:
+        assert contrast(colours["ink"], colours[ground]) >= 4.5, ground
+    for text in ("soft", "link", "valid", "warned", "void", "rejected"):
+        assert contrast(colours[text], colours["paper"]) >= 4.5, text
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, as WCAG 2.2 defines it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of `#rrggbb`."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
