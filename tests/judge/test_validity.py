@@ -345,6 +345,31 @@ def test_one_segment_sent_again_warns_of_nothing() -> None:
     assert severities("retransmits", two) == [Severity.WARN]
 
 
+def test_one_step_of_the_clock_is_no_steal() -> None:
+    """Two steps of 10 ms in a window of a second on two cores are 1 %: half of that was taken for certain, which is the bound."""
+    two_steps = host(steal_share=0.01, steal_step_share=0.005)(CLOSED)
+    three_steps = host(steal_share=0.015, steal_step_share=0.005)(CLOSED)
+    assert (severities("steal", two_steps), severities("steal", three_steps)) == ([], [Severity.WARN])
+
+
+def test_copies_that_had_arrived_are_no_losses() -> None:
+    """A segment that the receiver got twice was not lost; one that it reports nothing of was."""
+    copies = tcp(TcpRetransSegs=5_000, TcpExtTCPDSACKRecvSegs=5_000)(CLOSED)
+    losses = tcp(TcpRetransSegs=5_000, TcpExtTCPDSACKRecvSegs=2_000)(CLOSED)
+    assert (severities("retransmits", copies), severities("retransmits", losses)) == ([], [Severity.WARN])
+    assert validity.readings(losses, STANDARD)["retransmits"] == pytest.approx(0.003)
+
+
+def test_a_change_of_pace_is_a_fact_where_turns_were_taken() -> None:
+    """The canary of such a trial is a note; what else was found of the machine stays a warning."""
+    made = host(canary_before_us=1000.0, canary_after_us=1500.0, steal_share=0.02)(CLOSED)
+    found = validity.findings(made, STANDARD, of=("machine",))
+    assert {one.id: one.severity for one in found} == {"canary": Severity.WARN, "steal": Severity.WARN}
+    beside = validity.beside_turns(found)
+    assert {one.id: one.severity for one in beside} == {"canary": Severity.NOTE, "steal": Severity.WARN}
+    assert [one.sentence for one in beside] == [one.sentence for one in found]
+
+
 def test_the_canary_sees_both_directions() -> None:
     """A machine that got faster changed its pace as much as one that got slower."""
     slower = host(canary_before_us=1000.0, canary_after_us=1500.0)(CLOSED)

@@ -20,6 +20,7 @@ NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 TCP_COUNTERS = (
     "TcpOutSegs",
     "TcpRetransSegs",
+    "TcpExtTCPDSACKRecvSegs",
     "TcpExtListenOverflows",
     "TcpExtListenDrops",
     "TcpExtDelayedACKs",
@@ -182,6 +183,7 @@ def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[flo
     waited_us = difference(before.pressure_some_us, after.pressure_some_us)
     return HostUse(
         steal_share=spent["steal"] / total,
+        steal_step_share=NS_PER_TICK / total,
         busy_share=(total - idle) / total,
         foreign_cpu_us=max(0.0, processes_us - sum(known)) if len(known) == len(roles_cpu_us) else None,
         pressure_cpu_some_share=None if waited_us is None else waited_us / passed_us,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.judge import answers
+from fairground.judge import answers, validity
 from fairground.measure.arm import Doing, Ended, StackArm, Window
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import SideBySide, whole
@@ -77,7 +77,7 @@ def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
     window = ended.windows[0] if ended.windows else None
     result = window.result if window is not None and window.result is not None else ended.result
     turns = [one for one in ended.windows if one.result is None and not one.warm_up]
-    findings = (*ended.findings, *_spoiled(turns))
+    findings = (*(validity.beside_turns(ended.findings) if turns else ended.findings), *_spoiled(turns))
     return Trial(
         number=of.slot.number,
         block=of.slot.block,

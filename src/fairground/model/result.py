@@ -258,6 +258,8 @@ class HostUse:
     """Scheduler periods of the lab's own cgroup, where it has a CPU quota (as in a container) …"""
     throttled_periods: int | None = None
     """… and those of them in which it was used up."""
+    steal_step_share: float | None = None
+    """One step of the clock that counts steal: `steal_share` is right to within so much."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ check reads and why stands beside it here, its bounds in `thresholds.toml`, and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from fairground.judge.thresholds import Thresholds
 from fairground.judge.validity import database, generator, machine, window
@@ -15,7 +16,19 @@ from fairground.judge.validity.generator import own_side
 from fairground.judge.validity.identity import changes, identity
 from fairground.model import Finding, Severity
 
-__all__ = ["CHECKS", "Check", "Facts", "Reading", "changes", "findings", "identity", "own_side", "readings", "unmade"]
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Facts",
+    "Reading",
+    "beside_turns",
+    "changes",
+    "findings",
+    "identity",
+    "own_side",
+    "readings",
+    "unmade",
+]
 
 CHECKS: tuple[Check, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
 KINDS = ("generator", "machine", "window", "database", "server")
@@ -34,6 +47,11 @@ def _found(facts: Facts, thresholds: Thresholds, of: Collection[str]) -> Iterato
             finding = None if reading is None else judged(check, reading, facts, thresholds.checks)
             if finding is not None:
                 yield finding
+
+
+def beside_turns(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings of a trial that also took turns: a change of the machine's pace meets all turns alike, and is a fact only."""
+    return tuple(replace(one, severity=Severity.NOTE) if one.id == "canary" else one for one in findings)
 
 
 def readings(facts: Facts, thresholds: Thresholds) -> Mapping[str, float]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from fairground.judge.thresholds import Rules
 from fairground.judge.validity.check import Check, Facts, Reading
-from fairground.model import Durability
+from fairground.model import Durability, Evidence
 
 
 def _steal(facts: Facts, _: Rules) -> Reading | None:
-    """V8. Time in which a processor had work and the hypervisor ran somebody else."""
-    share = facts.host.steal_share if facts.host else None
+    """V8. Time in which a processor had work and the hypervisor ran somebody else.
+
+    The kernel tells it in steps, of 10 ms as a rule: the least that was taken for certain is one step less than what it counted.
+    """
+    share, step = (facts.host.steal_share, facts.host.steal_step_share) if facts.host else (None, None)
     if share is None:
         return None
-    return Reading(share, f"the hypervisor took {share:.1%} of the machine's time during the window", {"steal_share": share})
+    words = f"the hypervisor took {share:.1%} of the machine's time during the window"
+    return Reading(max(0.0, share - (step or 0.0)), words, {"steal_share": share, "step": step})
 
 
 def _foreign_cpu(facts: Facts, _: Rules) -> Reading | None:
@@ -106,13 +110,20 @@ def _quota(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _retransmits(facts: Facts, _: Rules) -> Reading | None:
-    """V14. TCP segments that were sent again, of all that the machine sent; one alone says nothing."""
+    """V14. TCP segments that were lost and sent again, of all that the machine sent; one alone says nothing.
+
+    Where a receiver is slow to answer, the kernel sends the last segment twice to learn of a loss. The receiver reports each copy
+    that it had already (RFC 2883), so that those are told from losses.
+    """
     tcp = facts.host.tcp if facts.host else {}
     again, sent = tcp.get("TcpRetransSegs"), tcp.get("TcpOutSegs")
     if again is None or not sent:
         return None
-    words = f"{again:,} of {sent:,} TCP segments were sent again"
-    return Reading(again / sent if again > 1 else 0.0, words, {"retransmitted": again, "sent": sent})
+    doubles = tcp.get("TcpExtTCPDSACKRecvSegs", 0)
+    lost = max(0, again - doubles)
+    words = f"{lost:,} of {sent:,} TCP segments were lost and sent again"
+    evidence: Evidence = {"lost": lost, "retransmitted": again, "received_twice": doubles, "sent": sent}
+    return Reading(lost / sent if lost > 1 else 0.0, words, evidence)
 
 
 def _backlog(facts: Facts, _: Rules) -> Reading | None:
@@ -135,6 +146,6 @@ CHECKS = (
     Check("memory-kills", "V13", "machine", "processes killed for want of memory", "processes", _memory_kills, _has_all_memory),
     Check("major-faults", "V13", "machine", "page faults that waited for a disk", "a second", _major_faults),
     Check("quota", "V13", "machine", "a CPU quota around the lab", "share", _quota),
-    Check("retransmits", "V14", "machine", "TCP segments sent again", "share", _retransmits),
+    Check("retransmits", "V14", "machine", "TCP segments lost and sent again", "share", _retransmits),
     Check("backlog", "V14", "server", "overflows of the listen queue", "overflows", _backlog),
 )
