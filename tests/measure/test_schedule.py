@@ -187,3 +187,13 @@ def test_a_round_knows_what_is_left() -> None:
     had = [replace(window(arm, number), result=RESULT) for number, arm in enumerate("ab", 1)]
     assert schedule.left_s(had) == pytest.approx(4.0)
     assert schedule.left_s([*had, window("a", 3, warm_up=True), window("a", 4)]) == pytest.approx(2.0)
+
+
+def test_arms_in_turns_may_have_loads_of_their_own_and_each_comes_first_in_its_turn() -> None:
+    """Every question names the load of each arm; with three arms the order is turned by one from window to window."""
+    own = {"a": LOAD, "b": replace(LOAD, connections=8), "c": replace(LOAD, connections=16)}
+    schedule = InTurns(("a", "b", "c"), LOAD, 3, lambda rates: True, own=tuple(own.items()))
+    asked = [ask for ask in played(schedule, (1000, 1000, 1000)) if isinstance(ask, Turns)]
+    assert all(ask.load_of(label) == own[label] for ask in asked for label in "abc")
+    assert [ask.arms for ask in asked if not ask.warm_up] == [("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b")]
+    assert Turns(("a",), LOAD, 0.1, 1.0).load_of("a") == LOAD

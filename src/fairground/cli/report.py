@@ -11,6 +11,7 @@ import typer
 from fairground.cli import say
 from fairground.cli.check import show
 from fairground.cli.options import Json, Results
+from fairground.cli.why import experiment
 from fairground.lab import check, pages, splice
 from fairground.lab import run as runs
 from fairground.lab.places import Places
@@ -40,6 +41,10 @@ def report(
         record = records.load(folder)
         if kind is Kind.CHECK:
             _check(record, as_json)
+            return
+        if kind is Kind.WHY:
+            pages.write(record)
+            experiment(record, as_json)
             return
         path = pages.write(record)
         if as_json:

@@ -40,6 +40,7 @@ VERBS: Mapping[str, Verb] = {
         "cross_check", "cross_check", "Do several load generators find the same? Exit code 1: they differ beyond their noise."
     ),
     "compare": Verb("compare", "compare", "Whether two stacks, two revisions of one, or two runs differ."),
+    "why": Verb("why", "why", "The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it."),
     "replicate": Verb(
         "replicate",
         "replicate",

@@ -94,5 +94,6 @@ def opened(
     return inputs.record
 
 
-TITLES: Mapping[Kind, str] = {Kind.COMPARISON: "compare", Kind.CAPACITY: "capacity", Kind.TRY: "try", Kind.CHECK: "check"}
+TITLES: Mapping[Kind, str] = {Kind.COMPARISON: "compare", Kind.CAPACITY: "capacity", Kind.TRY: "try", Kind.CHECK: "check",
+                                Kind.WHY: "why"}  # fmt: skip
 """What the folder of a kind is called, after its start."""

@@ -16,7 +16,7 @@ from fairground.lab import service
 from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
-from fairground.report import capacity, caveats, comparison, render, seats, visit
+from fairground.report import capacity, caveats, comparison, render, seats, visit, why
 from fairground.report.comparison import Line
 from fairground.run import journal
 from fairground.stats import rounds
@@ -79,7 +79,7 @@ def write(record: Record[Any, Any]) -> Path:
 
     A folder of a lab that wrote no records keeps the page that it has.
     """
-    writers = {Kind.COMPARISON: _comparison, Kind.CAPACITY: _capacity, Kind.TRY: _visit}
+    writers = {Kind.COMPARISON: _comparison, Kind.CAPACITY: _capacity, Kind.TRY: _visit, Kind.WHY: _experiment}
     if record.head.kind not in writers:
         raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
     if record.earlier is not None:
@@ -123,6 +123,12 @@ def _visit(record: Record[Any, Any]) -> Path:
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
     return _written(record, "try", document, visit.html(found, render.svg(visit.specs(found)), facts, _foot(record)))
+
+
+def _experiment(record: Record[Any, Any]) -> Path:
+    """An experiment has a document and no page: its sentences are few."""
+    document = {"schema": SCHEMA_VERSION, **why.rows(record.head.asked, record.entries), "finished": record.end is not None}
+    return journal.replace(record.folder / "why.json", json.dumps(document, indent=2).encode())
 
 
 def _written(record: Record[Any, Any], name: str, document: Mapping[str, Any], page: str) -> Path:

@@ -48,10 +48,14 @@ class Arm:
 
 @dataclass(frozen=True)
 class StackArm(Arm):
-    """One of the lab's stacks, with every guarantee. `planted` is a slowdown added on purpose, as a share of the server's CPU."""
+    """One of the lab's stacks, with every guarantee. `planted` is a slowdown added on purpose, as a share of the server's CPU.
+
+    `statements` are carried out in the arm's database before its server starts; `{database}` in them stands for its name.
+    """
 
     stack: Stack
     planted: float = 0.0
+    statements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Whole:
 class Turns:
     """Load some arms in turns of `turn_s`, each for `window_s` in all. The order is the first turn's; every other is reversed.
 
-    `warm_up`: what it gives counts for nothing.
+    `warm_up`: what it gives counts for nothing. `own`: the arms that have a load of their own, with it.
     """
 
     arms: tuple[str, ...]
@@ -57,6 +57,11 @@ class Turns:
     turn_s: float
     window_s: float
     warm_up: bool = False
+    own: tuple[tuple[str, Load], ...] = ()
+
+    def load_of(self, arm: str) -> Load:
+        """What an arm is loaded with."""
+        return dict(self.own).get(arm, self.load)
 
 
 Ask = Whole | Turns
@@ -150,7 +155,8 @@ class InTurns:
     """All arms in turns: a warm-up until `settled` says so of the ratio of their rates, then `windows` windows.
 
     Each rate by itself follows the machine, which would be waited for long after the servers are warm. Who is first takes turns,
-    beginning with `first`. `turn_s` is the shortest turn; slow answers make it longer, up to a whole window.
+    beginning with `first`. `turn_s` is the shortest turn; slow answers make it longer, up to a whole window. `own`: the arms
+    that have a load of their own, with it.
     """
 
     arms: tuple[str, ...]
@@ -159,6 +165,7 @@ class InTurns:
     settled: Callable[[Sequence[float]], bool] = field(compare=False)
     turn_s: float = TURN_S
     first: int = 0
+    own: tuple[tuple[str, Load], ...] = ()
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
         """A warm-up, a window, or the end: a comparison lacks its other side when an arm has failed."""
@@ -169,11 +176,12 @@ class InTurns:
         done = len(made) - len(warm)
         turn_s = _turn_s(self.load, warm[-1], self.turn_s) if warm else self.turn_s
         if not done and not self._is_warm(warm):
-            return Turns(self.arms, self.load, turn_s, WARMING_S, warm_up=True)
+            return Turns(self.arms, self.load, turn_s, WARMING_S, warm_up=True, own=self.own)
         if done >= self.windows:
             return None
-        order = self.arms if (done + self.first) % 2 == 0 else self.arms[::-1]
-        return Turns(order, self.load, turn_s, self.load.window_s)
+        turned = (done + self.first) % len(self.arms)
+        order = self.arms[turned:] + self.arms[:turned]
+        return Turns(order, self.load, turn_s, self.load.window_s, own=self.own)
 
     def left_s(self, windows: Sequence[Window]) -> float | None:
         """Windows that are still to come; a warm-up ends when it will."""
@@ -192,7 +200,7 @@ class InTurns:
 
 def _turn_s(load: Load, some: Sequence[Window], shortest_s: float) -> float:
     """The turn that suits the slowest answers of some windows, up to a whole window: all connections' time over its answers."""
-    answers_s = [window.window_s * load.connections / max(1, window.ok + window.not_ok) for window in some]
+    answers_s = [window.window_s * window.load.connections / max(1, window.ok + window.not_ok) for window in some]
     return min(max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0)), load.window_s)
 
 

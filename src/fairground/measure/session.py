@@ -153,17 +153,17 @@ class Session:
     def _in_turns(self, ask: Turns) -> tuple[Window, ...]:
         """One window of each arm, in turns. An arm that fails in it has no window, and the others keep theirs."""
         for label in ask.arms:
-            self._guarded(label, lambda loaded: loaded.begin_turns(ask.load))
+            self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)))
         here = [label for label in ask.arms if not self._loaded[label].failed]
         before = self._still(here)
         for label in here:
             if not ask.warm_up:
-                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load).measure())
+                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).measure())
             self._seen[label].open_window(afresh=False)
             self._loaded[label].on(Doing(label, "turns", 0.0, ask.window_s))
         for number in range(max(1, round(ask.window_s / min(ask.turn_s, ask.window_s)))):
             for label in here if number % 2 == 0 else here[::-1]:
-                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load).turn(ask.turn_s))
+                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).turn(ask.turn_s))
         for label in here:
             self._seen[label].close_window()
             self._loaded[label].notice_end()
@@ -211,7 +211,7 @@ class Session:
         spoiled = validity.findings(facts, self._bench.thresholds, of=("machine",))
         counted = (told.ok, told.not_ok, told.active_s, roles | {"lab": lab}, host, spoiled)
         database = seen.so_far() if seen.database is not None else None
-        window = Window(label, self._number, ask.load, *counted, database=database, warm_up=ask.warm_up)
+        window = Window(label, self._number, ask.load_of(label), *counted, database=database, warm_up=ask.warm_up)
         loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
         return replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s)
 

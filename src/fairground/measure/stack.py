@@ -77,6 +77,7 @@ class StartedStack(Loaded):
         try:
             with self.phase("reset"):
                 self.database.reset(self.arm.cell.settings.scale)
+                self.database.alter(self.stack_arm.statements)
             began = time.monotonic()
             self.on(Doing(self.arm.label, "start"))
             if self._start():

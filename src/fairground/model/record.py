@@ -28,6 +28,7 @@ class Kind(StrEnum):
     TRY = "try"
     CHECK = "check"
     CROSS_CHECK = "cross-check"
+    WHY = "why"
 
 
 @dataclass(frozen=True)

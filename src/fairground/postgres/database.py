@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -116,6 +117,13 @@ class Database:
         """Rows of one statement in this arm's database."""
         with self.connect() as connection:
             return connection.execute(statement.encode()).fetchall()
+
+    def alter(self, statements: Sequence[str]) -> None:
+        """Carry out the lab's own statements in this arm's database; `{database}` in them stands for its quoted name."""
+        if statements:
+            with self.connect() as connection:
+                for statement in statements:
+                    connection.execute(statement.format(database=f'"{self.name}"').encode())
 
     def stop(self) -> None:
         """Stop the server if it is ours; of a given one the databases of all arms are removed."""

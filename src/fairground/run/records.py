@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.capacity.parts import Part as CapacityPart
 from fairground.judge import thresholds, validity
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Plan, Run, Trial
+from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Pair, Round
 from fairground.model.record import (
     Agreement,
@@ -67,6 +68,7 @@ SHAPES: Mapping[Kind, Shape] = {
     Kind.TRY: Shape(TryAsked, TryPart, "try.html"),
     Kind.CHECK: Shape(CheckAsked, Checked, "head.json"),
     Kind.CROSS_CHECK: Shape(CrossCheckAsked, Agreement, "head.json"),
+    Kind.WHY: Shape(WhyAsked, Start, "why.json"),
 }
 
 EARLIER: Mapping[str, tuple[Kind, str]] = {

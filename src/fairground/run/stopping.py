@@ -11,9 +11,11 @@ import math
 from collections.abc import Sequence
 
 from fairground.model import Ending, Plan, Trial
+from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
 from fairground.run import retry
+from fairground.stats import effects
 from fairground.stats import rounds as arms
 from fairground.stats.comparisons import Judge, Quantity, fields_of
 from fairground.stats.intervals import Interval
@@ -71,4 +73,21 @@ def comparison_end(rounds: Sequence[Round], asked: ComparisonAsked) -> str | Non
     spent_s = math.fsum(one.took_s for one in rounds)
     if spent_s + spent_s / len(rounds) > asked.budget_s:
         return f"the next round would have ended after the budget of {asked.budget_s / 60:.3g} min"
+    return None
+
+
+def experiment_end(starts: Sequence[Start], asked: WhyAsked) -> str | None:
+    """Why an experiment ends after these starts; None: another one is worth its time.
+
+    Enough is an interval of every change that is narrow: never one that decides, for then chance would end it sooner or later.
+    """
+    if not starts:
+        return None
+    found = effects.effects(asked, starts)
+    enough = all(one.ratio is not None and one.starts >= effects.LEAST_STARTS and narrow(one.ratio) for one in found)
+    if enough:
+        return f"every interval is within ± {NARROW:.0%}, or a quarter of its change"
+    spent_s = math.fsum(one.took_s for one in starts)
+    if spent_s + spent_s / len(starts) > asked.budget_s:
+        return f"the next start would have ended after the budget of {asked.budget_s:.0f} s"
     return None

@@ -1,0 +1,91 @@
+"""`why`: the experiment on what a run said of a cell."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+
+import typer
+
+from fairground.cli import recorded, say
+from fairground.cli.arguments import takes
+from fairground.cli.screen import duration
+from fairground.inputs import numbers, options
+from fairground.inputs.options import Given, Option
+from fairground.lab import pages
+from fairground.lab import why as asking
+from fairground.lab.measuring import Inputs, UnitDone
+from fairground.lab.places import Places
+from fairground.model import LabError, foreign
+from fairground.model.experiment import Start, WhyAsked
+from fairground.model.record import Kind, Record
+from fairground.report import why as told
+from fairground.run import store
+
+OPTIONS = (
+    Option("run", "A run: its id, the beginning of it, or `latest`.", str | None, None, argument=True, metavar="RUN"),
+    Option(
+        "cell",
+        "Words that name one cell: stack, workload, topology, load.",
+        list[str] | None,
+        None,
+        argument=True,
+        metavar="CELL",
+    ),
+    Option("reason", "Try this reason, in place of the one that the run named.", str | None, None, metavar="REASON"),
+    Option("budget", "Most time to spend, such as 60s or 2m.", str, "60s", metavar="TIME"),
+    Option("resume", "Go on with an interrupted experiment: its id, or `latest`.", str | None, None, metavar="RECORD"),
+    *(one for one in options.SHARED if one.name != "quiet"),
+)
+
+
+@takes(*OPTIONS)
+def why(_: typer.Context, given: Given) -> None:
+    """The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it.
+
+    The cell runs as it was beside copies on which one thing differs, such as a larger pool, all in turns.
+
+    Examples: ./fairground why latest SERVER:ONE tx · ./fairground why RUN SERVER:ONE transfer --budget 2m
+    """
+    inputs, asked = _inputs(given)
+    _announce(asked)
+    record = recorded.follow(asking.why(inputs, asked), "why", _tell)
+    pages.write(record)
+    experiment(record, given["as_json"])
+
+
+def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
+    """What is asked, anew or of the record that goes on."""
+    places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
+    if given["resume"] is not None:
+        recorded.refuse_beside_resume(RUN=given["run"], CELL=given["cell"], **{"--reason": given["reason"]})
+        record = recorded.resumed(places, given["resume"], Kind.WHY)
+        return Inputs(places, record.head.command, database, record), record.head.asked
+    if given["run"] is None or not given["cell"]:
+        raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE tx")
+    found = store.load(store.find(places.results, given["run"]))
+    asked = asking.question(found, given["cell"], given["reason"], numbers.seconds("--budget", given["budget"]))
+    return Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked
+
+
+def experiment(record: Record[WhyAsked, Start], as_json: bool) -> None:
+    """What an experiment found, as lines or as a document."""
+    if as_json:
+        say.document({"id": record.id, **told.rows(record.head.asked, record.entries), "folder": str(record.folder)})
+        return
+    for line in told.sentences(record.head.asked, record.entries):
+        say.line(line)
+
+
+def _announce(asked: WhyAsked) -> None:
+    """What was said, and what is tried."""
+    if asked.sentence:
+        say.note(foreign.line(f"{asked.cell.id} was limited by {asked.reason}: {asked.sentence}"))
+    say.note(f"beside it: {'; '.join(one.words for one in asked.experiment.changes)}")
+
+
+def _tell(event: UnitDone) -> None:
+    """One line for each start."""
+    record = event.record
+    say.note(f"start {len(record.entries)}: at most {duration(event.left_s or 0.0)} left")

@@ -1,0 +1,196 @@
+"""What each reason predicts, and the experiment that shows whether it is right: the cell again, with one thing changed. Pure.
+
+A reason that counters name is a suspicion. What it names is changed here, and only that: a larger pool, a processor's time taken
+away, the missing index. METHODOLOGY.md has the same as a table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from fairground.judge import bottleneck, levels
+from fairground.model import Cell, Durability, Evidence
+from fairground.model.experiment import Change, Direction, Experiment
+
+SLOWED = 0.25
+"""The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
+SHORT_DEADLOCK_MS = 50
+MORE_ROWS = 10
+REASONS = (*bottleneck.NAMES, levels.SERIALISED)
+"""All reasons that a trial or a run can have."""
+
+INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*\d+|::[a-z]+)?", re.IGNORECASE)
+"""What may become an index: a column, one with a number added, or its cast. The text is the server's, so nothing else may."""
+SOUGHT = re.compile(r"\bwhere\s+\(?\s*(?P<what>[^=<>()]+?)\s*=\s*(\$\d+|'|\d)", re.IGNORECASE)
+
+Make = Callable[[Cell, Evidence], "Experiment | str"]
+
+
+def experiment(reason: str, cell: Cell, evidence: Evidence) -> Experiment | str:
+    """The experiment on a reason that was said of a cell with this evidence; or a sentence that says why there is none."""
+    if cell.load.model != "closed" or cell.load.generator != "engine" or cell.load.requests is not None:
+        return "arms are held side by side under the engine's closed loop only, and this cell has another load"
+    if evidence.get("table"):
+        return _unindexed(cell, evidence)
+    make = TABLE.get(reason)
+    return UNTESTED.get(reason, f"nothing is known that `{reason}` predicts") if make is None else make(cell, evidence)
+
+
+# ---------------------------------------------------------------- load and settings
+
+
+def _connections(cell: Cell, _: Evidence) -> Experiment:
+    """Twice and four times the connections."""
+    return _more(*(_with_connections(cell, times * cell.load.connections) for times in (2, 4)))
+
+
+def _with_connections(cell: Cell, connections: int) -> Change:
+    words = f"with {connections} connections in place of {cell.load.connections}"
+    return Change(f"{connections} connections", words, replace(cell, load=replace(cell.load, connections=connections)))
+
+
+def _pool(cell: Cell, _: Evidence) -> Experiment:
+    """Twice and four times the pool."""
+    return _more(*(_with_pool(cell, times * cell.settings.pool_size) for times in (2, 4)))
+
+
+def _with_pool(cell: Cell, size: int) -> Change:
+    words = f"with a pool of {size} in place of {cell.settings.pool_size}"
+    return Change(f"pool of {size}", words, replace(cell, settings=replace(cell.settings, pool_size=size)))
+
+
+def _throttled(cell: Cell, _: Evidence) -> Experiment | str:
+    """Twice the quota."""
+    if cell.settings.cpus is None:
+        return "the cell has no CPU quota that could be doubled"
+    twice = 2 * cell.settings.cpus
+    words = f"with {twice:g} CPUs in place of {cell.settings.cpus:g}"
+    return _more(Change(f"{twice:g} CPUs", words, replace(cell, settings=replace(cell.settings, cpus=twice))))
+
+
+def _memory(cell: Cell, _: Evidence) -> Experiment | str:
+    """Twice the memory."""
+    if cell.settings.memory_mb is None:
+        return "the cell has no memory limit that could be doubled"
+    twice = 2 * cell.settings.memory_mb
+    words = f"with {twice:,} MB in place of {cell.settings.memory_mb:,} MB"
+    return _more(Change(f"{twice} MB", words, replace(cell, settings=replace(cell.settings, memory_mb=twice))))
+
+
+def _ports(cell: Cell, _: Evidence) -> Experiment | str:
+    """The same requests on connections that stay open."""
+    if cell.load.keep_alive:
+        return "the cell keeps its connections open already"
+    return _more(Change("keep-alive", "with connections that stay open", replace(cell, load=replace(cell.load, keep_alive=True))))
+
+
+def _server_cpu(cell: Cell, _: Evidence) -> Experiment:
+    """A slowdown on purpose: what the server's CPU limits falls by as much, and what something else limits does not."""
+    words = f"with {SLOWED:.0%} more CPU spent by the server on purpose"
+    return Experiment(Direction.LESS, (Change("slowed", words, cell, planted=SLOWED),))
+
+
+# ---------------------------------------------------------------- database
+
+
+def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
+    """The same transfers with their rows locked in one order, and a database that looks for deadlocks sooner."""
+    sooner = Change(
+        "sooner",
+        f"with a deadlock_timeout of {SHORT_DEADLOCK_MS} ms",
+        cell,
+        (f"ALTER DATABASE {{database}} SET deadlock_timeout = '{SHORT_DEADLOCK_MS}ms'",),
+    )
+    return _more(*_in_order(cell), sooner)
+
+
+def _row_locks(cell: Cell, _: Evidence) -> Experiment:
+    """More rows to choose from, so that two transactions seldom want the same one."""
+    scale = MORE_ROWS * cell.settings.scale
+    words = f"with scale {scale} in place of {cell.settings.scale}, ten times the rows"
+    return _more(Change(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))
+
+
+def _in_order(cell: Cell) -> tuple[Change, ...]:
+    if cell.workload != "transfer":
+        return ()
+    return (Change("ordered", "with the smaller id locked first", replace(cell, workload="transfer-ordered")),)
+
+
+def _commit(cell: Cell, _: Evidence) -> Experiment | str:
+    """Commits that do not wait for the disk."""
+    if cell.settings.durability is not Durability.DURABLE:
+        return "commits do not wait for the disk in this durability class"
+    statement = "ALTER DATABASE {database} SET synchronous_commit = off"
+    return _more(Change("no wait", "with commits that do not wait for the disk", cell, (statement,)))
+
+
+def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
+    """The index that the statement lacks, made on the arm's own copy of the data."""
+    table, statement = str(evidence.get("table")), str(evidence.get("statement", ""))
+    found = SOUGHT.search(statement)
+    if found is None or not INDEXABLE.fullmatch(found["what"]) or not re.fullmatch(r"[a-z_][a-z0-9_]*", table):
+        return f"the statement that reads `{table}` whole was not seen, or it seeks what no plain index holds"
+    what = " ".join(found["what"].split())
+    index = f"CREATE INDEX ON {table} (({what}))"
+    return _more(Change("indexed", f"with an index on {table} ({what})", cell, (index, f"ANALYZE {table}")))
+
+
+# ---------------------------------------------------------------- hops
+
+
+def _delayed_ack(cell: Cell, _: Evidence) -> Experiment | str:
+    """A proxy in front that writes each answer in one piece, with TCP_NODELAY."""
+    if cell.topology.proxy is not None:
+        return "a proxy stands before the server already"
+    through = replace(cell, topology=replace(cell.topology, proxy="nginx"))
+    return _more(Change("nginx in front", "with nginx in front, which writes an answer in one piece", through))
+
+
+def _pooled(cell: Cell, _: Evidence) -> Experiment | str:
+    """A pooler that keeps the connections which the server does not keep."""
+    if cell.topology.pooler is not None:
+        return "a pooler stands before the database already"
+    through = replace(cell, topology=replace(cell.topology, pooler="pgbouncer-tx"))
+    return _more(Change("pooler", "with PgBouncer, which keeps connections to the database", through))
+
+
+def _without_proxy(cell: Cell, _: Evidence) -> Experiment:
+    return _more(Change("no proxy", "without the proxy", replace(cell, topology=replace(cell.topology, proxy=None))))
+
+
+def _without_pooler(cell: Cell, _: Evidence) -> Experiment:
+    return _more(Change("no pooler", "without the pooler", replace(cell, topology=replace(cell.topology, pooler=None))))
+
+
+def _more(*changes: Change) -> Experiment:
+    return Experiment(Direction.MORE, changes)
+
+
+TABLE: Mapping[str, Make] = {
+    "too-few-connections": _connections,
+    "pool": _pool,
+    "throttled": _throttled,
+    "memory": _memory,
+    "ports": _ports,
+    "app-cpu": _server_cpu,
+    "app-serial": _server_cpu,
+    "deadlock": _deadlock,
+    "db-lock": _row_locks,
+    "db-commit": _commit,
+    "delayed-ack": _delayed_ack,
+    "connect-per-request": _pooled,
+    "proxy-cpu": _without_proxy,
+    "pooler": _without_pooler,
+}
+"""Reason → what makes its experiment."""
+
+UNTESTED: Mapping[str, str] = {
+    "db-cpu": "a database whose processors are full would need faster ones, or statements that cost less",
+    "generator": "the generator would need more processors than its seat has: `--seats` gives them",
+    "backlog": "the listen backlog is the server's own, and the lab cannot lengthen it",
+    "serialised": "two loads have shown it already: more connections gave no more",
+}
+"""Reason → why there is no experiment on it."""

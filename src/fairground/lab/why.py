@@ -1,0 +1,135 @@
+"""`why`: the experiment that a reason predicts: the cell as it was beside its changed copies, in turns, for about a minute."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from fairground import contract, topology
+from fairground.host import machine
+from fairground.host.build import Unavailable
+from fairground.inputs import manifest
+from fairground.judge import experiments
+from fairground.lab import measuring, setup
+from fairground.lab.measuring import Began, Event, Finished, Inputs, UnitDone
+from fairground.lab.places import Places
+from fairground.measure import Bench
+from fairground.measure.experiment import one_start
+from fairground.measure.schedule import TURN_S
+from fairground.model import Cell, Evidence, LabError, Run, Stack, Trial, Workload
+from fairground.model.experiment import AS_IT_WAS, Change, Start, WhyAsked
+from fairground.model.record import End, Kind, Record
+from fairground.run import records, stopping
+
+WINDOWS = 3
+"""Windows of each arm in one start."""
+WINDOW_S, WARMUP_S = 1.0, (1.0, 4.0)
+
+
+def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float) -> WhyAsked:
+    """The experiment on what limits the cell that the words name. LabError where there is no such cell, or no experiment."""
+    cell = chosen(run, words)
+    trials = [trial for trial in run.trials if trial.cell == cell and trial.goodput_per_s is not None]
+    named = reason or limited_by(run, cell, trials)
+    if named not in experiments.REASONS:
+        raise LabError(f"`{named}` is no reason", f"reasons: {', '.join(experiments.REASONS)}")
+    sentence, evidence = _said(trials, named)
+    cell = _short(cell)
+    found = experiments.experiment(named, cell, evidence)
+    if isinstance(found, str):
+        raise LabError(f"there is no experiment on `{named}` of {cell.id}: {found}", "another reason can be named with --reason")
+    return WhyAsked(run.id, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, TURN_S)
+
+
+def chosen(run: Run, words: Sequence[str]) -> Cell:
+    """The one cell that all words name: stack or server, workload, topology, load. LabError where it is none, or several."""
+    cells = list(dict.fromkeys(slot.cell for slot in run.plan.slots if slot.control is None))
+    found = [cell for cell in cells if all(word in _names(cell) for word in words)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise LabError(f"the run `{run.id}` has no cell `{' '.join(words)}`", f"its cells: {_some(cells)}")
+    raise LabError(f"`{' '.join(words)}` names {len(found)} cells of `{run.id}`", f"name one: {_some(found)}")
+
+
+def limited_by(run: Run, cell: Cell, trials: Sequence[Trial]) -> str:
+    """What most of a cell's trials named as their limit. LabError where none has a number, or none named anything."""
+    if not trials:
+        raise LabError(f"{cell.id} has no number in `{run.id}`", "choose a cell with a number")
+    named = Counter(trial.diagnosis for trial in trials if trial.diagnosis is not None)
+    if not named:
+        raise LabError(f"nothing that was measured names a limit of {cell.id}", "a reason can be named with --reason")
+    return named.most_common(1)[0][0]
+
+
+def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
+    """Measure what is missing of an experiment. An arm that fails is a finding of its start."""
+    places = inputs.places
+    stack, changes = _stack(places, asked.cell), (Change(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
+    workloads = {change.label: _workload(places, change.cell) for change in changes}
+    for change in changes:
+        if (lacking := topology.lacking(change.cell.topology, places.environ.get("PATH"))) is not None:
+            raise LabError(lacking[0], lacking[1], exit_code=3)
+    with ExitStack() as held:
+        keeper = held.enter_context(setup.keeping(places))
+        (built,) = yield from measuring.built(keeper, [stack.server], places)
+        if isinstance(built, Unavailable):
+            raise LabError(f"`{stack.server.id}` cannot be had: {built.reason}", built.hint, exit_code=3)
+        settings = asked.cell.settings
+        given = (inputs.database_url, settings.durability, dict(settings.postgres))
+        database = held.enter_context(setup.database(keeper, places, *given))
+        yield from measuring.kept_awake(held, keeper, inputs)
+        infos = setup.stack_infos([stack], {stack.server.id: built})
+        record = measuring.opened(inputs, keeper, Kind.WHY, asked, setup.versions(places, database), infos)
+        yield Began(record)
+        cases = contract.load(places.contract / "cases")
+        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
+        yield from starts(record, functools.partial(one_start, bench, asked, stack, workloads, record.folder))
+
+
+def starts(record: Record[WhyAsked, Start], measure: Callable[[int], Start]) -> Iterator[Event]:
+    """Starts, from the first that is missing, until the stopping rule ends them. `measure` makes the start of a number."""
+    asked = record.head.asked
+    while record.end is None and (reason := stopping.experiment_end(record.entries, asked)) is None:
+        record = records.append(record, measure(len(record.entries) + 1))
+        spent_s = math.fsum(one.took_s for one in record.entries)
+        yield UnitDone(record, max(0.0, asked.budget_s - spent_s))
+    yield Finished(record if record.end is not None else records.end(record, End(time.time(), str(reason))))
+
+
+def _short(cell: Cell) -> Cell:
+    """The cell with windows and warm-ups of a length that lets several starts fit into a minute."""
+    low, high = WARMUP_S
+    return replace(cell, load=replace(cell.load, window_s=WINDOW_S, warmup_min_s=low, warmup_max_s=high))
+
+
+def _said(trials: Sequence[Trial], reason: str) -> tuple[str, Evidence]:
+    """What a trial said of a reason, and its evidence; nothing where none said it."""
+    found = [finding for trial in trials for finding in trial.findings if finding.id == reason]
+    return (found[0].sentence, found[0].evidence) if found else ("", {})
+
+
+def _names(cell: Cell) -> set[str]:
+    return {cell.stack, cell.stack.partition(":")[0], cell.workload, cell.topology.id, cell.load.id, *cell.id.split()}
+
+
+def _some(cells: Sequence[Cell], most: int = 8) -> str:
+    more = f", and {len(cells) - most} more" if len(cells) > most else ""
+    return "; ".join(cell.id for cell in cells[:most]) + more
+
+
+def _stack(places: Places, cell: Cell) -> Stack:
+    (stack,) = manifest.find_stack(places.load_servers(), cell.stack)
+    return stack
+
+
+def _workload(places: Places, cell: Cell) -> Workload:
+    known = {one.id: one for one in places.workloads()}
+    if cell.workload not in known:
+        raise LabError(f"there is no workload `{cell.workload}`", f"workloads: {', '.join(sorted(known))}")
+    return manifest.render(known[cell.workload], cell.settings.scale)

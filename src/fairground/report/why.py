@@ -1,0 +1,78 @@
+"""What an experiment found, in sentences and as rows. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairground.model.experiment import Direction, Start, WhyAsked
+from fairground.model.pair import rejection
+from fairground.report import words
+from fairground.stats import effects
+from fairground.stats.effects import LEAST, LEAST_STARTS, Effect, Outcome
+
+VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
+
+
+def sentences(asked: WhyAsked, starts: Sequence[Start]) -> tuple[str, ...]:
+    """What came of it, most important first: the reason confirmed, withdrawn or open, and what each change did."""
+    found, outcome = effects.effects(asked, starts), effects.outcome(asked, starts)
+    said = [f"{asked.reason} {verdict(outcome)}: {'; '.join(effect(one) for one in found)}."]
+    if outcome is Outcome.WITHDRAWN:
+        move = VERBS[asked.experiment.direction][1]
+        said.append(f"If it were right, goodput would {move} by {LEAST:.0%} or more with one of these changes.")
+    if outcome is Outcome.OPEN:
+        said.append(_open(found))
+    return (*said, *_rejected(starts))
+
+
+def verdict(outcome: Outcome) -> str:
+    """`is confirmed`, `is withdrawn` or `stays a suspicion`."""
+    return {Outcome.OPEN: "stays a suspicion"}.get(outcome, f"is {outcome}")
+
+
+def effect(one: Effect) -> str:
+    """`with a pool of 50 in place of 25 goodput rises by 81 % (95 % CI +74 … +88 %, 4 starts)`."""
+    ratio = one.ratio
+    if ratio is None:
+        return f"{one.change.words} it could not be measured twice"
+    moved = "rises" if ratio.middle >= 1 else "falls"
+    by = f"{abs(ratio.middle - 1):.0%}" if abs(ratio.middle - 1) >= 0.095 else f"{abs(ratio.middle - 1):.1%}"
+    span = f"{words.signed(ratio.low - 1)} … {words.signed(ratio.high - 1)} %"
+    return f"{one.change.words} goodput {moved} by {by} ({100 * ratio.confidence:.3g} % CI {span}, {one.starts} starts)"
+
+
+def rows(asked: WhyAsked, starts: Sequence[Start]) -> dict[str, Any]:
+    """The same for `--json`."""
+    changes = [
+        {
+            "change": one.change.label,
+            "words": one.change.words,
+            "ratio": None if one.ratio is None else [one.ratio.middle, one.ratio.low, one.ratio.high],
+            "starts": one.starts,
+        }
+        for one in effects.effects(asked, starts)
+    ]
+    return {
+        "run": asked.run,
+        "cell": asked.cell.id,
+        "reason": asked.reason,
+        "outcome": str(effects.outcome(asked, starts)),
+        "predicts": f"goodput {VERBS[asked.experiment.direction][0]}",
+        "changes": changes,
+        "sentences": list(sentences(asked, starts)),
+    }
+
+
+def _open(found: Sequence[Effect]) -> str:
+    starts = min((one.starts for one in found), default=0)
+    if starts < LEAST_STARTS:
+        return f"{starts} sound starts are too few to tell: {LEAST_STARTS} are needed, which a longer `--budget` gives."
+    return "The interval holds both a change that matters and one that does not: a longer `--budget` narrows it."
+
+
+def _rejected(starts: Sequence[Start]) -> tuple[str, ...]:
+    """Why an arm has no number, each reason once."""
+    found = [rejection(label, findings) for start in starts for label, findings in start.findings.items()]
+    spoiled = [f"a start counts for nothing: {start.void}" for start in starts if start.void is not None]
+    return tuple(dict.fromkeys([*(one for one in found if one is not None), *spoiled]))

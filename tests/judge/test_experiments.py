@@ -1,0 +1,110 @@
+"""What each reason predicts: one thing is changed, and nothing that a server wrote is carried out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairground.judge import experiments
+from fairground.judge.experiments import REASONS, TABLE, UNTESTED, experiment
+from fairground.model import Cell, Durability, Load, Settings, Topology
+from fairground.model.experiment import Direction, Experiment
+
+LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE)
+CELL = Cell("a:b", "transfer", Topology(), Load(connections=8, keep_alive=False), LIMITED)
+
+
+def made(reason: str, cell: Cell = CELL, **evidence: str) -> Experiment:
+    """The experiment, which there must be."""
+    found = experiment(reason, cell, evidence)
+    assert isinstance(found, Experiment), found
+    return found
+
+
+def test_every_reason_has_an_experiment_or_says_why_not() -> None:
+    """No reason is in both tables, and none in neither."""
+    assert not set(TABLE) & set(UNTESTED)
+    assert {*TABLE, *UNTESTED} == set(REASONS)
+    for reason in UNTESTED:
+        assert isinstance(experiment(reason, CELL, {}), str)
+
+
+def differs(one: Cell, other: Cell) -> set[str]:
+    """The names of the fields in which two cells differ, those of load and settings by themselves."""
+    pairs = [(one, other, ("stack", "workload", "topology")), (one.load, other.load, tuple(vars(one.load))),
+             (one.settings, other.settings, tuple(vars(one.settings)))]  # fmt: skip
+    return {name for a, b, names in pairs for name in names if getattr(a, name) != getattr(b, name)}
+
+
+@pytest.mark.parametrize("reason", sorted(TABLE))
+def test_each_change_changes_one_thing(reason: str) -> None:
+    """One field of the cell, statements, or a planted slowdown: never two of them, and never the stack."""
+    cell = replace(CELL, topology=Topology("nginx", "pgbouncer-tx")) if reason in ("proxy-cpu", "pooler") else CELL
+    found = made(reason, cell)
+    labels = [one.label for one in found.changes]
+    assert len(set(labels)) == len(labels) > 0
+    for one in found.changes:
+        changed = differs(cell, one.cell)
+        assert len(changed) + bool(one.statements) + bool(one.planted) == 1, (one.label, changed)
+        assert "stack" not in changed and one.words.split()[0] in ("with", "without")
+
+
+def test_sizes_are_doubled_and_doubled_again() -> None:
+    """Twice and four times the connections, or the pool."""
+    assert [one.cell.load.connections for one in made("too-few-connections").changes] == [16, 32]
+    assert [one.cell.settings.pool_size for one in made("pool").changes] == [10, 20]
+
+
+def test_a_full_server_must_lose_what_is_taken_from_it() -> None:
+    """More CPU is planted on it, and less goodput is predicted."""
+    found = made("app-cpu")
+    assert found.direction is Direction.LESS and found.changes[0].planted == experiments.SLOWED
+
+
+def test_deadlocks_have_two_experiments_on_transfer_and_one_elsewhere() -> None:
+    """Rows in one order is another workload, which only `transfer` has."""
+    assert [one.cell.workload for one in made("deadlock").changes] == ["transfer-ordered", "transfer"]
+    assert [one.label for one in made("deadlock", replace(CELL, workload="tx")).changes] == ["sooner"]
+
+
+@pytest.mark.parametrize(
+    ("where", "index"),
+    [("aid + 0 = $1", "((aid + 0))"), ("name = $1 LIMIT 1", "((name))"), ("aid::text = '7'", "((aid::text))")],
+)
+def test_the_missing_index_is_that_of_the_statement(where: str, index: str) -> None:
+    """What the statement seeks becomes the index."""
+    found = made("db-cpu", table="accounts", statement=f"SELECT x FROM accounts WHERE {where}")
+    assert found.changes[0].statements[0] == f"CREATE INDEX ON accounts {index}"
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "f(x); DROP TABLE accounts; -- = $1",
+        "(SELECT pg_sleep(9)) = $1",
+        "aid || 'x' = $1",
+        "aid > $1",
+        '"a"; x = $1',
+        "a)) ; b = 1",
+    ],
+)
+def test_a_servers_text_is_never_carried_out(where: str) -> None:
+    """A statement is foreign text: what is not plainly a column gives no experiment."""
+    assert isinstance(experiment("db-cpu", CELL, {"table": "accounts", "statement": f"SELECT 1 FROM t WHERE {where}"}), str)
+    assert isinstance(experiment("db-cpu", CELL, {"table": "a; DROP", "statement": "SELECT 1 FROM t WHERE a = $1"}), str)
+
+
+@pytest.mark.parametrize(
+    "load", [Load(model="open", rate_per_s=10.0), Load(generator="wrk"), Load(requests=100)], ids=["open", "wrk", "requests"]
+)
+def test_other_loads_have_no_experiment(load: Load) -> None:
+    """Arms take turns under the engine's closed loop only."""
+    assert "closed loop" in str(experiment("pool", replace(CELL, load=load), {}))
+
+
+def test_what_is_there_already_cannot_be_added() -> None:
+    """A quota that is not set, connections that stay open, a proxy or a pooler that stands there."""
+    free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx", "pgbouncer-tx"))
+    for reason in ("throttled", "memory", "ports", "delayed-ack", "connect-per-request", "db-commit"):
+        assert isinstance(experiment(reason, free, {}), str), reason

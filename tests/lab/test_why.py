@@ -1,0 +1,66 @@
+"""`why`: which cell and which reason are meant, and one sentence for what cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairground.lab import why
+from fairground.model import Cell, Finding, LabError, Run, Severity
+from fairground.report import why as told
+from report import fixture
+
+
+def limited(reason: str = "pool") -> Run:
+    """A run whose trials on tx were all limited by one reason."""
+    run = fixture.two_blocks()
+    said = Finding(reason, Severity.NOTE, "5 of the pool's 5 connections had a statement under way")
+    trials = [
+        replace(trial, diagnosis=reason, findings=(said,)) if trial.cell.workload == "tx" else trial for trial in run.trials
+    ]
+    return replace(run, trials=tuple(trials))
+
+
+def test_words_name_one_cell() -> None:
+    """A stack or its server, with a workload; what names several, or none, is said with what there is."""
+    run = fixture.two_blocks()
+    found: Cell = why.chosen(run, ("birch:pool", "tx"))
+    assert (found.stack, found.workload) == ("birch:pool", "tx") and why.chosen(run, ("birch", "tx")) == found
+    with pytest.raises(LabError, match="names 3 cells"):
+        why.chosen(run, ("birch",))
+    with pytest.raises(LabError, match="has no cell `nobody tx`") as error:
+        why.chosen(run, ("nobody", "tx"))
+    assert "alder:inline" in str(error.value.hint)
+
+
+def test_the_question_is_what_most_trials_named() -> None:
+    """The reason with its sentence, and changes of the cell with windows of a second."""
+    asked = why.question(limited(), ("birch", "tx"), None, 60.0)
+    assert asked.reason == "pool" and "5 of the pool's 5" in asked.sentence
+    assert [one.cell.settings.pool_size for one in asked.experiment.changes] == [2 * 25, 4 * 25]
+    assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {why.WINDOW_S}
+
+
+@pytest.mark.parametrize(
+    ("words", "reason", "sentence"),
+    [
+        (("birch", "tx"), "bad luck", "`bad luck` is no reason"),
+        (("birch", "tx"), "db-cpu", "there is no experiment on `db-cpu`"),
+        (("cedar", "transfer"), None, "has no number"),
+        (("elm", "tx"), None, "nothing that was measured names a limit"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(words: tuple[str, ...], reason: str | None, sentence: str) -> None:
+    """One sentence each, for reasons that are none, without an experiment, and cells without number or reason."""
+    with pytest.raises(LabError, match=sentence):
+        why.question(fixture.two_blocks(), words, reason, 60.0)
+
+
+def test_without_a_start_the_reason_stays_a_suspicion() -> None:
+    """The sentence says what is lacking."""
+    asked = why.question(limited(), ("birch", "tx"), None, 60.0)
+    first, second = told.sentences(asked, ())
+    assert first.startswith("pool stays a suspicion: with a pool of 50 in place of 25 it could not be measured twice")
+    assert second == "0 sound starts are too few to tell: 3 are needed, which a longer `--budget` gives."
+    assert told.rows(asked, ())["outcome"] == "open"
