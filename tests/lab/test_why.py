@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from fairground.lab import why
 from fairground.model import Cell, Finding, LabError, Run, Severity
+from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
+from fairground.model.record import Head, Kind, Record
+from fairground.model.window import Window
+from fairground.report import page
 from fairground.report import why as told
 from report import fixture
 
@@ -55,6 +60,37 @@ def test_what_cannot_be_asked_is_said(words: tuple[str, ...], reason: str | None
     """One sentence each, for reasons that are none, without an experiment, and cells without number or reason."""
     with pytest.raises(LabError, match=sentence):
         why.question(fixture.two_blocks(), words, reason, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (1.81, "goodput rises by 81 %"),
+        (0.81, "goodput falls by 19 %"),
+        (1.004, "goodput rises by 0.4 %"),
+        (11.2, "there is 11 times the goodput"),
+    ],
+)
+def test_a_change_is_told_as_people_tell_it(ratio: float, said: str) -> None:
+    """Per cent as far as that is easy to read, times beyond; one decimal place where it is small."""
+    assert told.moved(ratio) == said
+
+
+def test_experiments_stand_on_the_page_of_their_run() -> None:
+    """The reason in the grid has its sign, and its picture the sentence; other cells have none."""
+    run = limited()
+    asked = why.question(run, ("birch", "tx"), None, 60.0)
+    rates = {AS_IT_WAS: 1000, **{one.label: 1800 for one in asked.experiment.changes}}
+    starts = tuple(
+        Start(number, {label: (Window(rate + number, 0, 1.0, None),) for label, rate in rates.items()}, 9.0)
+        for number in range(3)
+    )
+    head: Head[WhyAsked] = Head(1, Kind.WHY, "one", "", 1.0, run.machine, {}, {}, {}, asked)
+    found = told.tried([Record(Path(), head, starts)])
+    markup = page.html(run, {}, found)
+    assert markup.count(">✓</b></small>") == 1
+    assert "pool is confirmed: with a pool of 50 in place of 25 goodput rises by 80 % (97.5 % CI +80 … +80 %, 3 starts)" in markup
+    assert ">✓</b></small>" not in page.html(run, {})
 
 
 def test_without_a_start_the_reason_stays_a_suspicion() -> None:

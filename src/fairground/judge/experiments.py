@@ -88,7 +88,7 @@ def _ports(cell: Cell, _: Evidence) -> Experiment | str:
 
 def _server_cpu(cell: Cell, _: Evidence) -> Experiment:
     """A slowdown on purpose: what the server's CPU limits falls by as much, and what something else limits does not."""
-    words = f"with {SLOWED:.0%} more CPU spent by the server on purpose"
+    words = f"with {SLOWED * 100:.0f} % more CPU spent by the server on purpose"
     return Experiment(Direction.LESS, (Change("slowed", words, cell, planted=SLOWED),))
 
 

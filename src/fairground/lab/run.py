@@ -34,9 +34,10 @@ from fairground.model import (
     error,
     storing,
 )
+from fairground.model.record import Kind
 from fairground.postgres import Database
-from fairground.report import charts, page, render, trial_page
-from fairground.run import journal, plan, runner, store
+from fairground.report import charts, page, render, trial_page, why
+from fairground.run import journal, plan, records, runner, store
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,9 @@ def report(folder: Path) -> Reported:
     """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
     found = store.load(folder)
     store.write_summary(folder, page.summary_csv(found))
-    path = journal.replace(folder / "report.html", page.html(found, render.svg(charts.specs(found))).encode())
+    experiments = [one for one in records.of_kind(folder.parent, Kind.WHY) if one.head.asked.run == found.id]
+    markup = page.html(found, render.svg(charts.specs(found)), why.tried(experiments))
+    path = journal.replace(folder / "report.html", markup.encode())
     for place, text in trial_page.pages(found):
         with storing(folder / place):
             (folder / place).parent.mkdir(exist_ok=True)

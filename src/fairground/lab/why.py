@@ -26,7 +26,7 @@ from fairground.model.experiment import AS_IT_WAS, Change, Start, WhyAsked
 from fairground.model.record import End, Kind, Record
 from fairground.run import records, stopping
 
-WINDOWS = 3
+WINDOWS = 2
 """Windows of each arm in one start."""
 WINDOW_S, WARMUP_S = 1.0, (1.0, 4.0)
 

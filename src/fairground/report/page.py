@@ -26,6 +26,7 @@ from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
 from fairground.report.headline import headline, voids
 from fairground.report.story import story
+from fairground.report.why import TriedBy
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
 
@@ -78,8 +79,11 @@ COLUMNS = (
 )
 
 
-def html(run: Run, charts: Mapping[str, str | None]) -> str:
-    """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note."""
+def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = None) -> str:
+    """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note.
+
+    `tried`: what experiments on this run's reasons found.
+    """
     shown = boards(run)
     costs = hops.hop_costs(shown)
     held = Controls.of(run)
@@ -107,6 +111,7 @@ def html(run: Run, charts: Mapping[str, str | None]) -> str:
         order=controls.order_sentences(campaign(run)),
         crossings=crossings,
         story=story(shown, crossings),
+        tried=tried or {},
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
         pgbench_said=transfer.pgbench_words(run),

@@ -39,12 +39,13 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     factors = [one.factor for one in both if one.factor is not None]
     if not factors or min(factors) < TELLING:
         return ()
+    sure = any(gain.low > 1 for one in both if (gain := one.gain) is not None)
     rates = [one.ordered.middle for one in both if one.ordered is not None and one.ordered.middle]
     beats = len(rates) > 1 and min(factors) > max(rates) / min(rates)
     first = (
         f"On `{CROSSING}` the order of two row locks matters more than the choice of stack."
-        if beats
-        else f"On `{CROSSING}` lock order decides."
+        if beats and sure
+        else f"On `{CROSSING}` lock order {'decides' if sure else 'seems to decide'}."
     )
     who = "the same stack gives" if len(both) == 1 else f"the same {words.plural(len(both), 'stack')} give"
     counts = [(one.deadlocks, one.ordered_deadlocks) for one in both]
@@ -52,9 +53,10 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
     if all(before is not None and after is not None for before, after in counts):
         before, after = sum(one[0] or 0 for one in counts), sum(one[1] or 0 for one in counts)
         locks = f", with {after:,} deadlocks in place of {before:,}"
+    rough = "" if sure else "; so few blocks leave the sizes rough"
     least, most = _factor(min(factors)), _factor(max(factors))
     times = least if least == most else f"{least} to {most}"
-    return first, f"With the smaller id locked first (`{ORDERED}`) {who} {times} times as much{locks}."
+    return first, f"With the smaller id locked first (`{ORDERED}`) {who} {times} times as much{locks}{rough}."
 
 
 def who_leads(judged: Sequence[Board]) -> str:

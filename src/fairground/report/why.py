@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fairground.model.experiment import Direction, Start, WhyAsked
 from fairground.model.pair import rejection
+from fairground.model.record import Record
 from fairground.report import words
 from fairground.stats import effects
 from fairground.stats.effects import LEAST, LEAST_STARTS, Effect, Outcome
 
+MANY_TIMES = 3.0
+"""From this ratio on it is told as so many times, not in per cent."""
 VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What the last experiment on a reason of a cell found, for the page of its run."""
+
+    reason: str
+    outcome: Outcome
+    sentence: str
+
+    @property
+    def sign(self) -> str:
+        """Beside the reason: ✓ confirmed, ✗ withdrawn, ? still open."""
+        return {Outcome.CONFIRMED: "✓", Outcome.WITHDRAWN: "✗"}.get(self.outcome, "?")
+
+
+TriedBy = Mapping[tuple[str, str], Tried]
+"""By the id of the cell and the reason."""
+
+
+def tried(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
+    """What experiments found, the last of each cell and reason."""
+    found = {}
+    for one in sorted(experiments, key=lambda record: record.head.started_unix_s):
+        asked, starts = one.head.asked, one.entries
+        outcome = effects.outcome(asked, starts)
+        found[asked.cell.id, asked.reason] = Tried(asked.reason, outcome, sentences(asked, starts)[0])
+    return found
 
 
 def sentences(asked: WhyAsked, starts: Sequence[Start]) -> tuple[str, ...]:
@@ -20,7 +52,7 @@ def sentences(asked: WhyAsked, starts: Sequence[Start]) -> tuple[str, ...]:
     said = [f"{asked.reason} {verdict(outcome)}: {'; '.join(effect(one) for one in found)}."]
     if outcome is Outcome.WITHDRAWN:
         move = VERBS[asked.experiment.direction][1]
-        said.append(f"If it were right, goodput would {move} by {LEAST:.0%} or more with one of these changes.")
+        said.append(f"If it were right, goodput would {move} by {LEAST * 100:.0f} % or more with one of these changes.")
     if outcome is Outcome.OPEN:
         said.append(_open(found))
     return (*said, *_rejected(starts))
@@ -32,14 +64,26 @@ def verdict(outcome: Outcome) -> str:
 
 
 def effect(one: Effect) -> str:
-    """`with a pool of 50 in place of 25 goodput rises by 81 % (95 % CI +74 … +88 %, 4 starts)`."""
+    """`with a pool of 50 in place of 25 goodput rises by 81 % (95 % CI +74 … +88 %, 4 starts)`; no interval of too few starts."""
     ratio = one.ratio
     if ratio is None:
         return f"{one.change.words} it could not be measured twice"
-    moved = "rises" if ratio.middle >= 1 else "falls"
-    by = f"{abs(ratio.middle - 1):.0%}" if abs(ratio.middle - 1) >= 0.095 else f"{abs(ratio.middle - 1):.1%}"
-    span = f"{words.signed(ratio.low - 1)} … {words.signed(ratio.high - 1)} %"
-    return f"{one.change.words} goodput {moved} by {by} ({100 * ratio.confidence:.3g} % CI {span}, {one.starts} starts)"
+    count = words.plural(one.starts, "start")
+    if one.starts < LEAST_STARTS:
+        return f"{one.change.words} {moved(ratio.middle)} ({count})"
+    if ratio.high >= MANY_TIMES:
+        span = f"{ratio.low:.2g} … {ratio.high:.2g} times"
+    else:
+        span = f"{words.signed(ratio.low - 1)} … {words.signed(ratio.high - 1)} %"
+    return f"{one.change.words} {moved(ratio.middle)} ({100 * ratio.confidence:.3g} % CI {span}, {count})"
+
+
+def moved(ratio: float) -> str:
+    """`goodput rises by 81 %`, `goodput falls by 19 %`, `there is 11 times the goodput`."""
+    if ratio >= MANY_TIMES:
+        return f"there is {float(f'{ratio:.2g}'):,g} times the goodput"
+    by = abs(ratio - 1)
+    return f"goodput {'rises' if ratio >= 1 else 'falls'} by {f'{by:.0%}' if by >= 0.095 else f'{by:.1%}'}".replace("%", " %")
 
 
 def rows(asked: WhyAsked, starts: Sequence[Start]) -> dict[str, Any]:

@@ -160,6 +160,11 @@ def find(results: Path, text: str, kind: Kind | None = None) -> Path:
     return journal.pick(every, text, results, "run" if kind is None else str(kind))
 
 
+def of_kind(results: Path, kind: Kind) -> list[Record[Any, Any]]:
+    """All records of one kind in a folder of results, by id."""
+    return [load(folder) for folder, one in _folders(results) if one is kind]
+
+
 def listed(results: Path) -> list[Listed]:
     """Every record in a folder of results, by id, which begins with the time of its start."""
     found = []
