@@ -64,6 +64,8 @@ class Server:
     not_ready: str | None = None
     wrong_case: bool = False
     keeps: float = 1.0
+    altered: tuple[str, ...] = ()
+    """Statements that are carried out in its database before it starts."""
     ends_with: int | None = None
     """The exit code with which it ends once it is loaded."""
     engine_fails: bool = False
@@ -96,8 +98,16 @@ class World:
     def arms(self) -> list[StackArm]:
         """One arm for each server."""
         return [
-            StackArm(label, Cell(label, WORKLOAD.id, Topology(), LOAD, Settings()), WORKLOAD, 7, cast(Stack, FakeStack(label)))
-            for label in self.servers
+            StackArm(
+                label,
+                Cell(label, WORKLOAD.id, Topology(), LOAD, Settings()),
+                WORKLOAD,
+                7,
+                cast(Stack, FakeStack(label)),
+                0.0,
+                server.altered,
+            )
+            for label, server in self.servers.items()
         ]
 
     def bench(self) -> Bench:
@@ -253,6 +263,10 @@ class FakeDatabase:
 
     def reset(self, _: int) -> None:
         self._world.does(self.name, "reset")
+
+    def alter(self, statements: Sequence[str]) -> None:
+        for statement in statements:
+            self._world.does(self.name, statement)
 
     def query(self, _: str) -> list[tuple[int]]:
         """How many rows there are; an error where it is gone, once the server was loaded."""

@@ -63,6 +63,11 @@ def test_a_trial_has_its_order(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (window.arm, window.ok, played.ended["a"].audit[0].holds) == ("a", GOOD, True)
 
 
+def test_an_arms_database_is_changed_before_its_server_starts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements come after the fresh copy of the data, which would undo them."""
+    assert trial(Server(altered=("index",)), folder, monkeypatch).log[:3] == ["a reset", "a index", "a start"]
+
+
 def test_all_arms_are_up_before_one_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are verified before the audit's first question; they are loaded in turns, and stopped before either is audited."""
     played = pair(Server(), Server(), folder, monkeypatch)
