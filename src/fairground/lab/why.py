@@ -28,7 +28,7 @@ from fairground.run import records, stopping
 
 WINDOWS = 2
 """Windows of each arm in one start."""
-WINDOW_S, WARMUP_S = 1.0, (1.0, 4.0)
+WINDOW_S, WARMUP_S = 1.0, (1.0, 2.0)
 
 
 def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float) -> WhyAsked:
