@@ -54,6 +54,10 @@ fn turns_out_of_turn() {
     closed["load"]["warmup_s"] = Value::Null;
     let mut running = start(&closed);
     running.wait_for("start");
+    // A run without any connection would have measured nothing, and its code says so.
+    while server.requests() == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     for (command, part) in [("go", "without `hold`"), ("hold", ""), ("hold", "twice")] {
         running.tell(command);
         let wanted = if part.is_empty() { "held" } else { "warning" };
