@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from fairground.report import charts, page, render, trial_page
+from fairground.model.record import Kind
+from fairground.report import charts, history, page, render, site, trial_page
+from fairground.report.site import Line
 from report import fixture
 from report.browser import Browser, chromium
 
@@ -228,3 +231,27 @@ def test_what_is_seen_can_be_taken_away(browser: Browser, address: str) -> None:
         browser.evaluate(f"document.querySelector('[data-of=grid][data-get={form}]').click()")
         said = browser.evaluate("new Promise(done => setTimeout(() => done(window.taken), 50))")
         assert "birch:pool" in said and "alder:inline" not in said, form
+
+
+def test_the_site_finds_lines_and_keeps_what_was_typed(browser: Browser, tmp_path: Path) -> None:
+    """What is typed leaves the lines that hold it, stands in the address, and is there again when the link is opened."""
+    runs = [fixture.two_blocks(), replace(fixture.two_blocks(), id="second")]
+    lines = [Line(run.id, Kind.RUN, run.started_unix_s, True, "a machine", f"Story of {run.id}", "report.html") for run in runs]
+    for name, text in site.pages(lines, history.histories(runs)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    shown = "[...document.querySelectorAll('tbody tr')].filter(line => line.offsetHeight).length"
+    browser.open((tmp_path / "index.html").as_uri())
+    assert browser.evaluate(shown) == 2
+    type_in = "const field = document.getElementById('search'); field.value = '{}'; field.dispatchEvent(new Event('input'))"
+    browser.evaluate(type_in.format("SECOND story"))
+    assert browser.evaluate(shown) == 1
+    link = browser.evaluate("location.href")
+    browser.open("about:blank")
+    browser.open(link)
+    assert browser.evaluate(shown) == 1
+    assert browser.evaluate("document.getElementById('found').textContent") == "1 of 2"
+    for name in ("index.html", "cells.html", next(path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("cells/*"))):
+        browser.open((tmp_path / name).as_uri(), width_px=360, height_px=740)
+        assert browser.evaluate("document.documentElement.scrollWidth") == 360
+        assert browser.named("Log.entryAdded") == []

@@ -14,6 +14,8 @@ from fairground.cli.options import Json, Results
 from fairground.cli.why import experiment
 from fairground.lab import check, pages, splice
 from fairground.lab import run as runs
+from fairground.lab import site as sites
+from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Checked, Kind, Record
@@ -28,14 +30,20 @@ def report(
     transfers: Annotated[
         Path | None, typer.Option("--transfer", help="Put why `transfer` is slow into this Markdown file.")
     ] = None,
+    site: Annotated[
+        Path | None, typer.Option("--site", help="Write all records as a site into this folder, for any web server.")
+    ] = None,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
     """Write the pages of a record again, from its stored data; print a check again.
 
-    Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --transfer docs/transfer.md
+    Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --site public
     """
     places = Places.of(os.environ, None, results)
+    if site is not None:
+        _site(places, site, as_json)
+        return
     folder = records.find(places.results, run_name)
     if (kind := records.declared(folder)) is not Kind.RUN:
         record = records.load(folder)
@@ -70,3 +78,15 @@ def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
         return
     for one in found:
         show(one, verbose=False)
+
+
+def _site(places: Places, target: Path, as_json: bool) -> None:
+    """Write the site, with a line of progress for each record."""
+    for event in sites.write(places.results, target):
+        match event:
+            case SiteRecord():
+                say.note(f"{event.place}/{event.records}  {event.id}")
+            case SiteWritten() if as_json:
+                say.document({"site": str(event.path), "records": event.records})
+            case SiteWritten():
+                say.line(f"site  {event.path}")

@@ -75,6 +75,23 @@ class Reported:
 
 
 @dataclass(frozen=True)
+class SiteRecord:
+    """The pages of a record are in the site: number `place` of `records`."""
+
+    place: int
+    records: int
+    id: str
+
+
+@dataclass(frozen=True)
+class SiteWritten:
+    """The site is whole. `path` is that of its first page."""
+
+    path: Path
+    records: int
+
+
+@dataclass(frozen=True)
 class Kept:
     """All of it is in the record of this id, and nothing is missing."""
 
@@ -119,7 +136,22 @@ class Replicated:
     path: Path
 
 
-Event = Said | Building | Built | Absent | Planned | Began | TrialDone | Reported | Checked | Kept | CrossChecked | Replicated
+Event = (
+    Said
+    | Building
+    | Built
+    | Absent
+    | Planned
+    | Began
+    | TrialDone
+    | Reported
+    | Checked
+    | Kept
+    | CrossChecked
+    | Replicated
+    | SiteRecord
+    | SiteWritten
+)
 Within = Building | Progress
 """What is told from inside one long call, while the use case cannot yield."""
 Sink = Callable[[Within], None]

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -74,28 +74,47 @@ def decided(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
     return rounds.decide([pair for one in record.entries for pair in one.pairs], practical=record.head.asked.margin)
 
 
+@dataclass(frozen=True)
+class Rendered:
+    """A record's documents and pages as (name, text), the one that is opened last. `says`: its first sentence."""
+
+    says: str
+    files: tuple[tuple[str, str], ...]
+
+    @property
+    def page(self) -> str:
+        """The name of what a person opens."""
+        return self.files[-1][0]
+
+
 def write(record: Record[Any, Any]) -> Path:
     """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none.
 
     A folder of a lab that wrote no records keeps the page that it has.
     """
-    writers = {Kind.COMPARISON: _comparison, Kind.CAPACITY: _capacity, Kind.TRY: _visit, Kind.WHY: _experiment}
-    if record.head.kind not in writers:
+    if record.head.kind not in _RENDERERS:
         raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
     if record.earlier is not None:
         return _page_of_earlier(record)
-    return writers[record.head.kind](record)
+    paths = [journal.replace(record.folder / name, text.encode()) for name, text in rendered(record).files]
+    return paths[-1]
 
 
-def _comparison(record: Record[Any, Any]) -> Path:
-    found, folder, foot = compared(record), record.folder, _foot(record)
-    journal.replace(folder / "compare.md", found.markdown.encode())
+def rendered(record: Record[Any, Any], home: str | None = None) -> Rendered:
+    """A record's documents and pages. `home`: where the list of records is, for a page in a site."""
+    return _RENDERERS[record.head.kind](record, home)
+
+
+def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
+    found, foot = compared(record), _foot(record)
     notes = found.notes if found.rejected is None else (found.rejected,)
-    page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot)
-    return _written(record, "compare", found.document | {"lab": record.head.versions["fairground"]}, page)
+    page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot, home)
+    document = _whole(record, found.document | {"lab": record.head.versions["fairground"]})
+    says = next(iter(found.sentences), found.title)
+    return Rendered(says, (("compare.md", found.markdown), ("compare.json", document), ("compare.html", page)))
 
 
-def _capacity(record: Record[Any, Any]) -> Path:
+def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
     found, asked, machine = capacities.found(record), record.head.asked, record.head.machine
     workers = asked.settings.workers
     facts = (
@@ -111,10 +130,12 @@ def _capacity(record: Record[Any, Any]) -> Path:
         "seed": asked.seed,
         "versions": dict(record.head.versions),
     }
-    return _written(record, "capacity", document, capacity.html(found, render.svg(capacity.specs(found)), facts, _foot(record)))
+    page = capacity.html(found, render.svg(capacity.specs(found)), facts, _foot(record), home)
+    says = "; ".join(next(iter(capacity.sentences(one)), one.stack) for one in found)
+    return Rendered(says, (("capacity.json", _whole(record, document)), ("capacity.html", page)))
 
 
-def _visit(record: Record[Any, Any]) -> Path:
+def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
     found, machine = service.found(record), record.head.machine
     facts = (
         machine.cpu_model or "unknown CPU",
@@ -122,19 +143,29 @@ def _visit(record: Record[Any, Any]) -> Path:
         time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.head.started_unix_s)),
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
-    return _written(record, "try", document, visit.html(found, render.svg(visit.specs(found)), facts, _foot(record)))
+    page = visit.html(found, render.svg(visit.specs(found)), facts, _foot(record), home)
+    says = next(iter(visit.sentences(found)), "")
+    return Rendered(says, (("try.json", _whole(record, document)), ("try.html", page)))
 
 
-def _experiment(record: Record[Any, Any]) -> Path:
+def _experiment(record: Record[Any, Any], _home: str | None) -> Rendered:
     """An experiment has a document and no page: its sentences are few."""
-    document = {"schema": SCHEMA_VERSION, **why.rows(record.head.asked, record.entries), "finished": record.end is not None}
-    return journal.replace(record.folder / "why.json", json.dumps(document, indent=2).encode())
+    rows = why.rows(record.head.asked, record.entries)
+    document = {"schema": SCHEMA_VERSION, **rows, "finished": record.end is not None}
+    return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)),))
 
 
-def _written(record: Record[Any, Any], name: str, document: Mapping[str, Any], page: str) -> Path:
+_RENDERERS: Mapping[Kind, Callable[[Record[Any, Any], str | None], Rendered]] = {
+    Kind.COMPARISON: _comparison,
+    Kind.CAPACITY: _capacity,
+    Kind.TRY: _visit,
+    Kind.WHY: _experiment,
+}
+
+
+def _whole(record: Record[Any, Any], document: Mapping[str, Any]) -> str:
     whole = {"schema": SCHEMA_VERSION, **document, "machine": _plain(record.head.machine), "finished": record.end is not None}
-    journal.replace(record.folder / f"{name}.json", json.dumps(whole, indent=2).encode())
-    return journal.replace(record.folder / f"{name}.html", page.encode())
+    return json.dumps(whole, indent=2)
 
 
 def _page_of_earlier(record: Record[Any, Any]) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +38,8 @@ from fairground.model.record import Kind
 from fairground.postgres import Database
 from fairground.report import charts, page, render, trial_page, why
 from fairground.run import journal, plan, records, runner, store
+
+PAGE = records.SHAPES[Kind.RUN].page
 
 
 @dataclass(frozen=True)
@@ -139,14 +141,22 @@ def report(folder: Path) -> Reported:
     """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
     found = store.load(folder)
     store.write_summary(folder, page.summary_csv(found))
-    experiments = [one for one in records.of_kind(folder.parent, Kind.WHY) if one.head.asked.run == found.id]
-    markup = page.html(found, render.svg(charts.specs(found)), why.tried(experiments))
-    path = journal.replace(folder / "report.html", markup.encode())
-    for place, text in trial_page.pages(found):
+    path = folder / PAGE
+    for place, text in rendered(found):
+        if place == PAGE:
+            journal.replace(path, text.encode())
+            continue
         with storing(folder / place):
             (folder / place).parent.mkdir(exist_ok=True)
             (folder / place).write_text(text, encoding="utf-8")
     return Reported(path, found)
+
+
+def rendered(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
+    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site."""
+    experiments = [one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id]
+    yield PAGE, page.html(found, render.svg(charts.specs(found)), why.tried(experiments), home)
+    yield from trial_page.pages(found)
 
 
 def rejected(found: Run) -> int:

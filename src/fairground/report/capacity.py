@@ -175,7 +175,9 @@ def specs(capacities: Sequence[Capacity]) -> dict[str, Mapping[str, Any]]:
     return found
 
 
-def html(capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts: Sequence[str], foot: str) -> str:
+def html(
+    capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts: Sequence[str], foot: str, home: str | None = None
+) -> str:
     """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
     return page.render(
         "capacity.html",
@@ -187,4 +189,5 @@ def html(capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts
         sentences=sentences,
         marks=MARKS,
         row=point_row,
+        home=home,
     )

@@ -161,7 +161,7 @@ def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[
     return "\n".join([*head, *table, "", *(f"- {words.prose(note)}" for note in notes), ""])
 
 
-def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str], foot: str) -> str:
+def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str], foot: str, home: str | None = None) -> str:
     """The comparison as a page: sentences, table, and a forest plot with every start as a dot."""
     bound = forest.reach((line.better, line.difference) for line in lines)
     return page.render(
@@ -179,6 +179,7 @@ def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]
         signed=signed,
         forest=forest.forest,
         axis=forest.axis,
+        home=home,
     )
 
 

@@ -79,10 +79,11 @@ COLUMNS = (
 )
 
 
-def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = None) -> str:
+def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = None, home: str | None = None) -> str:
     """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note.
 
-    `tried`: what experiments on this run's reasons found.
+    `tried`: what experiments on this run's reasons found. `home`: where the list of all records is, for a page among others;
+    without it the page stands alone, and links to nothing beside it.
     """
     shown = boards(run)
     costs = hops.hop_costs(shown)
@@ -90,15 +91,14 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
     found = grid.grid(run, shown)
     cards = sections.carded(run)
     crossings = transfer.crossings(run, shown)
-    script = "".join(environment().get_template(name).render() for name in SCRIPTS)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script, digest = scripted(*SCRIPTS)
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
     return render(
         "page.html",
         run=run,
         boards=shown,
         short=short,
-        script=Markup(script),
+        script=script,
         script_hash=digest,
         tally=_tally(run),
         started=started(run),
@@ -112,6 +112,7 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
         crossings=crossings,
         story=story(shown, crossings),
         tried=tried or {},
+        home=home,
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
         pgbench_said=transfer.pgbench_words(run),
@@ -253,7 +254,18 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
 
 def started(run: Run) -> str:
     """When the run began, in UTC to the minute."""
-    return datetime.fromtimestamp(run.started_unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return minute(run.started_unix_s)
+
+
+def minute(unix_s: float) -> str:
+    """A moment in UTC, to the minute."""
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def scripted(*names: str) -> tuple[Markup, str]:
+    """Scripts of the package as one, and the hash by which a page's policy admits it and no other."""
+    script = "".join(environment().get_template(name).render() for name in names)
+    return Markup(script), base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def interval_text(row: Row) -> str:

@@ -30,20 +30,20 @@ def seconds(trial: Trial) -> Markup | None:
     most = max((one.ok + one.not_ok for one in found), default=0) or 1
     wide = (WIDTH_PX - LEFT_PX - 8) / len(found)
     bars = "".join(_bar(one, place, wide, most) for place, one in enumerate(found))
-    ticks = "".join(_level(_y(value / most), words.count(value)) for value in _steps(most))
+    ticks = "".join(level(height(value / most), words.count(value)) for value in steps(most))
     every = max(1, math.ceil(len(found) / 12))
     under = "".join(
         f'<text x="{LEFT_PX + (place + 0.5) * wide:.1f}" y="{HEIGHT_PX - 8}" text-anchor="middle">{one.second}</text>'
         for place, one in enumerate(found)
         if place % every == 0
     )
-    return _framed(ticks + bars + under, "answers in each second of the window")
+    return framed(ticks + bars + under, "answers in each second of the window")
 
 
 def _bar(one: Second, place: int, wide: float, most: int) -> str:
     x, width = LEFT_PX + place * wide + 1, max(1.0, wide - 2)
-    top, upper = _y(one.ok / most), _y((one.ok + one.not_ok) / most)
-    ground = _y(0.0)
+    top, upper = height(one.ok / most), height((one.ok + one.not_ok) / most)
+    ground = height(0.0)
     p99 = f", p99 {words.milliseconds(one.p99_us)} ms" if one.p99_us is not None else ""
     label = f"second {one.second}: {one.ok:,} good, {one.not_ok:,} other{p99}"
     rest = f'<path class="bad" d="M{x:.1f} {upper:.1f}h{width:.1f}V{top:.1f}h-{width:.1f}Z"/>' if one.not_ok else ""
@@ -66,7 +66,7 @@ def percentiles(trial: Trial) -> Markup | None:
 
     def place(x: float, ms: float) -> str:
         across = (math.log10(x) - math.log10(FIRST_X)) / max(0.1, last - math.log10(FIRST_X))
-        return f"{LEFT_PX + across * (WIDTH_PX - LEFT_PX - 30):.1f} {_y((math.log10(ms) - low) / (high - low)):.1f}"
+        return f"{LEFT_PX + across * (WIDTH_PX - LEFT_PX - 30):.1f} {height((math.log10(ms) - low) / (high - low)):.1f}"
 
     line = "L".join(place(x, ms) for x, ms in points)
     under = "".join(
@@ -75,25 +75,25 @@ def percentiles(trial: Trial) -> Markup | None:
         if x <= points[-1][0] * 1.02
     )
     levels = [10.0 ** (step / 2) for step in range(round(low * 2), round(high * 2) + 1)]
-    ticks = "".join(_level(_y((math.log10(ms) - low) / (high - low)), words.number(ms)) for ms in levels)
-    return _framed(f'{ticks}<path class="curve" d="M{line}"/>{under}', "latency in ms at each percentile")
+    ticks = "".join(level(height((math.log10(ms) - low) / (high - low)), words.number(ms)) for ms in levels)
+    return framed(f'{ticks}<path class="curve" d="M{line}"/>{under}', "latency in ms at each percentile")
 
 
-def _framed(inside: str, label: str) -> Markup:
+def framed(inside: str, label: str) -> Markup:
     size = f'viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}"'
     return Markup(f'<svg class="sketch" {size} role="img" aria-label="{label}">{inside}</svg>')
 
 
-def _level(y: float, name: str) -> str:
+def level(y: float, name: str) -> str:
     text = f'<text x="{LEFT_PX - 5}" y="{y + 3.5:.1f}" text-anchor="end">{name}</text>'
     return f'<path class="grid" d="M{LEFT_PX} {y:.1f}H{WIDTH_PX}"/>{text}'
 
 
-def _y(share: float) -> float:
+def height(share: float) -> float:
     return HEIGHT_PX - BOTTOM_PX - share * (HEIGHT_PX - BOTTOM_PX - TOP_PX)
 
 
-def _steps(most: int) -> Sequence[float]:
+def steps(most: float) -> Sequence[float]:
     """Two to five round values up to `most`."""
     step = next(base * 10**power for power in range(12) for base in (1, 2, 5) if base * 10**power * 4.5 >= most)
     return [step * place for place in range(int(most / step) + 1)]

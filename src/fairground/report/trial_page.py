@@ -14,15 +14,6 @@ from markupsafe import Markup
 from fairground.model import Run, Severity, Trial
 from fairground.report import again, page, sketch, words
 
-STYLE = """
-svg.sketch{display:block;width:100%;max-width:560px;height:auto;font-size:11px}
-.sketch text{fill:var(--soft)}.sketch .grid{stroke:var(--line);stroke-width:1;fill:none}
-.sketch .bar{fill:var(--server)}.sketch .bad{fill:var(--rejected)}.sketch .curve{fill:none;stroke:var(--server);stroke-width:2}
-.bars .share{width:min(9rem,20vw);margin:0}
-.two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:0 2.5rem}
-.two figure{display:block}.two figcaption{border:0;padding:0;margin-top:.3rem}
-"""
-
 
 @dataclass(frozen=True)
 class Share:
@@ -64,7 +55,7 @@ def html(run: Run, trial: Trial, siblings: Sequence[Trial] = ()) -> str:
 @cache
 def _style() -> Markup:
     """The report's style sheet and what a trial's page adds to it."""
-    return Markup(page.render("page.css") + STYLE)
+    return Markup(page.render("page.css") + page.render("sketch.css"))
 
 
 def _roles(trial: Trial, cores: int) -> tuple[Share, ...]:

@@ -73,7 +73,7 @@ def specs(found: Visit) -> dict[str, Mapping[str, Any]]:
     return dict(loadchart.specs("curve", found.curve, (None, None), found.deadline_us))
 
 
-def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], foot: str) -> str:
+def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The page. `facts` are one line about the machine."""
     return page.render(
         "visit.html",
@@ -88,6 +88,7 @@ def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], f
         mark=MARK,
         tags=TAGS,
         row=point_row,
+        home=home,
     )
 
 

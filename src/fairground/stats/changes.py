@@ -1,7 +1,8 @@
 """What changed between two runs that measured the same cells: each cell's change beside those of all the others. Pure.
 
-A later day moves all numbers of a machine a little, and none by a known amount. So what two runs have in common is taken out, and what
-is left is held against how much it scatters over the cells. A cell has changed when it stands out of that scatter.
+A later day moves all numbers of a machine a little, and none by a known amount. So what two runs have in common is taken out.
+What is left is held against how much it scatters over the cells, and against the cell's own intervals: some are noisier than
+others. A cell has changed when it stands out of both.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from fairground.stats.differences import holm
+from fairground.stats.intervals import Interval
 
 LEAST_SHARED = 6
 """Cells that two runs must share: below, their scatter is not known."""
@@ -50,27 +52,37 @@ class Shift(Generic[Key]):
     changes: Mapping[Key, Change]
 
 
-def shift(before: Mapping[Key, float], after: Mapping[Key, float]) -> Shift[Key] | None:
+def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shift[Key] | None:
     """What happened from `before` to `after`, rates above zero by cell; None where they share fewer than `LEAST_SHARED` cells.
 
     The middle is the median of the log ratios and the spread 1.4826 times their median absolute deviation, so that cells that did
-    change move neither. t has 0.37 · (n − 1) degrees of freedom, one at least.
-    Source: Rousseeuw & Croux, "Alternatives to the median absolute deviation", JASA 1993 (efficiency); Holm 1979.
+    change move neither. t has 0.37 · (n − 1) degrees of freedom, one at least. To its half-width comes that of the cell's own two
+    intervals, as the root of the sum of squares. A cell whose own noise is not known (an interval of one value) has no change.
+    Sources: Rousseeuw & Croux, "Alternatives to the median absolute deviation", JASA 1993 (efficiency); Zou & Donner,
+    "Construction of confidence limits about effect measures", Statistics in Medicine 2008 (differences of intervals); Holm 1979.
     """
     shared = [key for key in before if key in after]
     if len(shared) < LEAST_SHARED:
         return None
     from scipy.special import stdtr, stdtrit
 
-    logs = {key: math.log(after[key] / before[key]) for key in shared}
+    logs = {key: math.log(after[key].middle / before[key].middle) for key in shared}
     middle = statistics.median(logs.values())
     spread = max(LEAST_SPREAD, 1.4826 * statistics.median(abs(one - middle) for one in logs.values()))
     freedom = max(1.0, EFFICIENCY * (len(shared) - 1))
-    half = float(stdtrit(freedom, 0.975)) * spread
-    apart = {key: one - middle for key, one in logs.items()}
-    p_values = holm([2 * float(stdtr(freedom, -abs(one) / spread)) for one in apart.values()])
+    quantile = float(stdtrit(freedom, 0.975))
+    apart = {key: logs[key] - middle for key in shared if min(before[key].count, after[key].count) > 1}
+    halves = {key: math.hypot(quantile * spread, _own(before[key], after[key], one > 0)) for key, one in apart.items()}
+    p_values = holm([2 * float(stdtr(freedom, -abs(one) / halves[key] * quantile)) for key, one in apart.items()])
     changes = {
-        key: Change(math.exp(one), math.exp(one - half), math.exp(one + half), p)
+        key: Change(math.exp(one), math.exp(one - halves[key]), math.exp(one + halves[key]), p)
         for (key, one), p in zip(apart.items(), p_values, strict=True)
     }
     return Shift(math.exp(middle), spread, changes)
+
+
+def _own(before: Interval, after: Interval, rises: bool) -> float:
+    """How far the cell's own two intervals reach towards each other, as the half-width of their difference (log)."""
+    if rises:
+        return math.hypot(math.log(before.high / before.middle), math.log(after.middle / after.low))
+    return math.hypot(math.log(before.middle / before.low), math.log(after.high / after.middle))

@@ -1,0 +1,189 @@
+"""A cell over runs: its rate in each, and where it changed. Pure.
+
+Only runs of one group of machines are held against each other: of the same processor, number of cores and memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from markupsafe import Markup, escape
+
+from fairground.model import Cell, Load, Machine, Run, Verdict
+from fairground.report import page, sketch, words
+from fairground.report.boards import Row, boards
+from fairground.stats import changes
+from fairground.stats.changes import Change
+from fairground.stats.intervals import Interval
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A cell in one run. `rate_per_s`: the geometric mean over blocks, None without a number.
+
+    `cpu_us`: the server's CPU for a good answer.
+    """
+
+    run: str
+    started_unix_s: float
+    rate_per_s: float | None
+    interval: Interval | None
+    cpu_us: float | None
+    diagnosis: str | None
+    verdict: Verdict | None
+    content_hash: str | None
+    load: Load
+    change: Change | None = None
+    """Since the run before, beside all cells that both have; None where they share too few."""
+    before: str | None = None
+    """The run that `change` is measured from."""
+    new_source: bool = False
+    """The server's source is another than in the run before."""
+
+
+@dataclass(frozen=True)
+class History:
+    """One cell on one group of machines, oldest run first."""
+
+    machine: str
+    cell: Cell
+    seen: tuple[Seen, ...]
+
+    @property
+    def slug(self) -> str:
+        """The name of its page, without a folder or an ending."""
+        text = f"{self.cell.id} {words.pool(self.cell.settings)} {self.machine}"
+        return f"{re.sub(r'[^a-z0-9]+', '-', text.lower()).strip('-')[:120]}-{_short(self.cell, self.machine)}"
+
+    @property
+    def changed(self) -> tuple[Seen, ...]:
+        """The runs in which it had become another."""
+        return tuple(one for one in self.seen if one.change is not None and one.change.called)
+
+    @property
+    def numbered(self) -> tuple[Seen, ...]:
+        return tuple(one for one in self.seen if one.rate_per_s is not None)
+
+
+def group(machine: Machine) -> str:
+    """The group of machines that may be compared: `AMD EPYC, 2 cores, 24 GiB`."""
+    memory = "" if machine.memory_bytes is None else f", {machine.memory_bytes / 2**30:.0f} GiB"
+    return f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')}{memory}"
+
+
+def histories(runs: Iterable[Run]) -> tuple[History, ...]:
+    """All cells of all runs, by machine, workload and stack. Runs may come in any order; each is read once."""
+    seen: dict[tuple[str, Cell], list[Seen]] = {}
+    rates: dict[tuple[str, str], dict[Cell, Interval]] = {}
+    for run in sorted(runs, key=lambda one: (one.started_unix_s, one.id)):
+        where = group(run.machine)
+        for row in (row for board in boards(run, judged=False) for row in board.rows if row.trials):
+            cell = _lasting(row.cell)
+            seen.setdefault((where, cell), []).append(_seen(run, row))
+            if row.middle is not None:
+                alone = Interval(row.middle, row.middle, row.middle, 1, 0.0)
+                rates.setdefault((where, run.id), {})[cell] = row.interval or alone
+    shifts = _Shifts(rates)
+    made = [History(where, cell, _changed(where, cell, found, shifts)) for (where, cell), found in seen.items()]
+    return tuple(sorted(made, key=lambda one: (one.machine, one.cell.workload, one.cell.stack, one.cell.id)))
+
+
+def _lasting(cell: Cell) -> Cell:
+    """The cell without how long it was warmed up and measured: runs that differ in that alone are of one cell, and say so."""
+    return replace(cell, load=replace(cell.load, window_s=0.0, warmup_min_s=0.0, warmup_max_s=0.0))
+
+
+class _Shifts:
+    """What happened between two runs of a machine, worked out once for each pair."""
+
+    def __init__(self, rates: Mapping[tuple[str, str], Mapping[Cell, Interval]]) -> None:
+        self._rates = rates
+        self._known: dict[tuple[str, str, str], changes.Shift[Cell] | None] = {}
+
+    def of(self, where: str, before: str, after: str) -> changes.Shift[Cell] | None:
+        key = (where, before, after)
+        if key not in self._known:
+            self._known[key] = changes.shift(self._rates[where, before], self._rates[where, after])
+        return self._known[key]
+
+
+def _seen(run: Run, row: Row) -> Seen:
+    info = run.stacks.get(row.stack)
+    common = row.diagnoses.most_common(1)
+    return Seen(
+        run.id,
+        run.started_unix_s,
+        row.middle,
+        row.interval,
+        row.cpu_us("server"),
+        common[0][0] if common else None,
+        row.verdict,
+        info.content_hash if info else None,
+        row.cell.load,
+    )
+
+
+def _changed(where: str, cell: Cell, seen: Sequence[Seen], shifts: _Shifts) -> tuple[Seen, ...]:
+    """Each run's view of a cell with what became of it since the last run that has a number for it."""
+    numbered = [one for one in seen if one.rate_per_s is not None]
+    found = {}
+    for before, after in pairwise(numbered):
+        shift = shifts.of(where, before.run, after.run)
+        change = shift.changes.get(cell) if shift is not None else None
+        found[after.run] = replace(
+            after, change=change, before=before.run, new_source=None not in (before.content_hash, after.content_hash)
+            and before.content_hash != after.content_hash,
+        )  # fmt: skip
+    return tuple(found.get(one.run, one) for one in seen)
+
+
+def _short(cell: Cell, machine: str) -> str:
+    """Eight letters that tell this cell from any other whose name looks the same."""
+    return hashlib.blake2s(repr((cell, machine)).encode(), digest_size=4).hexdigest()
+
+
+# ---------------------------------------------------------------- as text and pictures
+
+
+def sentence(one: Seen) -> str:
+    """What became of the cell in a run, such as `-23 % since RUN (95 % CI -31 … -14 %, p 0.004)`; or nothing."""
+    change = one.change
+    if change is None:
+        return ""
+    by = f"{words.signed(change.ratio - 1)} % since {one.before}"
+    span = f"95 % CI {words.signed(change.low - 1)} … {words.signed(change.high - 1)} %"
+    source = "; the server's source changed" if one.new_source else ""
+    return f"{by} ({span}, p {words.number(change.p_holm)}{source})"
+
+
+def html(history: History) -> str:
+    """The page of one cell, in a folder beside those of the runs."""
+    return page.render("history.html", history=history, chart=chart(history), sentence=sentence, started=page.minute)
+
+
+def chart(history: History) -> Markup | None:
+    """Good answers a second in each run with their intervals; changes are marked. None without a number."""
+    points = [(one.rate_per_s, one) for one in history.seen if one.rate_per_s is not None]
+    if not points:
+        return None
+    most = max((one.interval.high if one.interval else rate) for rate, one in points)
+    most = min(most, 2 * max(rate for rate, _ in points))  # an interval of two blocks may reach anywhere
+    wide = (sketch.WIDTH_PX - sketch.LEFT_PX - 8) / len(points)
+    parts = [sketch.level(sketch.height(value / most), words.count(value)) for value in sketch.steps(most)]
+    line = []
+    for place, (rate, one) in enumerate(points):
+        x, y = sketch.LEFT_PX + (place + 0.5) * wide, sketch.height(rate / most)
+        line.append(f"{x:.1f} {y:.1f}")
+        if one.interval is not None:
+            low, high = (sketch.height(min(1.0, end / most)) for end in (one.interval.low, one.interval.high))
+            parts.append(f'<path class="ci" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
+        if one.change is not None and one.change.called:
+            parts.append(f'<path class="cut" d="M{x - wide / 2:.1f} {sketch.TOP_PX}V{sketch.height(0):.1f}"/>')
+        name = f"<title>{escape(one.run)}: {words.number(rate)}/s</title>"
+        parts.append(f'<circle class="at" cx="{x:.1f}" cy="{y:.1f}" r="4">{name}</circle>')
+    parts.insert(0, f'<path class="curve" d="M{"L".join(line)}"/>')
+    return sketch.framed("".join(parts), "good answers a second in each run")

@@ -1,0 +1,66 @@
+"""Many records as a site of files: the list of records, the list of cells over runs, and a page for each cell. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fairground.model.record import Kind
+from fairground.report import history, page, words
+from fairground.report.history import History
+
+OVERVIEW, CELLS = "index.html", "cells.html"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A record in the list. `page` is in the record's own folder; empty: it has none. `more`: further pages by their names."""
+
+    id: str
+    kind: Kind
+    started_unix_s: float
+    finished: bool
+    machine: str
+    says: str
+    page: str = ""
+    more: tuple[tuple[str, str], ...] = ()
+
+
+def pages(lines: Sequence[Line], histories: Sequence[History]) -> Iterator[tuple[str, str]]:
+    """(place, text) of the pages that stand above those of the records; newest records first."""
+    yield OVERVIEW, overview(lines)
+    yield CELLS, cells(histories)
+    for one in histories:
+        yield f"cells/{one.slug}.html", history.html(one)
+
+
+def overview(lines: Sequence[Line]) -> str:
+    """The list of records."""
+    newest = sorted(lines, key=lambda one: (-one.started_unix_s, one.id))
+    title = f"{words.plural(len(lines), 'record')}, newest first" if lines else "No record yet"
+    said = () if lines else ("./fairground demo makes the first.",)
+    return _list("records", title, said, newest)
+
+
+def cells(histories: Sequence[History]) -> str:
+    """The list of cells; those that changed first."""
+    changed = sum(bool(one.changed) for one in histories)
+    ordered = sorted(histories, key=lambda one: not one.changed)
+    title = f"{words.plural(len(histories), 'cell')}, run by run"
+    said = [f"{changed} changed beyond what all cells of two runs did." if changed else "None changed beyond what all cells did."]
+    return _list("cells", title, said if histories else (), ordered)
+
+
+def _list(there: str, title: str, sentences: Sequence[str], lines: Sequence[object]) -> str:
+    script, digest = page.scripted("site.js")
+    return page.render(
+        "site.html",
+        there=there,
+        title=title,
+        sentences=sentences,
+        lines=lines,
+        script=script,
+        script_hash=digest,
+        started=page.minute,
+        sentence=history.sentence,
+    )
