@@ -37,6 +37,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
         "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
         "capacity", "service", "report",
     },
+    "serve": {"model", "run", "report", "lab"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 

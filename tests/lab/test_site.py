@@ -65,3 +65,20 @@ def test_the_records_own_folder_is_left_as_it_was(tmp_path: Path) -> None:
     before = sorted(path.name for path in folder.rglob("*"))
     list(site.write(tmp_path / "results", tmp_path / "public"))
     assert sorted(path.name for path in folder.rglob("*")) == before
+
+
+def test_pages_are_written_anew_only_where_something_changed(tmp_path: Path) -> None:
+    """The second time nothing is told; a record with one more entry is, and so is a page that somebody removed."""
+    run, target = new(tmp_path / "results").name, tmp_path / "public"
+    check = records.load(tmp_path / "results" / _check(tmp_path / "results"))
+
+    def told() -> list[str]:
+        return [one.id for one in site.write(tmp_path / "results", target) if isinstance(one, SiteRecord)]
+
+    assert len(told()) == 2
+    assert told() == []
+    records.append(check, full(records.SHAPES[Kind.CHECK].entry, 1000))
+    assert told() == [check.id]
+    (target / run / "report.html").unlink()
+    assert told() == [run]
+    assert (target / "index.html").read_text().count('<tr id="') == 2

@@ -11,7 +11,7 @@ import typer
 
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Work, follow
+from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import asked, numbers, options
 from fairground.inputs.options import Given, Option
@@ -40,7 +40,7 @@ def cross_check(_: typer.Context, given: Given) -> None:
     Examples: ./fairground cross-check -s SERVER:VARIANT --generators engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generators engine,k6
     """
-    report, found = follow(_work(given), given["quiet"])
+    report, found = follow(_work(given), Voice(given["quiet"]))
     assert isinstance(report, Reported) and isinstance(found, CrossChecked), "a cross-check ends with its report and its answer"
     _say(report, found, given["as_json"])
     if any(one.agrees is False for one in found.agreements):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fairground.cli.arguments import also_takes
+from fairground.cli.follow import Voice
 from fairground.cli.options import DatabaseUrl, Json, Quiet, Results
 from fairground.cli.run import measure_suite
 from fairground.cli.seats import machine
@@ -30,4 +31,4 @@ def demo(
     seats = given["seats"]
     suite = manifest.load_suite(places.suites / "demo.toml", machine=machine(database), seats=seats)
     command = "./fairground demo" + ("" if seats is None else f" --seats {seats}")
-    measure_suite(suite, runs.Inputs(places, command, database), quiet, as_json)
+    measure_suite(suite, runs.Inputs(places, command, database), Voice(quiet, as_json))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairground.cli import say
 from fairground.cli.screen import Screen, duration
@@ -26,16 +29,26 @@ from fairground.model import SCHEMA_VERSION, Progress, foreign
 
 Work = Callable[[Sink], Generator[Event]]
 """A use case with its inputs; it still lacks who hears what happens inside long calls."""
+PROGRESS_S = 1.0
 LONG_BUILD_S = 5.0
 """From so many seconds on it is said how long the builds took."""
 
 
-def follow(work: Work, quiet: bool = False, as_json: bool = False) -> Generator[Event]:
-    """Show the events of `work` as they come, and pass on those that are results. With `as_json` each trial is a line on stdout.
+@dataclass(frozen=True)
+class Voice:
+    """How a verb speaks: `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more."""
+
+    quiet: bool = False
+    as_json: bool = False
+    progress: bool = False
+
+
+def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
+    """Show the events of `work` as they come, and pass on those that are results.
 
     An interruption ends the use case before it goes on to the caller.
     """
-    shown = _Shown(quiet, as_json)
+    shown = _Shown(voice or Voice())
     with ExitStack() as held:
         events = work(shown.within)
         held.callback(shown.close)
@@ -48,13 +61,16 @@ def follow(work: Work, quiet: bool = False, as_json: bool = False) -> Generator[
 class _Shown:
     """What is on the terminal, and the live screen while there is one."""
 
-    def __init__(self, quiet: bool, as_json: bool) -> None:
-        self._quiet, self._as_json = quiet, as_json
+    def __init__(self, voice: Voice) -> None:
+        self._voice = voice
+        self._told = 0.0
         self._held = ExitStack()
         self._screen: Screen | None = None
 
     def within(self, event: Within) -> None:
         """Something happened inside one long call."""
+        if self._voice.progress:
+            self._tell(event)
         if isinstance(event, Building):
             say.note(foreign.line(f"building {event.server}: {event.command}"))
         elif isinstance(event, Progress) and self._screen is not None:
@@ -72,9 +88,11 @@ class _Shown:
                     say.note(f"built in {duration(event.seconds)}")
             case Planned():
                 say.note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")
+                if self._voice.progress:
+                    _line("plan", folder=str(event.folder), left_s=event.left_s)
             case Began():
                 live = say.talk.is_terminal and "CI" not in os.environ
-                self._screen = self._held.enter_context(Screen(event.plan, event.done, say.talk, live, self._quiet))
+                self._screen = self._held.enter_context(Screen(event.plan, event.done, say.talk, live, self._voice.quiet))
             case TrialDone():
                 self._trial(event)
             case _:
@@ -90,8 +108,21 @@ class _Shown:
     def _trial(self, event: TrialDone) -> None:
         if self._screen is not None:
             self._screen.finished(event.trial)
-        if self._as_json:
-            print(json.dumps({"schema": SCHEMA_VERSION, "event": "trial", **say.plain(event.trial)}), flush=True)
+        if self._voice.as_json:
+            _line("trial", **say.plain(event.trial))
+
+    def _tell(self, event: Within) -> None:
+        """What goes on inside a long call, once a second at most."""
+        moment = time.monotonic()
+        if isinstance(event, Building):
+            _line("building", server=event.server)
+        elif moment - self._told >= PROGRESS_S:
+            self._told = moment
+            _line("progress", **say.plain(event))
+
+
+def _line(event: str, **values: Any) -> None:
+    print(json.dumps({"schema": SCHEMA_VERSION, "event": event, **values}), flush=True)
 
 
 def _near(path: Path) -> Path:

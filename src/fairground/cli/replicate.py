@@ -10,7 +10,7 @@ import typer
 
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import follow
+from fairground.cli.follow import Voice, follow
 from fairground.cli.options import NOTHING_MEASURED
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
@@ -46,7 +46,7 @@ def replicate(_: typer.Context, given: Given) -> None:
         Places.of(os.environ, given["servers"], given["results"]), given["suite"], given["profile"], blocks, given["of_run"],
         given["resume"], given["markdown"], given["database"],
     )  # fmt: skip
-    report, judged = follow(lambda sink: use_case.replicate(inputs, sink), given["quiet"])
+    report, judged = follow(lambda sink: use_case.replicate(inputs, sink), Voice(given["quiet"]))
     assert isinstance(report, Reported) and isinstance(judged, Replicated), "a replication ends with its report and its verdicts"
     _say(judged.found, judged.path, given["as_json"])
     if not runs.measured(report.run):

@@ -11,7 +11,7 @@ import typer
 
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import follow
+from fairground.cli.follow import Voice, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options
@@ -30,18 +30,20 @@ def run(context: typer.Context, given: Given) -> None:
     Examples: ./fairground run suites/matrix.toml · ./fairground run -s SERVER:VARIANT -w tx --connections 10,100 --blocks 3
     """
     places = Places.of(os.environ, given["servers"], given["results"])
-    quiet, as_json = given["quiet"], given["as_json"]
+    voice = Voice(given["quiet"], given["as_json"], given["progress"])
+    if voice.progress and not voice.as_json:
+        raise LabError("`--progress` goes with `--json`", "without them the terminal shows what goes on")
     inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
     if given["resume"] is not None:
         folder = store.find(places.results, given["resume"])
         budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
-        finish(lambda sink: runs.resume(folder, inputs, budget_s, sink), quiet, as_json)
+        finish(lambda sink: runs.resume(folder, inputs, budget_s, sink), voice)
         return
     chosen = _suite(context, places, given)
     if given["dry_run"]:
-        say.the_plan(runs.dry_run(chosen, inputs), as_json)
+        say.the_plan(runs.dry_run(chosen, inputs), voice.as_json)
     else:
-        measure_suite(chosen, inputs, quiet, as_json)
+        measure_suite(chosen, inputs, voice)
 
 
 def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
@@ -81,22 +83,22 @@ def _one_stack(places: Places, name: str) -> str:
     return found[0].id
 
 
-def measure_suite(suite: Suite, inputs: runs.Inputs, quiet: bool, as_json: bool) -> None:
+def measure_suite(suite: Suite, inputs: runs.Inputs, voice: Voice) -> None:
     """Measure a suite and report it; the exit code says what came of it."""
-    if not quiet:
+    if not voice.quiet:
         tell([one.settings for one in suite.groups])
-    finish(lambda sink: runs.run(suite, inputs, sink), quiet, as_json)
+    finish(lambda sink: runs.run(suite, inputs, sink), voice)
 
 
-def finish(work: Callable[[Sink], Generator[Event]], quiet: bool, as_json: bool) -> None:
+def finish(work: Callable[[Sink], Generator[Event]], voice: Voice) -> None:
     """Show a run as it is made, then its end; an interruption keeps what is finished and says how to go on."""
     try:
-        (end,) = follow(work, quiet, as_json)
+        (end,) = follow(work, voice)
     except KeyboardInterrupt:
         say.note("interrupted; finished trials are kept. Go on with: ./fairground run --resume latest")
         raise
     assert isinstance(end, Reported), "a run ends with its report"
-    say.the_summary(end.run, end.path, as_json)
+    say.the_summary(end.run, end.path, voice.as_json)
     if not runs.measured(end.run):
         raise typer.Exit(NOTHING_MEASURED)
     if runs.rejected(end.run):

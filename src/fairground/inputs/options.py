@@ -192,7 +192,10 @@ SHARED = (
 )
 """Those of every verb that measures."""
 
+PROGRESS = Option("progress", "With --json: also a line a second about what is being measured.", bool, False)
+
 OPTIONS = (
+    PROGRESS,
     Option("suite", "A suite, such as suites/demo.toml.", Path | None, None, argument=True),
     STACK,
     WORKLOAD,

@@ -3,42 +3,94 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairground.lab import pages, run
 from fairground.lab.events import Event, SiteRecord, SiteWritten
-from fairground.model import LabError, Run, foreign, storing
+from fairground.lab.places import ROOT
+from fairground.model import LabError, foreign, storing
 from fairground.model.record import Kind, Listed, Record
 from fairground.report import boards, history, site, story, transfer
 from fairground.report.site import Line
 from fairground.run import records, store
 
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 HOME = "../index.html"
 MARK = ".fairground-site"
-"""A file in each site: what holds none, and is not empty, is somebody's own folder."""
+"""A file in each site, with what it holds: a folder without it that is not empty is somebody's own."""
+_MADE = ("report.html", "summary.csv")
+"""Files of a record that are made from the others."""
 
 
 def write(results: Path, target: Path) -> Generator[Event]:
     """Write the site of all records in `results` to `target`; the last event is `SiteWritten`.
 
-    LabError for a folder that holds something else.
+    Pages are written anew where the record, an experiment on it, or the lab has changed. LabError for a folder of something else.
     What a site held of records that are gone is removed.
     """
     _own(target)
     listed = records.listed(results)
-    lines, runs = list[Line](), list[Run]()
+    before, lab = _before(target), _of_lab()
+    known = dict[str, _Written]()
     for place, one in enumerate(listed, 1):
-        record = records.load(one.folder)
-        lines.append(_line(one, record, target))
-        if one.kind is Kind.RUN:
-            runs.append(store.load(one.folder))
-        yield SiteRecord(place, len(listed), one.id)
-    for name, text in site.pages(lines, history.histories(runs)):
+        stamp = f"{lab} {_of_record(one, listed)}"
+        kept = before.get(one.id)
+        if kept is None or kept.stamp != stamp or (kept.line.page and not (target / one.id / kept.line.page).exists()):
+            kept = _Written(stamp, _line(one, records.load(one.folder), target))
+            yield SiteRecord(place, len(listed), one.id)
+        known[one.id] = kept
+    runs = [store.load(one.folder) for one in listed if one.kind is Kind.RUN]
+    with storing(target):
+        shutil.rmtree(target / "cells", ignore_errors=True)
+    for name, text in site.pages([one.line for one in known.values()], history.histories(runs)):
         _put(target / name, text)
-    _forget(target, {one.id for one in lines})
-    yield SiteWritten(target / site.OVERVIEW, len(lines))
+    _forget(target, set(known))
+    _put(target / MARK, _adapter().dump_json(known).decode())
+    yield SiteWritten(target / site.OVERVIEW, len(known))
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A record whose pages are in the site, and from what they were made."""
+
+    stamp: str
+    line: Line
+
+
+@cache
+def _adapter() -> TypeAdapter[dict[str, _Written]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(dict[str, _Written])
+
+
+def _before(target: Path) -> dict[str, _Written]:
+    """What the site holds; nothing where its list is not one of this lab's."""
+    from pydantic import ValidationError
+
+    try:
+        return _adapter().validate_json((target / MARK).read_bytes())
+    except ValidationError:
+        return {}
+
+
+def _of_lab() -> str:
+    """Another one whenever the lab's own files are others."""
+    files = sorted((ROOT / "src").rglob("*.*"))
+    return f"{max(path.stat().st_mtime_ns for path in files)}-{len(files)}"
+
+
+def _of_record(one: Listed, listed: Sequence[Listed]) -> str:
+    """Another one whenever the record has grown or was judged, or there is another experiment, which may be on this run."""
+    files = sorted(path for path in one.folder.iterdir() if path.is_file() and path.name not in _MADE)
+    experiments = sum(other.kind is Kind.WHY for other in listed) if one.kind is Kind.RUN else 0
+    return " ".join([*(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files), str(experiments)])
 
 
 def _own(target: Path) -> None:
@@ -50,7 +102,6 @@ def _own(target: Path) -> None:
             raise LabError(f"`{target}` holds something else than a site", "name an empty or new folder")
         target.mkdir(parents=True, exist_ok=True)
         (target / MARK).touch()
-        shutil.rmtree(target / "cells", ignore_errors=True)
 
 
 def _forget(target: Path, known: set[str]) -> None:

@@ -1,0 +1,109 @@
+// The lab's own page: shows what goes on as it is told, and asks for what is clicked. All text is set as text, never as markup.
+(function () {
+  var GLYPHS = { valid: "✓", warned: "!", void: "○", rejected: "✗" };
+  function id(name) { return document.getElementById(name); }
+  function text(name, value) { if (id(name).textContent !== value) id(name).textContent = value; }
+  document.documentElement.classList.add("js");
+  function number(value) { return Number(value.toPrecision(3)).toLocaleString("en"); }
+  function duration(seconds) {
+    if (seconds < 100) return Math.round(seconds) + " s";
+    var minutes = Math.round(seconds / 60);
+    return minutes < 60 ? minutes + " min" : Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
+  }
+  function seconds(value) { return value.toFixed(value < 10 ? 1 : 0); }
+  function unique(values) { return values.filter(function (value, place) { return values.indexOf(value) === place; }); }
+  function element(kind, content, name) {
+    var made = document.createElement(kind);
+    if (content) made.textContent = content;
+    if (name) made.className = name;
+    return made;
+  }
+
+  function fill(cell, trials, now) {
+    var rates = [];
+    trials.forEach(function (trial) {
+      var mark = element("i", trial ? GLYPHS[trial.verdict] : "·", trial ? trial.verdict : "left");
+      mark.title = trial ? trial.verdict + (trial.diagnosis ? ", limited by " + trial.diagnosis : "") : "not measured yet";
+      cell.appendChild(mark);
+      if (trial && trial.rate_per_s) rates.push(Math.log(trial.rate_per_s));
+    });
+    var next = now && cell.querySelector("i.left");
+    if (next) next.classList.add("now");
+    if (rates.length) cell.append(" " + number(Math.exp(rates.reduce(function (sum, one) { return sum + one; }, 0) / rates.length)));
+  }
+  function table(run, now) {
+    var stacks = unique(run.cells.map(function (cell) { return cell.stack; }));
+    var columns = unique(run.cells.map(function (cell) { return cell.id.slice(cell.stack.length + 1); }));
+    var head = element("tr");
+    head.appendChild(element("th", "stack")).scope = "col";
+    columns.forEach(function (name) { head.appendChild(element("th", name)).scope = "col"; });
+    id("cells").tHead.replaceChildren(head);
+    id("cells").tBodies[0].replaceChildren.apply(id("cells").tBodies[0], stacks.map(function (stack) {
+      var line = element("tr");
+      line.appendChild(element("th", stack)).scope = "row";
+      columns.forEach(function (column) {
+        var there = line.appendChild(element("td", "", "cell"));
+        run.cells.forEach(function (cell) {
+          if (cell.stack === stack && cell.id.slice(stack.length + 1) === column) fill(there, cell.trials, now && now.stack === stack && now.workload === cell.workload);
+        });
+      });
+      return line;
+    }));
+  }
+  function doing(now) {
+    if (!now) return "";
+    var cell = now.slot.cell, words = cell.stack + " on " + cell.workload + ": " + now.phase + " " + seconds(now.elapsed_s) + (now.total_s ? " of " + seconds(now.total_s) : "") + " s";
+    if (now.attempt > 1) words += ", attempt " + now.attempt + " after a void trial";
+    if (now.ok !== null) words += " · " + now.ok.toLocaleString("en") + "/s";
+    if (now.p99_us !== null) words += " · p99 " + number(now.p99_us / 1000) + " ms";
+    if (now.not_ok) words += " · " + now.not_ok + " not ok";
+    return words;
+  }
+  function outcome(job) {
+    if (job.code === 0) return "It ended well.";
+    if (job.code === 130 || job.code < 0) return "It was stopped; what is finished is kept.";
+    return "It ended with code " + job.code + "; what it said stands below.";
+  }
+  function show(state) {
+    var run = state.run, job = state.job, now = job && job.now;
+    id("going").hidden = !run;
+    id("talk").hidden = !job;
+    id("stop").hidden = !state.here;
+    id("ask").hidden = state.goes_on;
+    if (job) {
+      text("command", job.command);
+      text("said", job.said.join("\n"));
+      id("said").scrollTop = id("said").scrollHeight;
+    }
+    if (!run) { text("title", state.here ? "Beginning …" : job ? outcome(job) : "The lab"); return; }
+    text("title", state.goes_on ? run.title + ": " + run.done + " of " + run.slots + " trials" : job ? outcome(job) : run.title + " is the last run");
+    text("facts", run.run + (state.goes_on ? " · about " + duration(run.left_s) + " left" + (state.here ? "" : " · begun elsewhere, it is ended there") : state.drawing ? " · its pages are being written" : ""));
+    id("bar").max = run.slots;
+    id("bar").value = run.done;
+    text("now", doing(now));
+    table(run, now && { stack: now.slot.cell.stack, workload: now.slot.cell.workload });
+  }
+
+  function ask(place, document_) {
+    id("refused").hidden = true;
+    fetch(place, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(document_) }).then(function (answer) {
+      return answer.json().then(function (found) {
+        if (answer.ok) return;
+        text("refused", "✗ " + found.error + (found.hint ? " (" + found.hint + ")" : ""));
+        id("refused").hidden = false;
+      });
+    }).catch(function () { text("title", "The lab is gone: start `./fairground serve` again."); });
+  }
+  function chosen(form, name) { return Array.prototype.map.call(form.elements[name].selectedOptions, function (one) { return one.value; }); }
+  id("stop").addEventListener("click", function () { ask("/stop", {}); });
+  id("suite").addEventListener("submit", function (event) { event.preventDefault(); ask("/begin", { verb: "suite", suites: chosen(event.target, "suites") }); });
+  id("run").addEventListener("submit", function (event) {
+    event.preventDefault();
+    var form = event.target, verb = event.submitter && event.submitter.dataset.verb || "run";
+    ask("/begin", { verb: verb, stacks: chosen(form, "stacks"), workloads: chosen(form, "workloads"),
+      blocks: +form.elements.blocks.value || null, window: +form.elements.window.value || null, connections: +form.elements.connections.value || null });
+  });
+  var source = new EventSource("/events");
+  source.onmessage = function (event) { show(JSON.parse(event.data)); };
+  source.onerror = function () { text("title", "The lab does not answer; this page tries again."); };
+})();

@@ -1,0 +1,156 @@
+"""The application: the lab's own page with what goes on, the site of all records, and the few things that one can ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from fairground.lab import lists
+from fairground.lab.places import Places
+from fairground.model import LabError
+from fairground.report import page
+from fairground.serve import asked
+from fairground.serve.guard import Guard
+from fairground.serve.job import Job
+from fairground.serve.watch import Watch, latest
+
+LOOK_S = 0.5
+"""How often a browser that watches is told what is new."""
+MOST_BYTES = 65_536
+"""No request of the lab's own page is longer."""
+
+
+class Lab:
+    """What one server of pages holds: at most one measurement, the run that is watched, and the site of the records."""
+
+    def __init__(self, places: Places, site: Path) -> None:
+        self.places, self.site = places, site
+        self._lock = threading.Lock()
+        self._job: Job | None = None
+        self._pages: Job | None = None
+        self._watch: Watch | None = None
+        self.refresh()
+
+    def begin(self, words: Sequence[str]) -> None:
+        """Start a measurement. LabError while one goes on."""
+        with self._lock:
+            if self._job is not None and self._job.running:
+                raise LabError("a measurement goes on, and two would disturb each other", "stop it, or wait for its end")
+            if self._pages is not None:
+                self._pages.wait()  # pages are drawn by all cores
+            self._job = Job(words, self.places.environ)
+            threading.Thread(target=self._afterwards, args=(self._job,), daemon=True).start()
+
+    def stop(self) -> None:
+        """End the measurement, if there is one; what is finished is kept."""
+        if self._job is not None:
+            self._job.stop()
+
+    def close(self) -> None:
+        """End everything that was started here, and wait for it."""
+        for job in (self._job, self._pages):
+            if job is not None:
+                job.stop()
+                job.wait()
+
+    def refresh(self) -> None:
+        """Write the pages of records that are new."""
+        words = ("report", "--site", str(self.site), "--results", str(self.places.results), "--json")
+        self._pages = Job(words, self.places.environ)
+
+    def _afterwards(self, job: Job) -> None:
+        job.wait()
+        self.refresh()
+
+    def state(self) -> dict[str, Any]:
+        """All that the page shows: the measurement begun here, and the run that was written to last."""
+        job = self._job.state() if self._job is not None else None
+        folder = Path(job["folder"]) if job is not None and job["folder"] else latest(self.places.results)
+        if folder is not None and (self._watch is None or self._watch.folder != folder):
+            self._watch = Watch(folder)
+        watch = self._watch
+        run = watch.state() if watch is not None else None
+        here = job is not None and job["code"] is None
+        goes_on = here or (watch is not None and not watch.finished and not watch.silent)
+        drawing = self._pages is not None and self._pages.running
+        return {"job": job, "run": run, "here": here, "goes_on": goes_on, "drawing": drawing}
+
+
+def application(places: Places, site: Path, token: str, hosts: Sequence[str]) -> tuple[Guard, Lab]:
+    """The guarded application, and the lab behind it, which whoever serves it closes at the end."""
+    lab = Lab(places, site)
+    script, digest = page.scripted("live.js")
+    known = asked.Known.of(places)
+    text = page.render("live.html", script=script, script_hash=digest, stacks=_stacks(places), known=known)
+
+    async def home(_request: Request) -> Response:
+        return HTMLResponse(text)
+
+    async def begin(request: Request) -> Response:
+        return await _asked(request, lambda document: lab.begin(asked.words(document, known, places)))
+
+    async def stop(request: Request) -> Response:
+        return await _asked(request, lambda _document: lab.stop())
+
+    async def events(_request: Request) -> Response:
+        return StreamingResponse(_states(lab), media_type="text/event-stream")
+
+    async def records(_request: Request) -> Response:
+        return RedirectResponse("/site/index.html")
+
+    site.mkdir(parents=True, exist_ok=True)
+    routes = [
+        Route("/", home),
+        Route("/site", records),
+        Route("/site/", records),
+        Route("/begin", begin, methods=["POST"]),
+        Route("/stop", stop, methods=["POST"]),
+        Route("/events", events),
+        Mount("/site", StaticFiles(directory=site)),
+    ]
+    scripts = [page.scripted(*names)[1] for names in (page.SCRIPTS, ("site.js",), ("live.js",))]
+    return Guard(Starlette(routes=routes), token, hosts, scripts), lab
+
+
+async def _states(lab: Lab) -> AsyncIterator[str]:
+    """The state whenever it is another; a line without meaning in between tells a browser that all is well."""
+    before = ""
+    while True:
+        now = json.dumps(await asyncio.to_thread(lab.state))
+        yield f"data: {now}\n\n" if now != before else ": nothing new\n\n"
+        before = now
+        await asyncio.sleep(LOOK_S)
+
+
+async def _asked(request: Request, act: Any) -> Response:
+    """Do what a page asks for; what cannot be done is told in one sentence, with its hint."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            return JSONResponse({"error": "the request is longer than any of the lab's page"}, 413)
+    try:
+        document = json.loads(body or b"{}")
+        if not isinstance(document, Mapping):
+            raise LabError("the request is no JSON object", "use the lab's page")
+        await asyncio.to_thread(act, document)
+    except json.JSONDecodeError:
+        return JSONResponse({"error": "the request is not JSON"}, 422)
+    except LabError as error:
+        return JSONResponse({"error": error.message, "hint": error.hint}, 422)
+    return JSONResponse({"done": True})
+
+
+def _stacks(places: Places) -> list[Mapping[str, Any]]:
+    """Stacks with why one is not runnable here."""
+    return [{"id": row["id"], "state": row["state"]} for row in lists.rows("stacks", places)]

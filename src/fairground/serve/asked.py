@@ -1,0 +1,81 @@
+"""From what a page asks for to the words of a command: every word is one that the lab knows, or a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairground.lab import lists
+from fairground.lab.places import Places
+from fairground.model import LabError
+
+MOST_BLOCKS, MOST_WINDOW_S, MOST_CONNECTIONS = 100, 600.0, 10_000
+
+
+@dataclass(frozen=True)
+class Known:
+    """What can be measured here, by name."""
+
+    stacks: tuple[str, ...]
+    workloads: tuple[str, ...]
+    suites: tuple[str, ...]
+
+    @classmethod
+    def of(cls, places: Places) -> Known:
+        """What the folders of a lab hold."""
+        stacks, workloads = (tuple(str(row["id"]) for row in lists.rows(what, places)) for what in ("stacks", "workloads"))
+        return cls(stacks, workloads, tuple(Path(str(row["path"])).stem for row in lists.rows("suites", places)))
+
+
+def words(document: Mapping[str, Any], known: Known, places: Places) -> tuple[str, ...]:
+    """The command for `{"verb": "run" | "suite" | "compare", …}`. LabError for what is not known or out of bounds."""
+    verb = document.get("verb")
+    if verb == "suite":
+        (name,) = _names(document, "suites", known.suites, least=1, most=1)
+        return ("run", str(places.suites / f"{name}.toml"), *_shared(places))
+    if verb == "run":
+        stacks = _names(document, "stacks", known.stacks, least=1, most=200)
+        workloads = _names(document, "workloads", known.workloads, least=1, most=50)
+        return ("run", *_many("--stack", stacks), *_many("--workload", workloads), *_numbers(document), *_shared(places))
+    if verb == "compare":
+        first, second = _names(document, "stacks", known.stacks, least=2, most=2)
+        (workload,) = _names(document, "workloads", known.workloads, least=1, most=1)
+        return ("compare", first, second, "--workload", workload, "--json", "--results", str(places.results))
+    raise LabError(f"`{verb}` is nothing that this page starts", "run, suite or compare")
+
+
+def _shared(places: Places) -> tuple[str, ...]:
+    return ("--json", "--progress", "--results", str(places.results), "--servers", str(places.servers))
+
+
+def _many(option: str, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for name in names for word in (option, name))
+
+
+def _names(document: Mapping[str, Any], key: str, known: Sequence[str], least: int, most: int) -> tuple[str, ...]:
+    """One name or several, each of which is known."""
+    value = document.get(key)
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not least <= len(given) <= most:
+        count = str(least) if least == most else f"{least} or more"
+        raise LabError(f"`{key}` needs {count}", "pick on the page")
+    for name in given:
+        if name not in known:
+            raise LabError(f"`{name}` is not among the {key} here", f"./fairground list {key}")
+    return tuple(given)
+
+
+def _numbers(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Blocks, seconds of a window and connections, where they are given."""
+    bounds = {"blocks": (MOST_BLOCKS, int), "window": (MOST_WINDOW_S, float), "connections": (MOST_CONNECTIONS, int)}
+    found = []
+    for key, (most, kind) in bounds.items():
+        value = document.get(key)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)) or not 0 < value <= most:
+            raise LabError(f"`{key}` is {value!r}", f"write a number above 0, {most:g} at most")
+        found += [f"--{key}", f"{value:g}"]
+    return tuple(found)

@@ -1,0 +1,60 @@
+"""A run that goes on, as its folder tells: cells fill, void trials are not done, a torn line waits for its end."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from builders.stored import new, trial
+from fairground.model import Verdict
+from fairground.run import store
+from fairground.serve import watch
+from fairground.serve.watch import SILENT_S, Watch
+
+
+def test_cells_fill_as_trials_are_stored(tmp_path: Path) -> None:
+    """What is stored between two looks is seen by the second; a void trial has no rate and is not done."""
+    folder = new(tmp_path)
+    seen = Watch(folder)
+    state = seen.state()
+    assert (state["done"], state["slots"], state["finished"]) == (0, 2, False)
+    assert [cell["trials"] for cell in state["cells"]] == [[None, None]]
+    stored = trial(1)
+    store.append(folder, stored)
+    store.append(folder, trial(2, Verdict.VOID))
+    state = seen.state()
+    first, second = state["cells"][0]["trials"]
+    assert state["done"] == 1
+    assert first["rate_per_s"] == pytest.approx(stored.goodput_per_s) and first["verdict"] == "valid"
+    assert second["verdict"] == "void" and second["rate_per_s"] is None
+    store.append(folder, trial(2, Verdict.VALID, attempt=2))
+    assert seen.state()["done"] == 2 and seen.state()["left_s"] == 0
+
+
+def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
+    """Half a line is no trial; with its end it is one."""
+    folder = new(tmp_path)
+    store.append(folder, trial(1))
+    path = folder / "trials.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    seen = Watch(folder)
+    assert seen.state()["done"] == 0
+    path.write_bytes(whole)
+    assert seen.state()["done"] == 1
+
+
+def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
+    """By the moment of its last trial; a folder without a plan is no run; silence for long is an end."""
+    assert watch.latest(tmp_path) is None
+    first, second = new(tmp_path), new(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "trials.jsonl").touch()
+    now = time.time()
+    os.utime(first / "trials.jsonl", (now, now))
+    os.utime(second / "trials.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
+    assert watch.latest(tmp_path) == first
+    assert Watch(second).silent and not Watch(first).silent
