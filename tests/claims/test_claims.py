@@ -63,7 +63,7 @@ STEADY = [trial("a:x", 1000 + 7 * (block % 3), block) for block in range(1, 5)] 
         ("rps(a:x ping) < rps(b:x ping)", ClaimVerdict.FAILS),
         ("rps(a:x ping) / rps(b:x ping) ~ 2.1", ClaimVerdict.HOLDS),
         ("rps(a:x ping) ~ rps(b:x ping)", ClaimVerdict.FAILS),
-        ("rps(a:x ping) / rps(b:x ping) > 2.003", ClaimVerdict.INCONCLUSIVE),
+        ("rps(a:x ping) / rps(b:x ping) > 2.003", ClaimVerdict.TIE),
         ("rps(b:x ping c100) < 600", ClaimVerdict.HOLDS),
     ],
 )
@@ -157,8 +157,74 @@ def test_diagnosis() -> None:
     named = [trial("a:x", 10, diagnosis="deadlock")]
     assert verdict_of("diagnosis(a:x ping) is deadlock", named).verdict is ClaimVerdict.HOLDS
     other = verdict_of("diagnosis(a:x ping) is db-lock", named)
-    assert (other.verdict, other.sentence) == (ClaimVerdict.FAILS, "the lab's diagnosis: deadlock")
-    assert verdict_of("diagnosis(a:x ping) is deadlock", STEADY).sentence == "the lab's diagnosis: none"
+    assert (other.verdict, other.sentence) == (ClaimVerdict.FAILS, "the lab's diagnosis: deadlock in 1 of 1 trial")
+    assert verdict_of("diagnosis(a:x ping) is deadlock", STEADY).sentence == "the lab's diagnosis: none in 4 of 4 trials"
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        (("deadlock", "deadlock", "db-lock"), ClaimVerdict.HOLDS),
+        (("deadlock", "db-lock", "db-lock"), ClaimVerdict.FAILS),
+        (("deadlock", "db-lock"), ClaimVerdict.INCONCLUSIVE),
+    ],
+)
+def test_most_trials_name_the_limit(found: tuple[str, ...], verdict: ClaimVerdict) -> None:
+    """The limit of a cell is that of more than half of its trials; half against half decides nothing."""
+    trials = [trial("a:x", 10, block, diagnosis=name) for block, name in enumerate(found, 1)]
+    assert verdict_of("diagnosis(a:x ping) is deadlock", trials).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("test", "published", "words"),
+    [
+        ("rps(a:x ping) / rps(b:x ping) > 1", 2.2, "holds, size and direction"),
+        ("rps(a:x ping) / rps(b:x ping) > 1", 2.6, "holds, direction only"),
+        ("rps(a:x ping) / rps(b:x ping) > 1", 1.5, "holds, direction only"),
+        ("rps(a:x ping) > 1.5 * rps(b:x ping)", 2.0, "holds, size and direction"),
+        ("rps(b:x ping) < 600", 490, "holds, size and direction"),
+        ("rps(b:x ping) < 600", 100, "holds, direction only"),
+        ("rps(a:x ping) / rps(b:x ping) > 1", None, "holds"),
+        ("rps(a:x ping) / rps(b:x ping) ~ 2", 2.0, "holds"),
+        ("rps(a:x ping) / rps(b:x ping) > 2.5", 2.0, "does not hold"),
+    ],
+)
+def test_a_claim_with_a_number_has_three_answers(test: str, published: float | None, words: str) -> None:
+    """Size and direction, direction only, or no; one without a number, or of equality, holds or does not."""
+    (found,) = judgement.judge([Claim("one", "it is so", test, published)], STEADY)
+    assert found.words == words
+
+
+PAPER = (
+    PublishedTable("Rates", "rps", "requests/s", "ping c100", {"a:x": 2_000.0, "b:x": 1_000.0}),
+    PublishedTable("Medians", "p50", "ms", "ping c100", {"a:x": 10.0, "b:x": 30.0}),
+    PublishedTable("Closed", "rps", "requests/s", "ping c100 close", {"a:x": 500.0}),
+)
+
+
+@pytest.mark.parametrize(
+    ("paper", "verdict", "sentence"),
+    [
+        ("rps(a:x ping c100) > rps(b:x ping c100)", ClaimVerdict.SUPPORTED_ON_PAPER, "published: 2,000 against 1,000"),
+        ("rps(a:x ping c100) / rps(a:x ping c100 close) > 5", ClaimVerdict.REFUTED_ON_PAPER, "published: 4.00 against 5.00"),
+        # Little's law: requests under way are rate × time, here in ms
+        ("rps(a:x ping c100) * p50(a:x ping c100) ~ 100k", ClaimVerdict.REFUTED_ON_PAPER, "published: 20,000 against 100,000"),
+        ("rps(b:x ping c100) * p50(b:x ping c100) > 25k", ClaimVerdict.SUPPORTED_ON_PAPER, "published: 30,000 against 25,000"),
+    ],
+)
+def test_its_own_table_decides(paper: str, verdict: ClaimVerdict, sentence: str) -> None:
+    """Published numbers support or refute a claim without a trial; marks mean exactly the table that has them."""
+    (found,) = judgement.judge([Claim("one", "it is so", paper=paper)], [], PAPER)
+    assert (found.verdict, found.sentence) == (verdict, sentence)
+    assert found.paper is (verdict is ClaimVerdict.SUPPORTED_ON_PAPER)
+
+
+def test_what_is_measured_comes_before_what_is_published() -> None:
+    """A claim with both has the verdict of the trials, and the sentence of the table beside it."""
+    claim = Claim("one", "it is so", "rps(a:x ping) > rps(b:x ping)", paper="rps(a:x ping c100) < rps(b:x ping c100)")
+    (found,) = judgement.judge([claim], STEADY, PAPER)
+    assert found.verdict is ClaimVerdict.HOLDS and found.paper is False
+    assert found.sentence.endswith("; its own table refutes it (published: 2,000 against 1,000)")
 
 
 def test_words_choose_the_cell() -> None:

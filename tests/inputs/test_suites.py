@@ -33,14 +33,14 @@ def test_there_are_five_replications() -> None:
 @pytest.mark.parametrize("path", WITH_CLAIMS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("profile", ["quick", "full"])
 def test_every_claim_means_one_planned_cell(path: Path, profile: str) -> None:
-    """A claim whose cell is not in the plan, or is two of them, would never get a verdict."""
+    """A claim whose cell is not in the plan, or is two of them, would never get a verdict; the full profile has all tables' cells."""
     suite = manifest.load_suite(path, profile)
     trials = planned(suite)
     assert suite.source and suite.claims and suite.tables
     for claim in suite.claims:
         for term in statement.parse(claim.test).terms if claim.test else ():
             assert judgement._cell(term, trials), claim.id
-    for table in suite.tables:
+    for table in suite.tables if profile == "full" else ():
         for stack in table.values:
             assert judgement._cell(Term(table.metric, (stack, *table.marks.split())), trials), table.title
 

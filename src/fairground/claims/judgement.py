@@ -1,4 +1,7 @@
-"""Published statements, tested against trials: holds, does not hold, inconclusive, or cannot be tested here. Pure.
+"""Published statements, tested against trials, and against the numbers that were published with them. Pure.
+
+A statement holds, does not hold, is a tie, is inconclusive, or cannot be tested here. One that holds and has a number says
+whether its size was found, too. What the published numbers themselves decide needs no trial: "its own table refutes it".
 
 A ratio is formed inside each block, and its interval rests on the spread of the trials about their cells and blocks, pooled over
 all cells of the same metric, workload and generator; so two blocks of many cells say more than two numbers would.
@@ -7,6 +10,7 @@ all cells of the same metric, workload and generator; so two blocks of many cell
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -24,12 +28,21 @@ ASSUMED_SPREAD = Spread(0.10, 30)
 
 MOST_BLOCKS = 200
 
+TIED = 0.05
+"""`<` and `>` are a tie when the whole interval lies within this share of equality: no further block will change that."""
+
+BAND = 0.25
+"""A published size is found when ours is within this share of it. One for all suites."""
+
 
 class ClaimVerdict(StrEnum):
     HOLDS = "holds"
     FAILS = "does not hold"
+    TIE = "a tie"
     INCONCLUSIVE = "inconclusive"
     UNTESTED = "cannot be tested here"
+    REFUTED_ON_PAPER = "its own table refutes it"
+    SUPPORTED_ON_PAPER = "its own table supports it"
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,17 @@ class Judgement:
     measured: Interval | None = None
     trials: tuple[int, ...] = ()
     """Slots of the plan that it rests on."""
+    size: bool | None = None
+    """Whether the published size was found within `BAND`; None where the claim has none, or does not hold."""
+    paper: bool | None = None
+    """Whether the published numbers themselves support it; None where they do not tell."""
+
+    @property
+    def words(self) -> str:
+        """The verdict, with whether the size was found: `holds, size and direction`, `holds, direction only`."""
+        if self.size is None:
+            return str(self.verdict)
+        return f"{self.verdict}, {'size and direction' if self.size else 'direction only'}"
 
 
 @dataclass(frozen=True)
@@ -62,10 +86,20 @@ class TableReading:
     correlation: float | None
 
 
-def judge(claims: Iterable[Claim], trials: Sequence[Trial]) -> tuple[Judgement, ...]:
-    """Every claim's verdict, in order. Void trials say nothing; rejected ones have no speed, but shares and a diagnosis."""
+def judge(claims: Iterable[Claim], trials: Sequence[Trial], tables: Sequence[PublishedTable] = ()) -> tuple[Judgement, ...]:
+    """Every claim's verdict, in order. Void trials say nothing; rejected ones have no speed, but shares and a diagnosis.
+
+    `tables` are the published numbers that claims with `paper` are held against.
+    """
     counted = [trial for trial in trials if trial.verdict is not Verdict.VOID]
-    return tuple(_judge(claim, counted) for claim in claims)
+    return tuple(_on_paper(_judge(claim, counted), tables) for claim in claims)
+
+
+def published(term: Term, tables: Iterable[PublishedTable]) -> float | None:
+    """The published number that a term means: its metric, and exactly its stack, workload and marks. None: there is none."""
+    stack, *marks_ = term.words
+    fitting = [one for one in tables if one.metric == term.metric and set(one.marks.split()) == set(marks_)]
+    return next((one.values[stack] for one in fitting if stack in one.values), None)
 
 
 def read_tables(tables: Iterable[PublishedTable], trials: Sequence[Trial]) -> tuple[TableReading, ...]:
@@ -113,7 +147,38 @@ def _judge(claim: Claim, trials: Sequence[Trial]) -> Judgement:
     except _Untestable as reason:
         return Judgement(claim, ClaimVerdict.UNTESTED, str(reason))
     rests_on = tuple(sorted({trial.number for trial in trials if trial.cell in cells.values()}))
-    return Judgement(claim, verdict, sentence, measured, rests_on)
+    size = _is_of_size(claim, statement, measured) if verdict is ClaimVerdict.HOLDS else None
+    return Judgement(claim, verdict, sentence, measured, rests_on, size)
+
+
+def _is_of_size(claim: Claim, statement: Statement, measured: Interval | None) -> bool | None:
+    """Whether the published number was found; None where there is none, or only "the same" was claimed."""
+    if claim.published is None or claim.published <= 0 or measured is None or statement.op == "~":
+        return None
+    ours = measured.middle * (statement.right.factor if statement.right.terms else 1.0)
+    return 1 / (1 + BAND) <= ours / claim.published <= 1 + BAND
+
+
+def _on_paper(judged: Judgement, tables: Sequence[PublishedTable]) -> Judgement:
+    """The judgement with what the published numbers say of the claim; they give the verdict where nothing could be measured."""
+    text = judged.claim.paper
+    if text is None:
+        return judged
+    statement = parse(text)
+    known = {term: value for term in statement.terms if (value := published(term, tables)) is not None}
+    if len(known) < len(statement.terms):
+        lacking = next(term for term in statement.terms if term not in known)
+        raise ValueError(f"{lacking} is in no table of its suite, which inputs/published.py forbids")
+    values = {term: {0: value} for term, value in known.items()}
+    left, right = _product(statement.left, values, 0), _product(statement.right, values, 0)
+    supports = _holds(statement.op, left, right)
+    words = f"published: {significant(left)} against {significant(right)}"
+    sentence = f"{judged.sentence}; its own table {'supports' if supports else 'refutes'} it ({words})"
+    if judged.claim.test is not None:
+        return replace(judged, sentence=sentence, paper=supports)
+    verdict = ClaimVerdict.SUPPORTED_ON_PAPER if supports else ClaimVerdict.REFUTED_ON_PAPER
+    reason = f"; {judged.claim.cannot}" if judged.claim.cannot else ""
+    return replace(judged, verdict=verdict, sentence=words + reason, paper=supports)
 
 
 def _cell(term: Term, trials: Sequence[Trial]) -> Cell:
@@ -187,9 +252,13 @@ def _word(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Tri
     found = [trial.diagnosis or "none" for trial in trials if trial.cell == cells[term] and trial.result is not None]
     if not found:
         raise _Untestable(f"{term} is not known of any trial")
-    agreed = [word == statement.word for word in found]
-    verdict = ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
-    return verdict, f"the lab's diagnosis: {', '.join(dict.fromkeys(found))}", None
+    agreed = sum(word == statement.word for word in found)
+    if 2 * agreed == len(found):
+        verdict = ClaimVerdict.INCONCLUSIVE
+    else:
+        verdict = ClaimVerdict.HOLDS if 2 * agreed > len(found) else ClaimVerdict.FAILS
+    told = ", ".join(f"{word} in {count} of {len(found)}" for word, count in Counter(found).most_common())
+    return verdict, f"the lab's diagnosis: {told} trial{'s' if len(found) > 1 else ''}", None
 
 
 # ---------------------------------------------------------------- numbers
@@ -266,6 +335,8 @@ def _compare(op: str, ratio: Interval) -> ClaimVerdict:
         if low <= ratio.low and ratio.high <= high:
             return ClaimVerdict.HOLDS
         return ClaimVerdict.FAILS if ratio.high < low or ratio.low > high else ClaimVerdict.INCONCLUSIVE
+    if ratio.low >= 1 / (1 + TIED) and ratio.high <= 1 + TIED:
+        return ClaimVerdict.TIE
     above = op in (">", ">=")
     if ratio.low > 1:
         return ClaimVerdict.HOLDS if above else ClaimVerdict.FAILS

@@ -64,6 +64,8 @@ def _say(found: Replication, path: Path, as_json: bool) -> None:
                 "verdict": str(one.verdict),
                 "sentence": one.sentence,
                 "measured": asdict(one.measured) if one.measured else None,
+                "size": one.size,
+                "paper": one.paper,
             }
             for one in found.judgements
         ]
@@ -76,7 +78,7 @@ def _say(found: Replication, path: Path, as_json: bool) -> None:
     for one in found.judgements:
         mark = replication.GLYPHS[one.verdict]
         say.line(f"{mark} {one.claim.says}")
-        say.line(f"    {one.verdict}: {one.sentence}")
+        say.line(f"    {one.words}: {one.sentence}")
     for reading in found.tables:
         say.line(f"{reading.table.title}: {replication.agreement(reading)}")
     say.out.print(replication.summary(found))

@@ -45,6 +45,7 @@ NAME = re.compile(r"[a-z0-9-]+")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
+BODY_RULES = {"account", "exact", "json", "object", "verified"}
 SCALED = re.compile(r"\$([a-z]+)")
 PER_SCALE = {"scale": 1, "branches": 1, "tellers": 10, "accounts": 100_000}
 """`$name` in a workload's texts → rows of that table per unit of pgbench's scale."""
@@ -230,17 +231,20 @@ def _check_answer(source: Source, file: _WorkloadFile) -> None:
             raise source.error(("errors_expected", i), f"`{status}` in `errors_expected` is no error in", hint)
     if file.expect.check_one_in < 1:
         raise source.error(("expect", "check_one_in"), "`expect.check_one_in` is below 1 in", "1 checks every body")
-    body = file.expect.body
-    if body is not None and (len(body) != 1 or not set(body) <= {"exact", "json", "verified"}):
-        raise source.error(("expect", "body"), "`expect.body` is unclear in", "give it one of the keys exact, json, verified")
+    body = file.expect.body or {}
+    if file.expect.body is not None and (len(body) != 1 or not set(body) <= BODY_RULES):
+        hint = f"give it one of the keys {', '.join(sorted(BODY_RULES))}"
+        raise source.error(("expect", "body"), "`expect.body` is unclear in", hint)
     slots = _slots(file.request)
-    rules = (body or {}).get("json")
-    for key, rule in rules.items() if isinstance(rules, Mapping) else ():
-        if isinstance(rule, Mapping) and "slot" in rule and rule["slot"] not in slots:
-            location = ("expect", "body", "json", key)
-            raise source.error(
-                location, f"the request has no slot `{rule['slot']}` for `{shown(location)}` of", known(slots, "slots")
-            )
+    named: list[tuple[tuple[str, ...], object]] = [(("account",), body["account"])] if "account" in body else []
+    for kind in ("json", "object"):
+        rules = body.get(kind)
+        for key, rule in rules.items() if isinstance(rules, Mapping) else ():
+            named += [((kind, key), rule["slot"])] if isinstance(rule, Mapping) and "slot" in rule else []
+    for place, slot in named:
+        if slot not in slots:
+            location = ("expect", "body", *place)
+            raise source.error(location, f"the request has no slot `{slot}` for `{shown(location)}` of", known(slots, "slots"))
 
 
 def _check_audit(source: Source, file: _WorkloadFile) -> None:
@@ -364,7 +368,7 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
     groups = tuple(_seated(source, location, group, file, machine, seats) for location, group in here if _is_in(group, profile))
     return Suite(
         path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
-        published.claims(source, file.claims), published.tables(source, file.tables), file.anchor, file.controls,
+        published.claims(source, file.claims, file.tables), published.tables(source, file.tables), file.anchor, file.controls,
     )  # fmt: skip
 
 

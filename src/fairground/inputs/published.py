@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fairground.claims import judgement
 from fairground.claims.statement import RATIO_METRICS, Statement, StatementError, parse
 from fairground.inputs.source import Location, Source
 from fairground.model import Claim, PublishedTable
@@ -20,21 +21,28 @@ class NumbersTable:
     values: dict[str, float] = field(default_factory=dict)
 
 
-def claims(source: Source, found: tuple[Claim, ...]) -> tuple[Claim, ...]:
-    """The claims of a suite, `[[claims]]`: each has `says`, and either `test` or `cannot`.
+def claims(source: Source, found: tuple[Claim, ...], published: tuple[NumbersTable, ...] = ()) -> tuple[Claim, ...]:
+    """The claims of a suite, `[[claims]]`: each has `says`, and either `test` or `cannot`; `paper` may stand in place of both.
 
-    LabError where one has no test and no reason for that, or its test cannot be read.
+    LabError where one has no test and no reason for that, its test cannot be read, or `paper` names a number that no table of the
+    suite has.
     """
+    known = tables(source, published)
     for place, claim in enumerate(found):
         here: Location = ("claims", place)
         source.require_text((*here, "id"), claim.id)
         source.require_text((*here, "says"), claim.says)
         if claim.id in {earlier.id for earlier in found[:place]}:
             raise source.error((*here, "id"), f"two claims are named `{claim.id}` in", "give each claim a name of its own")
-        if (claim.test is None) == (claim.cannot is None):
+        if (claim.test is None) == (claim.cannot is None) and (claim.test is not None or claim.paper is None):
             raise source.error(here, f"claim `{claim.id}` needs either `test` or `cannot` in", "`cannot` says why it has no test")
         if claim.test is not None:
             _statement(source, (*here, "test"), claim.test)
+        if claim.paper is not None:
+            for term in _statement(source, (*here, "paper"), claim.paper).terms:
+                if judgement.published(term, known) is None:
+                    hint = "name the stack, and the cells of the table word for word"
+                    raise source.error((*here, "paper"), f"`{term}` is in no published table of", hint)
     return found
 
 

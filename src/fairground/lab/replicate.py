@@ -72,7 +72,7 @@ def _events(chosen: Suite, inputs: Inputs, sink: Sink) -> Generator[Event]:
 
 def _judged(chosen: Suite, found: Run, inputs: Inputs) -> Replicated:
     tables = judgement.read_tables(chosen.tables, found.trials)
-    judged = Replication(chosen, found, judgement.judge(chosen.claims, found.trials), tables)
+    judged = Replication(chosen, found, judgement.judge(chosen.claims, found.trials, chosen.tables), tables)
     path = found.folder / f"replicate-{chosen.id}.html"
     journal.replace(path, replication.html(judged, inputs.profile).encode())
     if inputs.markdown is not None:

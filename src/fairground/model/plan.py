@@ -198,7 +198,8 @@ class Claim:
     """A published statement and how it is tested: `test` is in the language of `statement`; `cannot` says why there is none.
 
     `says` is the statement in our words, `published` its number, `where` the table or sentence that it stands in, `reason` what
-    our own measurements found behind it.
+    our own measurements found behind it. `paper` is a statement in the same language about the published numbers themselves: if
+    it is false, the source's own table refutes the claim.
     """
 
     id: str
@@ -208,6 +209,7 @@ class Claim:
     where: str = ""
     reason: str = ""
     cannot: str | None = None
+    paper: str | None = None
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,20 @@ from fairground.report import page, seats, words
 GLYPHS = {
     ClaimVerdict.HOLDS: "✓",
     ClaimVerdict.FAILS: "✗",
+    ClaimVerdict.TIE: "=",
     ClaimVerdict.INCONCLUSIVE: "~",
     ClaimVerdict.UNTESTED: "○",
+    ClaimVerdict.REFUTED_ON_PAPER: "✗",
+    ClaimVerdict.SUPPORTED_ON_PAPER: "✓",
 }
 TAGS = {
     ClaimVerdict.HOLDS: "valid",
     ClaimVerdict.FAILS: "rejected",
+    ClaimVerdict.TIE: "note",
     ClaimVerdict.INCONCLUSIVE: "warned",
     ClaimVerdict.UNTESTED: "void",
+    ClaimVerdict.REFUTED_ON_PAPER: "rejected",
+    ClaimVerdict.SUPPORTED_ON_PAPER: "valid",
 }
 """The colour of a verdict: those of trials."""
 
@@ -76,7 +82,7 @@ def markdown(found: Replication, profile: str) -> str:
     for one in found.judgements:
         claim = one.claim
         reason = f" {claim.reason}" if claim.reason and one.verdict is not ClaimVerdict.UNTESTED else ""
-        cells = (f"{claim.says}.{reason}", words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.verdict}")
+        cells = (f"{claim.says}.{reason}", words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     for reading in found.tables:
         lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
@@ -93,7 +99,10 @@ def summary(found: Replication) -> str:
     parts = [
         (counts[ClaimVerdict.HOLDS], "holds", "hold"),
         (counts[ClaimVerdict.FAILS], "does not", "do not"),
+        (counts[ClaimVerdict.TIE], "is a tie", "are ties"),
         (counts[ClaimVerdict.INCONCLUSIVE], "is inconclusive", "are inconclusive"),
+        (counts[ClaimVerdict.REFUTED_ON_PAPER], "is refuted by its own table", "are refuted by their own tables"),
+        (counts[ClaimVerdict.SUPPORTED_ON_PAPER], "is supported by its own table", "are supported by their own tables"),
         (counts[ClaimVerdict.UNTESTED], "cannot be tested here", "cannot be tested here"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]

@@ -1,0 +1,57 @@
+"""The five published benchmarks as their suites hold them: every claim has its place, and what their own tables decide is decided."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.claims import judgement
+from fairground.claims.judgement import ClaimVerdict
+from fairground.inputs import manifest
+from fairground.model import Claim, Suite
+
+CLAIMS = {"apostol": 39, "users": 19, "pgbench-tx": 21, "transfer": 15, "lookup": 9}
+"""Claims that the source itself makes."""
+NUMBERS = {"apostol": 117, "users": 28, "pgbench-tx": 140, "transfer": 8, "lookup": 20}
+OURS = ("(our", "(from its own table)")
+"""How a claim begins that the source does not make."""
+
+
+def suite(name: str) -> Suite:
+    """A suite of the project."""
+    return manifest.load_suite(ROOT / "suites" / f"{name}.toml")
+
+
+def theirs(found: Suite) -> list[Claim]:
+    """What the source says itself."""
+    return [one for one in found.claims if not one.says.startswith(OURS)]
+
+
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_every_claim_has_its_place_and_an_answer(name: str) -> None:
+    """All claims stand in the suite with where they are published; each is tested, decided on paper, or has a reason why not."""
+    found = suite(name)
+    assert len(theirs(found)) == CLAIMS[name]
+    assert sum(len(table.values) for table in found.tables) == NUMBERS[name]
+    for claim in found.claims:
+        assert claim.where, claim.id
+        assert claim.test or claim.paper or claim.cannot, claim.id
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "verdict"),
+    [
+        ("apostol", "cpp-tightest-spread", ClaimVerdict.REFUTED_ON_PAPER),
+        ("apostol", "cpp-has-idle-connections", ClaimVerdict.REFUTED_ON_PAPER),
+        ("apostol", "go-leads-cpp", ClaimVerdict.SUPPORTED_ON_PAPER),
+        ("pgbench-tx", "think-time", ClaimVerdict.REFUTED_ON_PAPER),
+        ("pgbench-tx", "all-four-reach-1.5-s", ClaimVerdict.SUPPORTED_ON_PAPER),
+        ("lookup", "thirty-are-under-way", ClaimVerdict.SUPPORTED_ON_PAPER),
+        ("transfer", "go-is-not-faster-than-python", ClaimVerdict.SUPPORTED_ON_PAPER),
+    ],
+)
+def test_their_own_tables_decide(name: str, claim: str, verdict: ClaimVerdict) -> None:
+    """What published numbers say needs no trial."""
+    found = suite(name)
+    judged = {one.claim.id: one for one in judgement.judge(found.claims, [], found.tables)}
+    assert judged[claim].verdict is verdict
