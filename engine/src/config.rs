@@ -19,6 +19,8 @@ const MAX_STEPS: usize = 100;
 #[derive(Debug)]
 pub struct Config {
     pub seed: u64,
+    /// Decides whose body is compared. It is no part of a plan, so that no server can foresee it.
+    check_seed: u64,
     pub address: SocketAddr,
     pub load: Load,
     pub window_s: f64,
@@ -87,6 +89,7 @@ impl Config {
         }
         Ok(Config {
             seed: plan.seed,
+            check_seed: random::secret(),
             address,
             load: plan.load,
             window_s,
@@ -112,6 +115,13 @@ impl Config {
             }
         }
         unreachable!("a ticket is smaller than the sum of the weights")
+    }
+
+    /// Whether the body of the answer to request `number` is compared.
+    pub fn is_checked(&self, kind: usize, number: u64) -> bool {
+        let one_in = self.requests[kind].expect.check_one_in;
+        one_in == 1
+            || random::below(random::bits(self.check_seed, number, random::CHECK), one_in) == 0
     }
 
     /// The steps of the window that are told apart in the result.

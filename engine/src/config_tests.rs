@@ -191,3 +191,23 @@ fn host_headers() {
         );
     }
 }
+
+/// Which bodies are compared differs between two runs of one plan, has no period, and has the share that was asked for.
+#[test]
+fn checks_cannot_be_foreseen() {
+    let json = r#"{"protocol":1,"seed":7,"target":{"host":"127.0.0.1","port":1},
+        "load":{"model":"closed","connections":1,"window_s":1},
+        "requests":[{"kind":"a","method":"GET","path":"/","expect":{"status":200,"check_one_in":10}}]}"#;
+    let drawn = || {
+        let config = Config::parse(json).unwrap();
+        (0..10_000)
+            .map(|number| config.is_checked(0, number))
+            .collect::<Vec<_>>()
+    };
+    let (one, other) = (drawn(), drawn());
+    assert_ne!(one, other);
+    let count = one.iter().filter(|checked| **checked).count();
+    assert!((800..1200).contains(&count), "{count}");
+    let again = |period: usize| (period..one.len()).all(|at| one[at] == one[at - period]);
+    assert!(!(1..200).any(again));
+}

@@ -27,6 +27,7 @@ pub enum State {
 /// The request that a connection is busy with.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Exchange {
+    pub number: u64,
     pub kind: usize,
     pub to_head: bool,
     /// It was sent inside the window.

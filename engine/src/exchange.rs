@@ -35,6 +35,7 @@ impl Worker {
         let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
         self.record.silences.sent(self.now_ns);
         conn.begin(Exchange {
+            number,
             kind,
             to_head: request.is_head(),
             in_window,
@@ -142,16 +143,14 @@ impl Worker {
         let answer = conn.answer(&self.scratch);
         let kind = conn.exchange.kind;
         let request = &self.config.requests[kind];
-        let mut checks_body = false;
-        if request.expect.has_body() && request.expect.is_status(answer.status) {
-            checks_body = self.answers[kind].is_multiple_of(request.expect.check_one_in);
-            self.answers[kind] += 1;
-        }
+        let has_body = request.expect.has_body() && request.expect.is_status(answer.status);
+        let checks_body = has_body && self.config.is_checked(kind, conn.exchange.number);
+        let known = checks_body.then_some(&mut self.known[kind]);
         let unix_now = || sys::unix_us() as f64 / 1e6;
         let mut judgement =
             request
                 .expect
-                .judge(&answer, &request.slots, &conn.values, checks_body, unix_now);
+                .judge(&answer, &request.slots, &conn.values, known, unix_now);
         if answer.extra_bytes > 0 {
             let reason = format!("{} bytes follow the end of the answer", answer.extra_bytes);
             judgement = Judgement {
@@ -168,7 +167,8 @@ impl Worker {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);
         }
-        self.book(index, judgement.outcome, checks_body);
+        let is_wrong = judgement.outcome == Outcome::WrongBody;
+        self.book(index, judgement.outcome, checks_body || is_wrong);
         if keeps {
             self.conns[index].answers += 1;
             self.conns[index].state = State::Idle;

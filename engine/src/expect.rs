@@ -1,6 +1,8 @@
 //! The right answer to a request, compiled, and the comparison with the answer that came.
 
-use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Map, Value};
 
 use crate::http1::Answer;
 use crate::outcome::Outcome;
@@ -20,7 +22,26 @@ pub struct Expect {
 enum Body {
     Any,
     Exact(Vec<u8>),
-    Json(Vec<(String, Rule)>),
+    Json {
+        rules: Vec<(String, Rule)>,
+        /// Other fields than those of the rules are wrong.
+        closed: bool,
+    },
+    /// JSON texts by the value of a slot.
+    Record {
+        slot: usize,
+        records: HashMap<i64, Box<str>>,
+    },
+}
+
+/// Bodies that one thread has found right by reading them: the same bytes need not be read again.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// By what a body depends on: the value of a record's slot.
+    bodies: HashMap<i64, Box<[u8]>>,
+    /// A body whose rules depend on nothing that was sent, and its times with how far they may be off.
+    body: Vec<u8>,
+    times: Vec<(f64, f64)>,
 }
 
 #[derive(Debug)]
@@ -51,12 +72,9 @@ impl Expect {
         let body = match &plan.body {
             None => Body::Any,
             Some(plan::Body::Exact(text)) => Body::Exact(text.clone().into_bytes()),
-            Some(plan::Body::Json(rules)) => Body::Json(
-                rules
-                    .iter()
-                    .map(|(field, rule)| Ok((field.clone(), compile_rule(rule, slots)?)))
-                    .collect::<Result<_, String>>()?,
-            ),
+            Some(plan::Body::Json(rules)) => compile_rules(rules, false, slots)?,
+            Some(plan::Body::Object(rules)) => compile_rules(rules, true, slots)?,
+            Some(plan::Body::Record(records)) => compile_records(records, slots)?,
         };
         let exact_length = match &body {
             Body::Exact(text) => Some(text.len()),
@@ -88,13 +106,13 @@ impl Expect {
         self.status == status
     }
 
-    /// Compares an answer; its body's content only if `check_body`. `unix_now` is asked only where a rule needs it.
+    /// Compares an answer; its body's content only with `known`. `unix_now` is asked only where a rule needs it.
     pub fn judge(
         &self,
         answer: &Answer,
         slots: &Slots,
         values: &[i64],
-        check_body: bool,
+        known: Option<&mut Known>,
         unix_now: impl Fn() -> f64,
     ) -> Judgement {
         if answer.status != self.status {
@@ -109,11 +127,7 @@ impl Expect {
             };
         }
         let wrong = self.wrong_shape(answer).or_else(|| {
-            if check_body {
-                self.wrong_body(answer.body, slots, values, unix_now)
-            } else {
-                None
-            }
+            known.and_then(|known| self.wrong_body(answer.body, slots, values, known, unix_now))
         });
         match wrong {
             Some(reason) => Judgement {
@@ -150,6 +164,7 @@ impl Expect {
         body: &[u8],
         slots: &Slots,
         values: &[i64],
+        known: &mut Known,
         unix_now: impl Fn() -> f64,
     ) -> Option<String> {
         match &self.body {
@@ -163,19 +178,102 @@ impl Expect {
                     .count();
                 Some(format!("the body differs from byte {at} on"))
             }
-            Body::Json(rules) => match serde_json::from_slice::<Value>(body) {
-                Ok(Value::Object(fields)) => {
-                    rules
-                        .iter()
-                        .find_map(|(field, rule)| match fields.get(field) {
-                            Some(found) => rule.wrong(field, found, slots, values, &unix_now),
-                            None => Some(format!("field `{field}` is missing")),
-                        })
+            Body::Json { rules, closed } => {
+                let within = |(time, within_s): &(f64, f64)| (time - unix_now()).abs() <= *within_s;
+                if !known.body.is_empty() && known.body == body && known.times.iter().all(within) {
+                    return None;
                 }
-                Ok(_) => Some("the body is not a JSON object".to_string()),
-                Err(error) => Some(format!("the body is not JSON: {error}")),
-            },
+                let fields = match object(body) {
+                    Ok(fields) => fields,
+                    Err(reason) => return Some(reason),
+                };
+                let wrong = wrong_fields(&fields, rules, *closed, |field, rule, found| {
+                    rule.wrong(field, found, slots, values, &unix_now)
+                });
+                if wrong.is_none() {
+                    known.keep(body, &fields, rules);
+                }
+                wrong
+            }
+            Body::Record { slot, records } => {
+                let value = values[*slot];
+                if known
+                    .bodies
+                    .get(&value)
+                    .is_some_and(|right| **right == *body)
+                {
+                    return None;
+                }
+                let wrong = wrong_record(body, &records[&value]);
+                if wrong.is_none() {
+                    known.bodies.insert(value, body.into());
+                }
+                wrong
+            }
         }
+    }
+}
+
+impl Known {
+    /// Remembers a right body, unless a rule of it depends on what was sent.
+    fn keep(&mut self, body: &[u8], fields: &Map<String, Value>, rules: &[(String, Rule)]) {
+        self.body.clear();
+        self.times.clear();
+        if rules.iter().any(|(_, rule)| matches!(rule, Rule::Slot(_))) {
+            return;
+        }
+        self.body.extend_from_slice(body);
+        for (field, rule) in rules {
+            if let (Rule::UnixNowWithinS(within_s), Some(time)) = (rule, fields[field].as_f64()) {
+                self.times.push((time, *within_s));
+            }
+        }
+    }
+}
+
+/// The JSON object in `body`.
+fn object(body: &[u8]) -> Result<Map<String, Value>, String> {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err("the body is not a JSON object".to_string()),
+        Err(error) => Err(format!("the body is not JSON: {error}")),
+    }
+}
+
+/// The first field that is missing or wrong by `judge`, or stands beside the rules where that is wrong.
+fn wrong_fields<R>(
+    fields: &Map<String, Value>,
+    rules: &[(String, R)],
+    closed: bool,
+    judge: impl Fn(&str, &R, &Value) -> Option<String>,
+) -> Option<String> {
+    let wrong = rules
+        .iter()
+        .find_map(|(field, rule)| match fields.get(field) {
+            Some(found) => judge(field, rule, found),
+            None => Some(format!("field `{field}` is missing")),
+        });
+    if wrong.is_some() || !closed || fields.len() == rules.len() {
+        return wrong;
+    }
+    fields
+        .keys()
+        .find(|field| rules.iter().all(|(ruled, _)| ruled != *field))
+        .map(|field| format!("field `{field}` does not belong there"))
+}
+
+/// What is wrong with `body`, which must hold the JSON value `right`, in whatever order and form.
+fn wrong_record(body: &[u8], right: &str) -> Option<String> {
+    let right: Value = serde_json::from_str(right).expect("a record is JSON");
+    let Value::Object(right) = right else {
+        unreachable!("a record is an object")
+    };
+    let rules: Vec<(String, Value)> = right.into_iter().collect();
+    match object(body) {
+        Ok(fields) => wrong_fields(&fields, &rules, true, |field, expected, found| {
+            (expected != found).then(|| format!("field `{field}` is {found} instead of {expected}"))
+        }),
+        Err(reason) => Some(reason),
     }
 }
 
@@ -215,6 +313,45 @@ impl Rule {
             }
         }
     }
+}
+
+fn compile_rules(
+    rules: &BTreeMap<String, plan::Rule>,
+    closed: bool,
+    slots: &Slots,
+) -> Result<Body, String> {
+    let compile =
+        |(field, rule): (&String, &plan::Rule)| Ok((field.clone(), compile_rule(rule, slots)?));
+    let rules = rules.iter().map(compile).collect::<Result<_, String>>()?;
+    Ok(Body::Json { rules, closed })
+}
+
+fn compile_records(plan: &plan::Records, slots: &Slots) -> Result<Body, String> {
+    let slot = slots
+        .find(&plan.slot)
+        .map_err(|error| format!("`expect.body`: {error}"))?;
+    let numbers = slots.range(slot).filter(|_| slots.is_number(slot));
+    let Some((first, span)) = numbers else {
+        return Err(format!(
+            "`expect.body`: slot `{}` has no range of numbers, so records cannot be found by it",
+            plan.slot
+        ));
+    };
+    let lacking = (0..span)
+        .map(|place| first + place as i64)
+        .find(|value| !plan.records.get(value).is_some_and(Value::is_object));
+    if let Some(value) = lacking {
+        return Err(format!(
+            "`expect.body`: slot `{}` can be {value}, and no record of that key is a JSON object",
+            plan.slot
+        ));
+    }
+    let records = plan
+        .records
+        .iter()
+        .map(|(value, record)| (*value, record.to_string().into_boxed_str()))
+        .collect();
+    Ok(Body::Record { slot, records })
 }
 
 fn compile_rule(rule: &plan::Rule, slots: &Slots) -> Result<Rule, String> {

@@ -18,7 +18,8 @@ fn judge(expect: &str, status: u16, content_type: &str, body: &str) -> (Outcome,
         close: false,
         extra_bytes: 0,
     };
-    let judgement = expect.judge(&answer, &slots(), &[5, 1, 0], true, || 1000.5);
+    let mut known = Known::default();
+    let judgement = expect.judge(&answer, &slots(), &[5, 1, 0], Some(&mut known), || 1000.5);
     (judgement.outcome, judgement.reason)
 }
 
@@ -157,6 +158,84 @@ fn wrong_fields() {
     );
 }
 
+/// An `object` has the keys of its rules and no other; a shorter or longer one is wrong.
+#[test]
+fn the_set_of_keys_is_part_of_the_rule() {
+    let expect = r#"{"status":200,"body":{"object":{"a":{"equals":1},"id":{"slot":"id"}}}}"#;
+    for (body, reason) in [
+        (r#"{"id":5,"a":1}"#, ""),
+        (r#"{"id":5}"#, "field `a` is missing"),
+        (r#"{"id":5,"a":1,"b":2}"#, "field `b` does not belong there"),
+    ] {
+        assert_eq!(judge(expect, 200, "", body).1, reason, "{body}");
+    }
+}
+
+/// Judges one body after the other with what the earlier ones have left, as one thread does.
+fn judge_in_turn(expect: &str, rows: &[(i64, f64, &str, Outcome)]) {
+    let expect = Expect::compile(&serde_json::from_str(expect).unwrap(), &slots()).unwrap();
+    let mut known = Known::default();
+    for (id, now, body, outcome) in rows {
+        let answer = Answer {
+            status: 200,
+            content_type: None,
+            body: body.as_bytes(),
+            close: false,
+            extra_bytes: 0,
+        };
+        let judged = expect.judge(&answer, &slots(), &[*id, 0, 0], Some(&mut known), || *now);
+        assert_eq!(judged.outcome, *outcome, "{id} at {now}: {body}");
+    }
+}
+
+/// All fields of a record are held, in any order; what was right for one key is wrong for another, also the second time.
+#[test]
+fn records_belong_to_what_was_sent() {
+    let record = |id: i64| format!(r#""{id}":{{"id":"{id}","n":7}}"#);
+    let records = (1..=9).map(record).collect::<Vec<_>>().join(",");
+    let expect =
+        format!(r#"{{"status":200,"body":{{"record":{{"slot":"id","records":{{{records}}}}}}}}}"#);
+    let (right, other) = (r#"{"n":7,"id":"5"}"#, r#"{"id":"5", "n":7}"#);
+    let rows = [
+        (5, 0.0, right, Outcome::Ok),
+        (5, 0.0, right, Outcome::Ok),
+        (5, 0.0, other, Outcome::Ok),
+        (6, 0.0, right, Outcome::WrongBody),
+        (6, 0.0, right, Outcome::WrongBody),
+        (5, 0.0, r#"{"id":"5"}"#, Outcome::WrongBody),
+        (5, 0.0, r#"{"id":"5","n":7,"m":1}"#, Outcome::WrongBody),
+        (5, 0.0, r#"{"id":"5","n":8}"#, Outcome::WrongBody),
+        (5, 0.0, "", Outcome::WrongBody),
+        (5, 0.0, right, Outcome::Ok),
+    ];
+    judge_in_turn(&expect, &rows);
+}
+
+/// The same bytes are right as long as their time is, and wrong once it has passed.
+#[test]
+fn remembered_times_grow_old() {
+    let expect = r#"{"status":200,"body":{"object":{"t":{"unix_now_within_s":2}}}}"#;
+    let rows = [
+        (1, 1000.0, r#"{"t":1000}"#, Outcome::Ok),
+        (1, 1001.9, r#"{"t":1000}"#, Outcome::Ok),
+        (1, 1002.1, r#"{"t":1000}"#, Outcome::WrongBody),
+        (1, 1002.1, r#"{"t":1002}"#, Outcome::Ok),
+        (1, 1002.1, r#"{"t":1002,"u":0}"#, Outcome::WrongBody),
+    ];
+    judge_in_turn(expect, &rows);
+}
+
+/// What depends on what was sent is never taken from an earlier answer.
+#[test]
+fn slots_are_read_anew() {
+    let expect = r#"{"status":200,"body":{"json":{"id":{"slot":"id"}}}}"#;
+    let rows = [
+        (5, 0.0, r#"{"id":5}"#, Outcome::Ok),
+        (6, 0.0, r#"{"id":5}"#, Outcome::WrongBody),
+    ];
+    judge_in_turn(expect, &rows);
+}
+
 /// Expectations that no answer could meet are refused.
 #[test]
 fn mistakes_have_sentences() {
@@ -180,6 +259,14 @@ fn mistakes_have_sentences() {
         (
             r#"{"status":200,"body":{"json":{"a":{"unix_now_within_s":-1}}}}"#,
             "`unix_now_within_s` is -1; write a number of seconds from 0",
+        ),
+        (
+            r#"{"status":200,"body":{"record":{"slot":"id","records":{"1":{},"2":[]}}}}"#,
+            "`expect.body`: slot `id` can be 2, and no record of that key is a JSON object",
+        ),
+        (
+            r#"{"status":200,"body":{"record":{"slot":"word","records":{}}}}"#,
+            "`expect.body`: slot `word` has no range of numbers, so records cannot be found by it",
         ),
     ];
     for (plan, sentence) in rows {

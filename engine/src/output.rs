@@ -36,6 +36,7 @@ pub struct Document {
 pub struct Life {
     pub sent: u64,
     pub outcomes: Outcomes,
+    pub bodies_checked: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -160,6 +161,7 @@ impl Document {
             life: Life {
                 sent: record.life_sent,
                 outcomes: record.life.clone(),
+                bodies_checked: record.life_bodies_checked,
             },
             window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),
             seconds: measurement.seconds.clone(),

@@ -108,7 +108,20 @@ pub struct Expect {
 #[serde(rename_all = "lowercase")]
 pub enum Body {
     Exact(String),
+    /// Fields that have no rule are not looked at.
     Json(BTreeMap<String, Rule>),
+    /// As `Json`, and the object has these fields alone.
+    Object(BTreeMap<String, Rule>),
+    /// The JSON value that belongs to what was sent.
+    Record(Records),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Records {
+    pub slot: String,
+    /// By the value of the slot.
+    pub records: BTreeMap<i64, serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

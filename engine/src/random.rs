@@ -3,11 +3,20 @@
 //! The mixing function is the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 //! Generators", OOPSLA 2014, variant 13 of Stafford's constants).
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Draws that belong to no slot of a template.
 pub const MIX: u64 = u64::MAX;
 pub const ARRIVAL: u64 = u64::MAX - 1;
+pub const CHECK: u64 = u64::MAX - 2;
+
+/// Bits that nobody outside of this process knows, new for each call.
+pub fn secret() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
 
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

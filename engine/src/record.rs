@@ -145,6 +145,7 @@ pub struct Record {
     phase: Phase,
     pub life_sent: u64,
     pub life: Outcomes,
+    pub life_bodies_checked: u64,
     pub window_sent: u64,
     pub kinds: Vec<KindRecord>,
     /// Empty where the load has no steps.
@@ -182,6 +183,7 @@ impl Record {
             phase: Phase::Warmup,
             life_sent: 0,
             life: Outcomes::default(),
+            life_bodies_checked: 0,
             window_sent: 0,
             kinds: vec![kind; kinds],
             steps: (0..steps).map(|_| StepRecord::new()).collect(),
@@ -261,6 +263,7 @@ impl Record {
         let ok = ended.outcome == Outcome::Ok;
         self.in_flight -= 1;
         self.life.add(ended.outcome);
+        self.life_bodies_checked += u64::from(ended.body_checked);
         self.turn
             .ended(ended.part, ended.outcome, ended.latency_us, ended.at_ns);
         if self.phase == Phase::Window {
@@ -357,6 +360,7 @@ impl Record {
     pub fn merge(&mut self, other: &Record) {
         self.life_sent += other.life_sent;
         self.life.merge(&other.life);
+        self.life_bodies_checked += other.life_bodies_checked;
         self.window_sent += other.window_sent;
         for (mine, others) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.outcomes.merge(&others.outcomes);

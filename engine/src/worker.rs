@@ -9,6 +9,7 @@ use crate::clock::Reading;
 use crate::config::Config;
 use crate::conn::{self, Conn, State};
 use crate::control::{Control, Input, Mark, Orders, Report};
+use crate::expect::Known;
 use crate::ledger::Ledger;
 use crate::outcome::Outcome;
 use crate::pace::Pace;
@@ -37,8 +38,8 @@ pub struct Worker {
     pub(crate) scratch: Vec<u8>,
     pub(crate) body: Vec<u8>,
     pub(crate) record: Record,
-    /// Answers so far, by kind: decides whose body is compared.
-    pub(crate) answers: Vec<u64>,
+    /// Right bodies so far, by kind.
+    pub(crate) known: Vec<Known>,
     pub(crate) now_ns: u64,
     /// When which connection may be used again.
     retry: BinaryHeap<Reverse<(u64, usize)>>,
@@ -92,7 +93,7 @@ impl Worker {
             scratch: vec![0; SCRATCH_BYTES],
             body: Vec::new(),
             record,
-            answers: vec![0; config.requests.len()],
+            known: config.requests.iter().map(|_| Known::default()).collect(),
             now_ns: start_ns,
             retry: BinaryHeap::new(),
             pace: Pace::new(&config, thread, start_ns),

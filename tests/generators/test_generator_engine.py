@@ -185,7 +185,10 @@ def plan(workload: str, load: str) -> dict[str, object]:
 )
 def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> None:
     """The plan of a trial, word for word."""
-    golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(plan(workload, load), indent=2) + "\n")
+    document = copy.deepcopy(plan(workload, load))
+    record = document["requests"][0]["expect"]["body"].get("record", {"records": {}})  # type: ignore[index]
+    record["records"] = dict(list(record["records"].items())[:2])  # of ten thousand
+    golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(document, indent=2) + "\n")
 
 
 @pytest.mark.parametrize("workload", sorted(WORKLOADS))

@@ -158,6 +158,17 @@ def test_answers_sentences() -> None:
     assert errors.evidence == {"not_ok": 2016, "expected": 0, "sent": 3016}
 
 
+def test_a_sample_of_wrong_answers_tells_the_share_of_all() -> None:
+    """Wrong answers are counted among those that were compared; where not all were, the interval of the share is told."""
+    bad = outcomes(ok=9_990, wrong_body=10)
+    (all_seen,) = answers.life(replace(result(life=bad), compared=10_000))
+    assert all_seen.sentence.startswith("10 of the 10,000 answers that were compared had the right status and a wrong body: ")
+    (some_seen,) = answers.life(replace(result(life=bad), compared=100))
+    assert "10 of the 100 answers that were compared" in some_seen.sentence
+    assert "(5.52% to 17.44% of all, with a confidence of 95 %)" in some_seen.sentence
+    assert some_seen.evidence == {"wrong_body": 10, "compared": 100, "sent": 10_000}
+
+
 # ---------------------------------------------------------------- the warm-up
 
 

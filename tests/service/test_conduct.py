@@ -28,7 +28,7 @@ def graver(found: Conduct) -> dict[str, Severity]:
 def test_requests_are_written_as_asked() -> None:
     """Host comes from the URL unless it is given; a body has its length; the target stands as it is."""
     plain = Asked("127.0.0.1", 80, "example:80", "POST", "/a", (("X", "1"),), b"{}").encode()
-    assert plain == b"POST /a HTTP/1.1\r\nHost: example:80\r\nX: 1\r\nContent-Length: 2\r\n\r\n{}"
+    assert plain == b"POST /a HTTP/1.1\r\nhost: example:80\r\nX: 1\r\ncontent-length: 2\r\n\r\n{}"
     assert Asked("127.0.0.1", 80, "example:80", "GET", "/", (("host", "other"),)).encode().count(b"ost: ") == 1
 
 

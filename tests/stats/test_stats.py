@@ -224,3 +224,12 @@ def test_slope_needs_four_values() -> None:
         intervals.slope_interval((1, 2, 3, float("nan")))
     with pytest.raises(ValueError, match="between 0 and 1"):
         intervals.slope_interval((1, 2, 3, 4), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "low", "high"),
+    [(0, 10, 0.0, 0.2775), (10, 10, 0.7225, 1.0), (5, 10, 0.2366, 0.7634), (1, 1000, 0.0002, 0.0056)],
+)
+def test_wilsons_interval(count: int, of: int, low: float, high: float) -> None:
+    """As tables of it say; inside 0 and 1 at both ends."""
+    assert intervals.share_interval(count / of, of) == pytest.approx((low, high), abs=1e-4)

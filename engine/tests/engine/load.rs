@@ -149,7 +149,13 @@ fn kinds_of_requests() {
         "{ok:?}"
     );
     let checked = finished.number("/window/bodies_checked");
-    assert!(checked.abs_diff(ok[1] / 2) <= 1, "{checked} of {}", ok[1]);
+    // Half of them at random: six standard deviations either way.
+    let within = 3 + 3 * ok[1].isqrt();
+    assert!(
+        checked.abs_diff(ok[1] / 2) <= within,
+        "{checked} of {}",
+        ok[1]
+    );
 }
 
 fn open(server: &Server, rate_per_s: f64, arrivals: &str) -> Value {

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from fairground.model import LabError
+from fairground.model.wire import ACCEPT, request_bytes
 
 ANSWERS = ("users", "account", "time", "db-time")
 PROCEDURES = (
@@ -54,15 +55,11 @@ class Request:
         return f"{self.method} {self.target}" if self.raw is None else "raw bytes"
 
     def encode(self, host: str, port: int) -> bytes:
-        """The bytes on the wire; `Host` always, `Content-Length` when there is a body and nothing else frames it."""
+        """The bytes on the wire: those of a load, with the case's own headers after `accept`."""
         if self.raw is not None:
             return self.raw
-        headers = [("Host", f"{host}:{port}"), *self.headers]
-        names = {name.lower() for name, _ in self.headers}
-        if self.body is not None and not names & {"content-length", "transfer-encoding"}:
-            headers.append(("Content-Length", str(len(self.body))))
-        head = f"{self.method} {self.target} HTTP/{self.version}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers)
-        return head.encode("latin-1") + b"\r\n" + (self.body or b"")
+        accept = () if any(name.lower() == "accept" for name, _ in self.headers) else (ACCEPT,)
+        return request_bytes((self.method, self.target), f"{host}:{port}", (*accept, *self.headers), self.body, self.version)
 
 
 @dataclass(frozen=True)

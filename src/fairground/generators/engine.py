@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from fairground.generators.accounts import accounts
 from fairground.host import Child, Keeper, Stopped
 from fairground.model import BadAnswer, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
 
@@ -111,8 +112,10 @@ class Session:
         return parse(json.loads(document), self.argv)
 
     def _send(self, message: Mapping[str, object]) -> None:
+        left = json.dumps(message).encode() + b"\n"
         try:
-            os.write(self._stdin, json.dumps(message).encode() + b"\n")
+            while left:
+                left = left[os.write(self._stdin, left) :]
         except BrokenPipeError:
             pass  # it ended already: its events say why
 
@@ -218,6 +221,8 @@ def plan(
 
 
 def _expected_body(rule: Mapping[str, object] | None, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
+    if rule is not None and "account" in rule:
+        return {"record": {"slot": rule["account"], "records": accounts()}}
     if rule is None or "verified" not in rule:
         return rule
     case = str(rule["verified"])
@@ -265,6 +270,7 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         send_lag=_latency(window["send_lag"]),
         started_unix_us=window["start_unix_us"],
         gaps=_gaps(window.get("gaps")),
+        compared=document["life"].get("bodies_checked"),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fairground.model import MachineError, of_machine
+from fairground.model.wire import ACCEPT, request_bytes
 
 BLOCK = 50
 """Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
@@ -105,7 +106,7 @@ def wait_ready(host: str, port: int, path: str, status: int, timeout_s: float, a
 
 def _status(host: str, port: int, path: str) -> int:
     with socket.create_connection((host, port), timeout=1.0) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(request_bytes(("GET", path), f"{host}:{port}", (ACCEPT,), None))
         head = b""
         while b"\r\n" not in head and len(head) < 4096:
             chunk = connection.recv(4096)

@@ -21,7 +21,7 @@ from fairground.model import (
     Verdict,
     Workload,
 )
-from fairground.stats.intervals import steady
+from fairground.stats.intervals import share_interval, steady
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
@@ -52,9 +52,9 @@ def life(result: Result) -> tuple[Finding, ...]:
             Finding(
                 "wrong-answers",
                 Severity.REJECT,
-                f"{outcomes.wrong_body:,} of {outcomes.total:,} answers had the right "
-                f"status and a wrong body: {_reason(result, 'wrong_body')}",
-                {"wrong_body": outcomes.wrong_body, "sent": outcomes.total},
+                f"{_of_the_compared(result, outcomes)} had the right status and a wrong body{_share(result, outcomes)}: "
+                f"{_reason(result, 'wrong_body')}",
+                {"wrong_body": outcomes.wrong_body, "compared": result.compared, "sent": outcomes.total},
             )
         )
     if outcomes.malformed:
@@ -67,6 +67,21 @@ def life(result: Result) -> tuple[Finding, ...]:
             )
         )
     return tuple(found)
+
+
+def _of_the_compared(result: Result, outcomes: Outcomes) -> str:
+    if result.compared is None:
+        return f"{outcomes.wrong_body:,} of {outcomes.total:,} answers"
+    return f"{outcomes.wrong_body:,} of the {result.compared:,} answers that were compared"
+
+
+def _share(result: Result, outcomes: Outcomes) -> str:
+    """The interval of the share of wrong answers, where only a random sample of them was compared."""
+    wrong, compared = outcomes.wrong_body or 0, result.compared
+    if compared is None or compared >= (outcomes.ok or 0) + wrong:
+        return ""
+    low, high = share_interval(wrong / compared, compared)
+    return f" ({low:.2%} to {high:.2%} of all, with a confidence of 95 %)"
 
 
 def window(result: Result, expected: Collection[int] = ()) -> tuple[Finding, ...]:

@@ -16,6 +16,7 @@ from functools import cache
 
 from fairground.judge.thresholds import Rules
 from fairground.model import AuditLine, DatabaseUse, Evidence, Finding, Result, Severity, TableNeed, Work, Workload
+from fairground.stats.intervals import share_interval
 
 DECLARED = "declared"
 MOST_TEXTS = 50
@@ -221,15 +222,7 @@ def _most_likely_share(workload: Workload, database: DatabaseUse, rules: Rules) 
     if total < rules.statement_samples:
         return None
     share = sum(count for text, count in samples.items() if kind(text, workload) == DECLARED) / total
-    return _wilson_upper(share, total)
-
-
-def _wilson_upper(share: float, count: int) -> float:
-    """The upper end of Wilson's 99 % interval (one-sided) of a share of `count` samples (Wilson 1927)."""
-    z2 = Z_99 * Z_99
-    middle = share + z2 / (2 * count)
-    spread = Z_99 * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
-    return min(1.0, (middle + spread) / (1 + z2 / count))
+    return share_interval(share, total, Z_99)[1]
 
 
 # ---------------------------------------------------------------- what is said of the rest

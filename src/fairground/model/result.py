@@ -194,6 +194,8 @@ class Result:
     """When the window began, by the wall clock."""
     gaps: tuple[Gap, ...] | None = None
     """Stretches of 20 ms or more without an answer; None: the generator tells none."""
+    compared: int | None = None
+    """Answers of the generator's whole life whose body was compared, every wrong one among them."""
 
     @property
     def goodput_per_s(self) -> float:

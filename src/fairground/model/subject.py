@@ -65,8 +65,9 @@ class LedgerEntry:
 class Expectation:
     """The right answer to a workload's request.
 
-    `body` is None, {"exact": text}, {"json": rules} as in docs/engine-protocol.md, or {"verified": case id}: the body that
-    the named contract case found right on this very server is then compared byte for byte.
+    `body` is None, {"exact": text}, {"json": rules} or {"object": rules} as in docs/engine-protocol.md, {"account": slot}: the
+    seed's account whose id was sent, or {"verified": case id}: the body that the named contract case found right on this very
+    server is then compared byte for byte.
     """
 
     status: int

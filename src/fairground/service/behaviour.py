@@ -13,6 +13,7 @@ from statistics import median
 
 from fairground.contract.wire import Answer, Trouble, Wire
 from fairground.model import Finding, LabError, Severity
+from fairground.model.wire import request_bytes
 from fairground.service.values import Conduct
 
 REPEATS = 20
@@ -43,13 +44,7 @@ class Asked:
 
     def encode(self, version: str = "1.1", extra: tuple[tuple[str, str], ...] = ()) -> bytes:
         """The bytes on the wire."""
-        given = {name.lower() for name, _ in self.headers}
-        headers = [] if "host" in given else [("Host", self.authority)]
-        headers += [*self.headers, *extra]
-        if self.body is not None:
-            headers.append(("Content-Length", str(len(self.body))))
-        head = f"{self.method} {self.target} HTTP/{version}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers)
-        return head.encode("utf-8") + b"\r\n" + (self.body or b"")
+        return request_bytes((self.method, self.target), self.authority, (*self.headers, *extra), self.body, version)
 
 
 @dataclass

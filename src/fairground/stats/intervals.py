@@ -67,6 +67,17 @@ def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], c
     return None if logs is None else logs.exp()
 
 
+def share_interval(share: float, count: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share that `count` samples show, from 0 to 1; `z` normal deviations wide (1.96: 95 %, two-sided).
+
+    It stays inside 0 and 1 and needs no large sample. Source: Wilson, "Probable inference", JASA 1927.
+    """
+    spread = z * z / count
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / count / 4)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
 def geometric_mean(values: Sequence[float]) -> float:
     """exp of the mean logarithm, in the unit of `values`. ValueError when there is none or one is not above zero."""
     logs = _logarithms(values)

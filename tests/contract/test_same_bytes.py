@@ -1,0 +1,108 @@
+"""Cases, probes and loads are written alike: no server can tell by its form what a request is for."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from builders.paths import ROOT
+from fairground import contract
+from fairground.generators import engine
+from fairground.host.network import wait_ready
+from fairground.inputs import manifest
+from fairground.model import Load, Workload
+from fairground.model.wire import request_bytes
+
+WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+CASES = contract.load(ROOT / "contract" / "cases")
+ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
+
+
+def form(request: bytes) -> list[str]:
+    """What the bytes of a request show besides its values: method, path, version, and its headers by name, in their order.
+
+    The values of `accept` and `content-type` are part of the form; those of `host` and `content-length` are not.
+    """
+    head = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")
+    method, target, version = head[0].split(" ")
+    shown = [f"{method} {target.partition('?')[0]} {version}"]
+    for line in head[1:]:
+        name, _, value = line.partition(": ")
+        shown.append(line if name.lower() in ("accept", "content-type", "connection") else name)
+        assert value, line
+    return shown
+
+
+class Listener:
+    """A server that keeps the first bytes of its first connection, and answers nothing."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._socket.getsockname()[1]
+        self.received = b""
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+
+    def first(self) -> bytes:
+        """The first request's bytes."""
+        self._thread.join(20)
+        self._socket.close()
+        return self.received
+
+    def _accept(self) -> None:
+        connection, _ = self._socket.accept()
+        with connection:
+            connection.settimeout(10)
+            while b"\r\n\r\n" not in self.received:
+                self.received += connection.recv(65536)
+
+
+def _loads(workload: Workload) -> bytes:
+    """The first request that the load engine sends of a workload."""
+    there = Listener()
+    load = Load(connections=1, window_s=0.1, timeout_ms=100)
+    plan = engine.plan(workload, load, "127.0.0.1", there.port, 7, {"users": "[]"})
+    plan["load"] = {**plan["load"], "warmup_s": 0}  # type: ignore[dict-item]
+    child = subprocess.Popen((ENGINE, "run", "--plan", "-"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    assert child.stdin is not None
+    try:
+        child.stdin.write(json.dumps(plan) + "\n")
+        child.stdin.flush()
+        return there.first()
+    finally:
+        child.kill()
+        child.communicate()
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", sorted(WORKLOADS))
+def test_the_first_case_of_a_workload_has_the_form_of_its_load(name: str) -> None:
+    """Method, path, version, names and order of headers are the same; what asks for nothing special looks like any request."""
+    plain = [
+        form(step.request.encode("127.0.0.1", 8080))
+        for case in contract.select(CASES, name)
+        for step in case.steps
+        if step.request.raw is None
+    ]
+    assert plain, "a workload without a case would be measured unchecked"
+    assert form(_loads(WORKLOADS[name])) in plain
+
+
+def test_probes_have_the_form_of_a_load() -> None:
+    """Whether a server is ready is asked as anything else is: no connection is asked to be closed."""
+    there = Listener()
+    assert wait_ready("127.0.0.1", there.port, "/ready", 200, 0.5, lambda: True) is not None
+    assert form(there.first()) == ["GET /ready HTTP/1.1", "host", "accept: application/json"]
+
+
+def test_a_length_is_told_where_there_could_be_a_body() -> None:
+    """A POST says that its body has no bytes, a GET says nothing, and given headers are kept."""
+    assert request_bytes(("POST", "/a"), "h:1", (), None) == b"POST /a HTTP/1.1\r\nhost: h:1\r\ncontent-length: 0\r\n\r\n"
+    assert request_bytes(("GET", "/a"), "h:1", (), None) == b"GET /a HTTP/1.1\r\nhost: h:1\r\n\r\n"
+    given = (("Host", "other"), ("Transfer-Encoding", "chunked"))
+    expected = b"POST /a HTTP/1.1\r\nHost: other\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    assert request_bytes(("POST", "/a"), "h:1", given, b"0\r\n\r\n") == expected
