@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-awake bench-kills
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-awake bench-kills pictures
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -65,3 +65,6 @@ $(DEV): requirements.lock requirements-dev.lock
 	@./fairground --version >/dev/null
 	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $(DEV)
+
+pictures: setup                  ## README's and docs/pictures' pictures of a stored run, to be looked at: make pictures RUN=ID
+	$(PYTHON) bench/pictures.py --run $(RUN)

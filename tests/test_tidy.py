@@ -7,6 +7,7 @@ import functools
 import json
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -444,3 +445,10 @@ def test_cargo_locks_have_one_registry() -> None:
     for path in locked("Cargo.lock"):
         addresses = set(re.findall(r"[^\"\s]+://[^\"\s]+", path.read_text()))
         assert addresses <= {"registry+https://github.com/rust-lang/crates.io-index"}, shown(path)
+
+
+def test_what_the_lab_needs_is_told_once() -> None:
+    """The package declares what `requirements.in` says, so that whoever installs it lacks nothing."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    wanted = [line for line in (ROOT / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
+    assert declared == wanted

@@ -13,7 +13,7 @@ from builders.pages import section, section_html, text_of
 from fairground.report import forest, page, words
 from fairground.report.boards import boards
 from fairground.report.controls import Controls, sentence
-from fairground.report.headline import headline, leaders
+from fairground.report.headline import beside, headline, leaders
 from fairground.stats.comparisons import Comparison, Quantity
 from fairground.stats.differences import of_pairs
 from report import fixture, golden
@@ -162,3 +162,20 @@ def test_a_control_without_blocks_says_nothing() -> None:
     assert found.pairs == () and found.slowed == ()
     assert {sentence(one) for one in found.readings} == {"fewer than two blocks have both: nothing is known"}
     assert said(single)[2].startswith("Too few blocks hold the anchor and its controls")
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ((), "A is among the fastest on 2 of 3 workloads; on tx no stack can be told from another. 4 of 9 are decided."),
+        (("A is among the fastest on 2 of 3 workloads.",), "On tx no stack can be told from another. 4 of 9 are decided."),
+        (("A is among the fastest on 1 of 3 workloads.", "Something else."), None),
+    ],
+)
+def test_below_the_story_nothing_is_said_twice(told: tuple[str, ...], left: str | None) -> None:
+    """What the story has told is left out, and so is how far to believe a run that has nothing to tell it by."""
+    first = "A is among the fastest on 2 of 3 workloads; on tx no stack can be told from another. 4 of 9 are decided."
+    nothing = Controls.of(fixture.two_blocks())
+    assert beside(told, (first, "Limited by locks.", "No controls."), nothing) == (left or first, "Limited by locks.")
+    some = Controls.of(fixture.six_blocks())
+    assert beside(told, (first, "Limited by locks.", "Noise floor 1 %."), some)[2] == "Noise floor 1 %."

@@ -29,6 +29,17 @@ def headline(run: Run, boards: Sequence[Board], controls: Controls) -> tuple[str
     return _found(run, boards), _limits(boards), verdict(run, controls)
 
 
+def beside(told: Sequence[str], said: Sequence[str], controls: Controls) -> tuple[str, ...]:
+    """What of a headline is left to say below `told`: nothing twice, and no sentence that only says what is not known."""
+    first, limits, belief = said
+    for sentence in told:
+        rest = first.removeprefix(sentence.removesuffix("."))
+        if rest != first:
+            first = rest.lstrip("; .")
+    left = (f"{first[:1].upper()}{first[1:]}", limits, belief if controls.readings else "")
+    return tuple(one for one in left if one)
+
+
 def _found(run: Run, boards: Sequence[Board]) -> str:
     if not any(board.numbered for board in boards):
         return "No stack has a number."

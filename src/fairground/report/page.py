@@ -24,7 +24,7 @@ from fairground.report.boards import ROLES, Board, Row, boards, pooled, resource
 from fairground.report.controls import Controls
 from fairground.report.dots import axis, dots
 from fairground.report.frame import WIDTHS_PX
-from fairground.report.headline import headline, voids
+from fairground.report.headline import beside, headline, voids
 from fairground.report.story import story
 from fairground.report.why import TriedBy
 from fairground.stats.comparisons import Comparison
@@ -91,6 +91,7 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
     found = grid.grid(run, shown)
     cards = sections.carded(run)
     crossings = transfer.crossings(run, shown)
+    told = story(shown, crossings)
     script, digest = scripted(*SCRIPTS)
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
     return render(
@@ -106,11 +107,11 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
         cores=seats.of_run(run),
         colours=stack_colours(shown),
         doubts=words.doubts(run, shown),
-        headline=[*headline(run, shown, held), *filter(None, [voids(run)])],
+        headline=[*beside(told, headline(run, shown, held), held), *filter(None, [voids(run)])],
         controls=held,
         order=controls.order_sentences(campaign(run)),
         crossings=crossings,
-        story=story(shown, crossings),
+        story=told,
         tried=tried or {},
         home=home,
         grid=found,

@@ -91,10 +91,11 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
     lab = Lab(places, site)
     script, digest = page.scripted("live.js")
     known = asked.Known.of(places)
-    text = page.render("live.html", script=script, script_hash=digest, stacks=_stacks(places), known=known)
+    stacks = _stacks(places)
 
     async def home(_request: Request) -> Response:
-        return HTMLResponse(text)
+        first = await asyncio.to_thread(lab.state)
+        return HTMLResponse(page.render("live.html", script=script, script_hash=digest, stacks=stacks, known=known, first=first))
 
     async def begin(request: Request) -> Response:
         return await _asked(request, lambda document: lab.begin(asked.words(document, known, places)))

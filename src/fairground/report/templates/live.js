@@ -103,6 +103,7 @@
     ask("/begin", { verb: verb, stacks: chosen(form, "stacks"), workloads: chosen(form, "workloads"),
       blocks: +form.elements.blocks.value || null, window: +form.elements.window.value || null, connections: +form.elements.connections.value || null });
   });
+  show(JSON.parse(id("first").textContent));
   var source = new EventSource("/events");
   source.onmessage = function (event) { show(JSON.parse(event.data)); };
   source.onerror = function () { text("title", "The lab does not answer; this page tries again."); };

@@ -1,0 +1,102 @@
+"""`make pictures RUN=ID`: the pictures of README and docs/pictures, from a run that is stored. It measures nothing.
+
+A site is written from the records, a lab is served, and headless Chromium takes seven of their states. Look at each of them
+before you commit it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDE, PHONE = (1280, 800), (390, 844)
+SETTLED_MS = 4000
+"""By then a page has been told what goes on."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One picture: its name, an address (below the site, or whole), and the size of the window in px."""
+
+    name: str
+    address: str
+    size: tuple[int, int] = WIDE
+
+
+def main() -> int:
+    """Write the pictures of a run. Exit code 3 without a browser."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", required=True, help="the id of a stored run")
+    parser.add_argument("--results", type=Path, default=ROOT / "results")
+    parser.add_argument("--write", type=Path, default=ROOT / "docs" / "pictures")
+    asked = parser.parse_args()
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        print("error: no chromium is here\n\nhint: apt-get install chromium", file=sys.stderr)
+        return 3
+    asked.write.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, lab(asked.results) as live:
+        site = Path(folder) / "site"
+        fairground("report", "--site", str(site), "--results", str(asked.results))
+        for state in (*states(asked.run, site), State("lab", live)):
+            take(browser, state, asked.write / f"{state.name}.png")
+            print(asked.write / f"{state.name}.png")
+    return 0
+
+
+def states(run: str, site: Path) -> Iterator[State]:
+    """The states of the site that are worth a look."""
+    page = (site / run / "report.html").as_uri()
+    cells = sorted((site / "cells").glob("*.html"), key=lambda path: (-path.read_text().count("<circle"), path.name))
+    yield State("grid", page)
+    yield State("grid-dark", f"{page}#theme=dark")
+    yield State("grid-phone", page, PHONE)
+    yield State("records", (site / "index.html").as_uri())
+    yield State("cell", cells[0].as_uri())
+    yield State("trial", (site / run / "trials" / "0001.html").as_uri())
+
+
+@contextmanager
+def lab(results: Path) -> Iterator[str]:
+    """A served lab; its address."""
+    words = (sys.executable, "-m", "fairground", "serve", "--port", "0", "--json", "--results", str(results))
+    child = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    try:
+        text = ""
+        while "}" not in text:
+            line = child.stdout.readline()
+            if not line:
+                raise SystemExit("the lab could not be served")
+            text += line
+        yield json.loads(text)["address"]
+    finally:
+        child.send_signal(signal.SIGINT)
+        child.wait()
+
+
+def fairground(*words: str) -> None:
+    """One command of the lab, which must go well."""
+    subprocess.run((sys.executable, "-m", "fairground", *words), cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+
+
+def take(browser: str, state: State, path: Path) -> None:
+    """One picture."""
+    width, height = state.size
+    flags = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--timeout={SETTLED_MS}")
+    words = (browser, *flags, f"--window-size={width},{height}", f"--screenshot={path}", state.address)
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
