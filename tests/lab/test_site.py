@@ -39,13 +39,16 @@ def test_every_record_is_in_the_site(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_gone_leaves_the_site(tmp_path: Path) -> None:
-    """A site written again holds what the results hold now."""
+    """A site written again holds what the results hold now; what somebody else put beside it stays."""
     folder = new(tmp_path / "results")
     list(site.write(tmp_path / "results", tmp_path / "public"))
+    (tmp_path / "public" / ".git").mkdir()
+    (tmp_path / "public" / ".git" / "HEAD").write_text("somebody's own")
     folder.rename(tmp_path / "elsewhere")
     list(site.write(tmp_path / "results", tmp_path / "public"))
     assert not (tmp_path / "public" / folder.name).exists()
     assert "No record yet" in (tmp_path / "public" / "index.html").read_text()
+    assert (tmp_path / "public" / ".git" / "HEAD").read_text() == "somebody's own"
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:

@@ -32,8 +32,11 @@ def test_what_can_be_asked_becomes_a_command() -> None:
     assert asked.words(document, KNOWN, PLACES) == (
         "run", "--stack", "one:plain", "--workload", "ping", "--workload", "tx", "--blocks", "2", "--window", "0.5", *SHARED,
     )  # fmt: skip
-    document = {"verb": "compare", "stacks": ["one:plain", "two:fast"], "workloads": ["tx"]}
-    assert asked.words(document, KNOWN, PLACES)[:5] == ("compare", "one:plain", "two:fast", "--workload", "tx")
+    document = {"verb": "compare", "stacks": ["one:plain", "two:fast"], "workloads": ["tx"], "blocks": 2, "connections": 8}
+    assert asked.words(document, KNOWN, PLACES) == (
+        "compare", "one:plain", "two:fast", "--workload", "tx", "--connections", "8", "--json",
+        "--results", "/r", "--servers", "/lab/servers",
+    )  # fmt: skip
 
 
 def test_its_options_are_those_of_the_command_line() -> None:

@@ -20,7 +20,7 @@ def test_cells_fill_as_trials_are_stored(tmp_path: Path) -> None:
     folder = new(tmp_path)
     seen = Watch(folder)
     state = seen.state()
-    assert (state["done"], state["slots"], state["finished"]) == (0, 2, False)
+    assert (state["done"], state["slots"]) == (0, 2)
     assert [cell["trials"] for cell in state["cells"]] == [[None, None]]
     stored = trial(1)
     store.append(folder, stored)
@@ -48,7 +48,7 @@ def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
 
 
 def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
-    """By the moment of its last trial; a folder without a plan is no run; silence for long is an end."""
+    """By the moment of its last trial; a folder without a plan is no run; silence for long, or a report, is an end."""
     assert watch.latest(tmp_path) is None
     first, second = new(tmp_path), new(tmp_path)
     (tmp_path / "other").mkdir()
@@ -57,4 +57,6 @@ def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
     os.utime(first / "trials.jsonl", (now, now))
     os.utime(second / "trials.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
     assert watch.latest(tmp_path) == first
-    assert Watch(second).silent and not Watch(first).silent
+    assert Watch(first).goes_on and not Watch(second).goes_on
+    (first / "report.html").touch()
+    assert not Watch(first).goes_on

@@ -15,6 +15,9 @@ from fairground.lab.places import Places
 from fairground.model import LabError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+EVERYWHERE = ("0.0.0.0", "::", "")
+CLOSING_S = 2
+"""How long a browser that watches may hold up the end."""
 
 
 def serve(
@@ -32,6 +35,8 @@ def serve(
 
     from fairground.serve import app
 
+    if host in EVERYWHERE:
+        raise LabError(f"`--host {host}` is every address, and the lab answers to one", "name the address that the browser opens")
     listener = _listening(host, port)
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)
@@ -47,9 +52,16 @@ def serve(
         say.note("Ctrl-C ends it; a measurement that goes on is ended too, and what is finished is kept")
     if host not in LOOPBACK:
         say.note(f"{host} is not loopback: whoever reads the address on the way has the lab")
-    server = uvicorn.Server(uvicorn.Config(guarded, log_level="warning", access_log=False, lifespan="off", server_header=False))
+    config = uvicorn.Config(
+        guarded,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=CLOSING_S,
+    )
     try:
-        server.run(sockets=[listener])
+        uvicorn.Server(config).run(sockets=[listener])
     finally:
         lab.close()
 

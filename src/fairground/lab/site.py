@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairground.lab import pages, run
+from fairground.lab import pages
+from fairground.lab import run as runs
 from fairground.lab.events import Event, SiteRecord, SiteWritten
 from fairground.lab.places import ROOT
-from fairground.model import LabError, foreign, storing
+from fairground.model import LabError, Run, foreign, storing
 from fairground.model.record import Kind, Listed, Record
 from fairground.report import boards, history, site, story, transfer
 from fairground.report.site import Line
@@ -37,20 +38,20 @@ def write(results: Path, target: Path) -> Generator[Event]:
     _own(target)
     listed = records.listed(results)
     before, lab = _before(target), _of_lab()
-    known = dict[str, _Written]()
+    known, measured = dict[str, _Written](), list[Run]()
     for place, one in enumerate(listed, 1):
         stamp = f"{lab} {_of_record(one, listed)}"
         kept = before.get(one.id)
+        run = store.load(one.folder) if one.kind is Kind.RUN else None
         if kept is None or kept.stamp != stamp or (kept.line.page and not (target / one.id / kept.line.page).exists()):
-            kept = _Written(stamp, _line(one, records.load(one.folder), target))
+            record = records.of_run(run) if run is not None else records.load(one.folder)
+            kept = _Written(stamp, _line(one, record, run, target))
             yield SiteRecord(place, len(listed), one.id)
         known[one.id] = kept
-    runs = [store.load(one.folder) for one in listed if one.kind is Kind.RUN]
-    with storing(target):
-        shutil.rmtree(target / "cells", ignore_errors=True)
-    for name, text in site.pages([one.line for one in known.values()], history.histories(runs)):
+        measured += [] if run is None else [run]
+    _forget(target, ["cells", *(id for id in before if id not in known)])
+    for name, text in site.pages([one.line for one in known.values()], history.histories(measured)):
         _put(target / name, text)
-    _forget(target, set(known))
     _put(target / MARK, _adapter().dump_json(known).decode())
     yield SiteWritten(target / site.OVERVIEW, len(known))
 
@@ -89,8 +90,8 @@ def _of_lab() -> str:
 def _of_record(one: Listed, listed: Sequence[Listed]) -> str:
     """Another one whenever the record has grown or was judged, or there is another experiment, which may be on this run."""
     files = sorted(path for path in one.folder.iterdir() if path.is_file() and path.name not in _MADE)
-    experiments = sum(other.kind is Kind.WHY for other in listed) if one.kind is Kind.RUN else 0
-    return " ".join([*(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files), str(experiments)])
+    experiments = [f"{other.id}:{other.entries}" for other in listed if other.kind is Kind.WHY] if one.kind is Kind.RUN else []
+    return " ".join([*(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files), *experiments])
 
 
 def _own(target: Path) -> None:
@@ -104,17 +105,18 @@ def _own(target: Path) -> None:
         (target / MARK).touch()
 
 
-def _forget(target: Path, known: set[str]) -> None:
+def _forget(target: Path, names: Sequence[str]) -> None:
+    """Remove folders that an earlier writing made; what somebody else put beside them stays."""
     with storing(target):
-        for folder in target.iterdir():
-            if folder.is_dir() and folder.name not in known and folder.name != "cells":
-                shutil.rmtree(folder)
+        for name in names:
+            if (target / name).is_dir():
+                shutil.rmtree(target / name)
 
 
-def _line(one: Listed, record: Record[Any, Any], target: Path) -> Line:
+def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) -> Line:
     """Write a record's pages, and give its line in the list."""
     folder = target / one.id
-    says, files = _pages(one, record)
+    says, files = _pages(one, record, run)
     opened = ""
     for name, text in files:
         if name.endswith(".html"):
@@ -127,15 +129,12 @@ def _line(one: Listed, record: Record[Any, Any], target: Path) -> Line:
     return Line(one.id, one.kind, one.started_unix_s, one.finished, machine, foreign.line(says), opened, more)
 
 
-def _pages(one: Listed, record: Record[Any, Any]) -> tuple[str, Iterator[tuple[str, str]]]:
+def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str, Iterator[tuple[str, str]]]:
     """What a record says in one sentence, and its files."""
-    if one.kind is Kind.RUN:
-        found = store.load(one.folder)
-        shown = boards.boards(found)
-        return story.story(shown, transfer.crossings(found, shown))[0].replace("`", ""), run.rendered(found, HOME)
-    if record.earlier is not None:
-        return one.command, iter(())
-    if one.kind in (Kind.CHECK, Kind.CROSS_CHECK):
+    if run is not None:
+        shown = boards.boards(run)
+        return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), runs.rendered(run, HOME)
+    if record.earlier is not None or one.kind in (Kind.CHECK, Kind.CROSS_CHECK):
         return one.command, iter(())
     made = pages.rendered(record, HOME)
     return made.says, iter(made.files)

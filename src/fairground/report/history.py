@@ -65,6 +65,11 @@ class History:
         return tuple(one for one in self.seen if one.change is not None and one.change.called)
 
     @property
+    def judged(self) -> bool:
+        """At least once it could be told whether it had changed."""
+        return any(one.change is not None for one in self.seen)
+
+    @property
     def numbered(self) -> tuple[Seen, ...]:
         return tuple(one for one in self.seen if one.rate_per_s is not None)
 

@@ -44,11 +44,12 @@ def overview(lines: Sequence[Line]) -> str:
 
 def cells(histories: Sequence[History]) -> str:
     """The list of cells; those that changed first."""
-    changed = sum(bool(one.changed) for one in histories)
+    changed, judged = sum(bool(one.changed) for one in histories), sum(one.judged for one in histories)
     ordered = sorted(histories, key=lambda one: not one.changed)
     title = f"{words.plural(len(histories), 'cell')}, run by run"
-    said = [f"{changed} changed beyond what all cells of two runs did." if changed else "None changed beyond what all cells did."]
-    return _list("cells", title, said if histories else (), ordered)
+    said = f"{changed} of {words.plural(judged, 'cell')} that could be judged changed beyond what all cells of two runs did."
+    none = "Whether a cell changed cannot be told yet: that takes two runs with six cells and two blocks in common."
+    return _list("cells", title, [said if judged else none] if histories else (), ordered)
 
 
 def _list(there: str, title: str, sentences: Sequence[str], lines: Sequence[object]) -> str:

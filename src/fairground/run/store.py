@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -194,7 +194,7 @@ def load(folder: Path) -> Run:
             message = f"`{name}` of run `{folder.name}` is damaged at `{place}`: {first['msg'].lower()}"
             raise LabError(message, "restore the folder from where it was copied, or remove it") from error
     head, versions, trials = values["plan.json"], values["versions.json"], values["trials.jsonl"]
-    done, ending = _done(trials), values["ending.json"]
+    done, ending = done_of(trials), values["ending.json"]
     measured = [slot for slot in head.plan.slots if ending is None or slot.block <= ending.blocks]
     return Run(
         schema=head.schema,
@@ -226,7 +226,18 @@ def find(results: Path, text: str) -> Path:
 
 def done_slots(run: Run) -> frozenset[int]:
     """Numbers of the slots that need no further trial: one with a verdict other than void, or void too often."""
-    return _done(run.everything)
+    return done_of(run.everything)
+
+
+def trial_of(line: bytes) -> Trial:
+    """A trial from its line of `trials.jsonl`, as this lab writes them."""
+    found: Trial = _adapter("trials.jsonl").validate_json(line)
+    return found
+
+
+def done_of(trials: Iterable[Trial]) -> frozenset[int]:
+    """As `done_slots`, of these trials."""
+    return frozenset(trial.number for trial in trials if trial.verdict is not Verdict.VOID or trial.attempt >= ATTEMPTS)
 
 
 def size(folder: Path) -> int:
@@ -271,10 +282,6 @@ def _migrated(folder: Path, document: Document) -> Document:
     for older in range(version, SCHEMA_VERSION):
         document = MIGRATIONS[older](document)
     return document
-
-
-def _done(trials: tuple[Trial, ...]) -> frozenset[int]:
-    return frozenset(trial.number for trial in trials if trial.verdict is not Verdict.VOID or trial.attempt >= ATTEMPTS)
 
 
 def _started(folder: Path) -> float:

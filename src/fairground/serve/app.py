@@ -31,25 +31,30 @@ MOST_BYTES = 65_536
 
 
 class Lab:
-    """What one server of pages holds: at most one measurement, the run that is watched, and the site of the records."""
+    """What one server of pages holds: at most one measurement, the run that is watched, and the site of the records.
+
+    Pages are written while no run goes on, whoever began it: drawing takes all cores, and would be measured.
+    """
 
     def __init__(self, places: Places, site: Path) -> None:
         self.places, self.site = places, site
-        self._lock = threading.Lock()
+        self._beginning, self._looking = threading.Lock(), threading.Lock()
+        self._closed = threading.Event()
         self._job: Job | None = None
         self._pages: Job | None = None
+        self._drawn: object = None
         self._watch: Watch | None = None
-        self.refresh()
+        self._drawer = threading.Thread(target=self._draw_when_quiet, daemon=True)
+        self._drawer.start()
 
     def begin(self, words: Sequence[str]) -> None:
         """Start a measurement. LabError while one goes on."""
-        with self._lock:
-            if self._job is not None and self._job.running:
+        with self._beginning:
+            if self.state()["goes_on"]:
                 raise LabError("a measurement goes on, and two would disturb each other", "stop it, or wait for its end")
             if self._pages is not None:
-                self._pages.wait()  # pages are drawn by all cores
+                self._pages.wait()
             self._job = Job(words, self.places.environ)
-            threading.Thread(target=self._afterwards, args=(self._job,), daemon=True).start()
 
     def stop(self) -> None:
         """End the measurement, if there is one; what is finished is kept."""
@@ -58,32 +63,53 @@ class Lab:
 
     def close(self) -> None:
         """End everything that was started here, and wait for it."""
+        self._closed.set()
+        self._drawer.join()
         for job in (self._job, self._pages):
             if job is not None:
                 job.stop()
                 job.wait()
 
-    def refresh(self) -> None:
-        """Write the pages of records that are new."""
-        words = ("report", "--site", str(self.site), "--results", str(self.places.results), "--json")
-        self._pages = Job(words, self.places.environ)
-
-    def _afterwards(self, job: Job) -> None:
-        job.wait()
-        self.refresh()
-
     def state(self) -> dict[str, Any]:
         """All that the page shows: the measurement begun here, and the run that was written to last."""
-        job = self._job.state() if self._job is not None else None
-        folder = Path(job["folder"]) if job is not None and job["folder"] else latest(self.places.results)
-        if folder is not None and (self._watch is None or self._watch.folder != folder):
-            self._watch = Watch(folder)
-        watch = self._watch
-        run = watch.state() if watch is not None else None
-        here = job is not None and job["code"] is None
-        goes_on = here or (watch is not None and not watch.finished and not watch.silent)
-        drawing = self._pages is not None and self._pages.running
-        return {"job": job, "run": run, "here": here, "goes_on": goes_on, "drawing": drawing}
+        with self._looking:
+            job = self._job.state() if self._job is not None else None
+            run, goes_on = self._run(Path(job["folder"]) if job is not None and job["folder"] else None)
+            here = job is not None and job["code"] is None
+            return {"job": job, "run": run, "here": here, "goes_on": here or goes_on, "drawing": self._is_drawing}
+
+    def _run(self, folder: Path | None) -> tuple[dict[str, Any] | None, bool]:
+        """A run's state and whether it goes on; the last one without a `folder`. Nothing of one that is damaged or being removed."""
+        try:
+            folder = folder or latest(self.places.results)
+            if folder is None:
+                return None, False
+            if self._watch is None or self._watch.folder != folder:
+                self._watch = Watch(folder)
+            return self._watch.state(), self._watch.goes_on
+        except (OSError, ValueError, LabError):
+            self._watch = None
+            return None, False
+
+    def _draw_when_quiet(self) -> None:
+        """Write the pages of records that are new, as soon as no run goes on."""
+        words = ("report", "--site", str(self.site), "--results", str(self.places.results), "--json")
+        while not self._closed.wait(LOOK_S):
+            there = _stamp(self.places.results)
+            with self._beginning:
+                if there != self._drawn and not self.state()["goes_on"] and not self._is_drawing:
+                    self._drawn = there
+                    self._pages = Job(words, self.places.environ)
+
+    @property
+    def _is_drawing(self) -> bool:
+        return self._pages is not None and self._pages.running
+
+
+def _stamp(results: Path) -> object:
+    """Another one whenever a record was begun, has ended or was removed."""
+    folders = (path for path in results.glob("*") if path.is_dir() and not path.name.startswith("."))
+    return sorted((path.name, path.stat().st_mtime_ns) for path in folders)
 
 
 def application(places: Places, site: Path, token: str, hosts: Sequence[str]) -> tuple[Guard, Lab]:

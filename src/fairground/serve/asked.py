@@ -11,7 +11,12 @@ from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError
 
-MOST_BLOCKS, MOST_WINDOW_S, MOST_CONNECTIONS = 100, 600.0, 10_000
+BOUNDS: Mapping[str, tuple[float, tuple[type, ...]]] = {
+    "blocks": (100, (int,)),
+    "window": (600.0, (int, float)),
+    "connections": (10_000, (int,)),
+}
+"""Number → the most that a page may ask for, and what it may be."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +43,21 @@ def words(document: Mapping[str, Any], known: Known, places: Places) -> tuple[st
     if verb == "run":
         stacks = _names(document, "stacks", known.stacks, least=1, most=200)
         workloads = _names(document, "workloads", known.workloads, least=1, most=50)
-        return ("run", *_many("--stack", stacks), *_many("--workload", workloads), *_numbers(document), *_shared(places))
+        return ("run", *_many("--stack", stacks), *_many("--workload", workloads), *_numbers(document, *BOUNDS), *_shared(places))
     if verb == "compare":
         first, second = _names(document, "stacks", known.stacks, least=2, most=2)
         (workload,) = _names(document, "workloads", known.workloads, least=1, most=1)
-        return ("compare", first, second, "--workload", workload, "--json", "--results", str(places.results))
+        folders = ("--results", str(places.results), "--servers", str(places.servers))
+        return (
+            "compare",
+            first,
+            second,
+            "--workload",
+            workload,
+            *_numbers(document, "connections", "window"),
+            "--json",
+            *folders,
+        )
     raise LabError(f"`{verb}` is nothing that this page starts", "run, suite or compare")
 
 
@@ -67,15 +82,14 @@ def _names(document: Mapping[str, Any], key: str, known: Sequence[str], least: i
     return tuple(given)
 
 
-def _numbers(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Blocks, seconds of a window and connections, where they are given."""
-    bounds = {"blocks": (MOST_BLOCKS, int), "window": (MOST_WINDOW_S, float), "connections": (MOST_CONNECTIONS, int)}
+def _numbers(document: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
+    """Those of these numbers that are given, as options."""
     found = []
-    for key, (most, kind) in bounds.items():
-        value = document.get(key)
+    for key in keys:
+        value, (most, kinds) = document.get(key), BOUNDS[key]
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)) or not 0 < value <= most:
+        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= most:
             raise LabError(f"`{key}` is {value!r}", f"write a number above 0, {most:g} at most")
         found += [f"--{key}", f"{value:g}"]
     return tuple(found)
