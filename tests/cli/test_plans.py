@@ -38,7 +38,10 @@ CELLS = (
     replace(CELL, workload="ping", load=Load(requests=5000, generator="ab")),
     replace(CELL, topology=Topology("nginx", "pgbouncer-tx", 40, 300)),
     replace(CELL, topology=Topology(pooler="pgcat-session")),
-    replace(CELL, settings=Settings(3, 15, 0, False, Durability.DURABLE, 2, PoolScope.PER_WORKER, 1.5, 512)),
+    replace(
+        CELL,
+        settings=Settings(3, 15, 0, False, PoolScope.PER_WORKER, 1.5, 512, durability=Durability.DURABLE, scale=2),
+    ),
     replace(CELL, settings=Settings(pin=(("server", (0,)),), postgres=(("jit", "off"), ("work_mem", "8MB")))),
 )
 

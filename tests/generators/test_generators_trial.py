@@ -11,13 +11,16 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
+from builders import stored
 from builders.paths import ROOT
 from fairground import generators
 from fairground.cli.verbs import app
 from fairground.inputs import manifest
 from fairground.judge import answers, thresholds, validity
+from fairground.lab import cross_check
 from fairground.lab import run as runs
-from fairground.lab.events import Event, Reported
+from fairground.lab.events import CrossChecked, Event, Planned, Reported
+from fairground.lab.places import Places
 from fairground.measure import audit
 from fairground.model import (
     Audit,
@@ -41,8 +44,9 @@ from fairground.model import (
     Verdict,
     Work,
 )
+from fairground.model.record import Kind
 from fairground.postgres import Database
-from fairground.run import plan
+from fairground.run import plan, records
 from fairground.stats import agreement, intervals
 
 TX = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx")
@@ -290,20 +294,59 @@ def test_agreement_of_two_instruments() -> None:
         ((), 3, "– goodput: fewer than two rounds"),
     ],
 )
-def test_verb_says_what_it_found(theirs: tuple[float, ...], code: int, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb_says_what_it_found(
+    theirs: tuple[float, ...], code: int, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Exit code 0: they agree, 1: they differ, 3: nothing to compare. What is measured is one cell for each generator, in turns."""
     asked: list[Suite] = []
     trials = [*rounds("engine", 1000, 1001, 999), *rounds("wrk", *theirs), trial("wrk", 9, 1)]
-    end = Reported(Path("run/report.html"), cast(Any, SimpleNamespace(id="run", trials=trials)))
+    folder = stored.new(tmp_path)
+    end = Reported(folder / "report.html", cast(Any, SimpleNamespace(id=folder.name, trials=trials)))
 
     def measured(suite: Suite, *_: object) -> Iterator[Event]:
         asked.append(suite)
+        yield Planned(stored.small_plan(), folder, 1.0)
         yield end
 
     monkeypatch.setattr(runs, "run", measured)
-    stack = ["--servers", str(ROOT / "tests" / "zoo"), "--stack", "healthy:asyncio"]
+    stack = ["--servers", str(ROOT / "tests" / "zoo"), "--results", str(tmp_path), "--stack", "healthy:asyncio"]
     found = CliRunner().invoke(app, ["cross-check", *stack, "--rounds", "3", "--connections", "7"])
     assert (found.exit_code, words in found.output) == (code, True), found.output
     (group,) = asked[0].groups
     assert asked[0].blocks == 3 and group.stacks == ("healthy:asyncio",) and group.workloads == ("ping",)
     assert [(load.generator, load.connections, load.window_s) for load in group.loads] == [("engine", 7, 2.0), ("wrk", 7, 2.0)]
+    record = records.load(records.find(tmp_path, "latest", Kind.CROSS_CHECK))
+    assert (record.head.asked.run, len(record.entries), record.end is not None) == (folder.name, 3, True)
+    again = CliRunner().invoke(app, ["report", record.id, "--results", str(tmp_path)])
+    assert (again.exit_code, words in again.output, folder.name in again.output) == (0, True, True), again.output
+
+
+def test_an_interrupted_cross_check_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It names its run before the first trial, so that what is missing is measured there; then it is whole."""
+    folder, resumed = stored.new(tmp_path), list[Path]()
+    trials = [*rounds("engine", 1000, 1001, 999), *rounds("wrk", 1010, 990, 1005)]
+    end = Reported(folder / "report.html", cast(Any, SimpleNamespace(id=folder.name, trials=trials)))
+
+    def begun(*_: object) -> Iterator[Event]:
+        yield Planned(stored.small_plan(), folder, 1.0)
+        raise KeyboardInterrupt
+
+    def went_on(run: Path, *_: object, **__: object) -> Iterator[Event]:
+        resumed.append(run)
+        yield end
+
+    monkeypatch.setattr(runs, "run", begun)
+    monkeypatch.setattr(runs, "resume", went_on)
+    loads = (Load(generator="engine"), Load(generator="wrk"))
+    places = Places(ROOT, ROOT / "tests" / "zoo", tmp_path, tmp_path / "cache")
+    with pytest.raises(KeyboardInterrupt):
+        list(cross_check.cross_check(cross_check.Inputs(places, "healthy:asyncio", "ping", loads, 3)))
+    record = records.load(records.find(tmp_path, "latest", Kind.CROSS_CHECK))
+    assert (record.entries, record.end) == ((), None)
+    *_, found = cross_check.cross_check(cross_check.Inputs(places, record=record))
+    assert resumed == [folder] and records.load(record.folder).end is not None
+    assert isinstance(found, CrossChecked) and found.agreements == records.load(record.folder).entries
+    assert cross_check.says(records.load(record.folder)) == "The generators agree in 3 of 3 measures."
+    (tmp_path / folder.name).rename(tmp_path / "elsewhere")
+    with pytest.raises(LabError, match="which is not in"):
+        list(cross_check.cross_check(cross_check.Inputs(places, record=record)))

@@ -281,7 +281,7 @@ def test_group_inherits_from_the_top(tmp_path: Path) -> None:
     assert (first.stacks, first.workloads, second.stacks, second.workloads) == (("all",), ("ping",), ("a:b",), ("tx",))
     assert first.loads == tuple(Load(n, window_s=7.5, warmup_min_s=0.25, warmup_max_s=0.5) for n in (5, 6))
     assert second.loads == (Load(12, False, 7.5, 0.25, 0.5, 13),)
-    assert first.settings == Settings(8, 9, 10, False, Durability.DURABLE, 11)
+    assert first.settings == Settings(8, 9, 10, False, durability=Durability.DURABLE, scale=11)
     assert second.settings == Settings(scale=14)
 
 

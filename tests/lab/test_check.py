@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from builders.paths import ROOT
-from fairground.contract import Report
 from fairground.host.build import Built, Unavailable
 from fairground.lab import building, check, lists, setup
 from fairground.lab.check import Inputs
@@ -46,13 +45,17 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             for one in servers
         }
 
-    def case(_: object, __: object, stack: Stack, *___: object) -> Report:
+    def case(_: object, stack: Stack, *__: object) -> SimpleNamespace:
         seen.append(stack.id)
-        wrong = Finding("case:json", Severity.REJECT, "json: it is wrong")
-        return Report((wrong,) if stack.server.id == "wrong-json" else ())
+        found = {
+            "wrong-json": (Finding("case:json", Severity.REJECT, "json: it is wrong"),),
+            "halting": (Finding("instrument", Severity.VOID, "no port is free"),),
+        }
+        return SimpleNamespace(findings=found.get(stack.server.id, ()))
 
     monkeypatch.setattr(setup, "keeping", lambda _: nullcontext(SimpleNamespace(awake=False)))
     monkeypatch.setattr(setup, "database", lambda *_: nullcontext(None))
+    monkeypatch.setattr(setup, "disks", lambda *_: ())
     monkeypatch.setattr(setup, "versions", lambda *_: {"fairground": "1"})
     monkeypatch.setattr(building, "built", built)
     monkeypatch.setattr(check, "tried", case)
@@ -78,14 +81,14 @@ def test_a_check_is_a_record(places: Places, tried: list[str]) -> None:
 
 def test_an_interrupted_check_goes_on(places: Places, tried: list[str]) -> None:
     """What has been tried is told again and not tried again; what is missing follows, on the cases that were asked for."""
-    assert states(Inputs(places, NAMES, ("json",)), most=1) == {"healthy": "passed"}
+    assert states(Inputs(places, NAMES, ("ping",)), most=1) == {"healthy": "passed"}
     record = records.load(records.find(places.results, "latest", Kind.CHECK))
     assert record.end is None
     tried.clear()
     assert states(Inputs(places, record=record)) == {"healthy": "passed", "wrong-json": "failed", "dreamer": "not here"}
     assert [one.partition(":")[0] for one in tried] == ["wrong-json"]
     assert records.load(record.folder).end is not None
-    assert record.head.asked.cases == ("json",)
+    assert record.head.asked.cases == ("ping",)
 
 
 def test_a_name_that_is_none_is_refused(places: Places, tried: list[str]) -> None:
@@ -93,3 +96,16 @@ def test_a_name_that_is_none_is_refused(places: Places, tried: list[str]) -> Non
     with pytest.raises(LabError, match="there is no stack `no-such-thing`"):
         states(Inputs(places, ("no-such-thing",)))
     assert not places.results.exists() and tried == []
+
+
+def test_a_case_that_is_none_is_refused(places: Places, tried: list[str]) -> None:
+    """With the name that was probably meant; before anything is kept."""
+    with pytest.raises(LabError, match="the contract has no case `user`") as found:
+        states(Inputs(places, NAMES, ("user",)))
+    assert "users" in (found.value.hint or "")
+    assert not places.results.exists() and tried == []
+
+
+def test_what_the_machine_spoils_is_void(places: Places, tried: list[str]) -> None:
+    """No fault of the server's, and no pass."""
+    assert states(Inputs(places, ("healthy", "halting"))) == {"healthy": "passed", "halting": "void"}

@@ -11,7 +11,7 @@ from fairground import contract
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
 from fairground.lab.places import ROOT
-from fairground.measure import check
+from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
 from fairground.postgres import Database
 
@@ -28,11 +28,17 @@ ATTEMPTS = 2
 """A server must work again within five seconds in these cases, which a busy machine may make it miss. What is wrong fails twice."""
 
 
+@pytest.fixture(scope="module")
+def bench(keeper: Keeper, database: Database) -> Bench:
+    """A bench with the session's database, on which a server may take its time to start."""
+    return Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=90.0)
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("stack", [stack for server in SERVERS for stack in server.stacks], ids=lambda stack: stack.id)
-def test_stack_fulfils_the_contract(stack: Stack, keeper: Keeper, database: Database, cache: Path, tmp_path: Path) -> None:
+def test_stack_fulfils_the_contract(stack: Stack, bench: Bench, cache: Path, tmp_path: Path) -> None:
     """Every case passes, or is skipped with the reason that the manifest gives; it listens where it should, or its README admits that."""
-    made = build.build(keeper, stack.server, cache)
+    made = build.build(bench.keeper, stack.server, cache)
     if isinstance(made, build.Unavailable):
         # A need without a hint is a program that no registry has: its server may be missing anywhere.
         assert not (os.environ.get("FAIRGROUND_REQUIRE_ALL") and made.hint), made.reason
@@ -40,10 +46,8 @@ def test_stack_fulfils_the_contract(stack: Stack, keeper: Keeper, database: Data
     admitted = {"exposed"} if "listens on all addresses" in (stack.server.folder / "README.md").read_text() else set()
     wrong = ["not tried"]
     for _attempt in range(ATTEMPTS):
-        report = check.check(keeper, database, stack, CASES, tmp_path / "server.log", ready_timeout_s=90)
-        findings = [
-            finding for finding in report.findings if finding.severity is not Severity.NOTE and finding.id not in admitted
-        ]
+        ended = check.check(bench, stack, tmp_path)
+        findings = [finding for finding in ended.findings if finding.severity is not Severity.NOTE and finding.id not in admitted]
         wrong = [f"{finding.id}: {finding.sentence}" for finding in findings]
         if not wrong or not all(finding.id in WITH_DEADLINE for finding in findings):
             break

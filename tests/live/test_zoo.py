@@ -84,10 +84,11 @@ def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
 def test_check_verdict(bench: Bench, expected: dict, stack: str, tmp_path: Path) -> None:
     """`check` finds what is wrong with the animal, in the case that is meant to find it; nothing else is tried of the wrong ones."""
     (found,) = manifest.find_stack(tuple(SERVERS.values()), stack)
-    only = [expected["case"]] if "case" in expected else None
-    report = check.check(bench.keeper, bench.database, found, CASES, tmp_path / "log", only, SCALE, bench.ready_timeout_s)
-    failed = [finding.id for finding in report.findings if finding.severity is Severity.REJECT]
-    assert bool(failed) is not expected["passes"], [finding.sentence for finding in report.findings if finding.id in failed]
+    only = (expected["case"],) if "case" in expected else None
+    ended = check.check(bench, found, tmp_path, only, SCALE)
+    failed = [finding.id for finding in ended.findings if finding.severity is Severity.REJECT]
+    assert bool(failed) is not expected["passes"], [finding.sentence for finding in ended.findings if finding.id in failed]
+    assert not bench.keeper.orphans()
 
 
 @pytest.mark.parametrize("expected", EXPECTED["absent"], ids=lambda one: one["stack"])

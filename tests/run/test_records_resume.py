@@ -18,12 +18,12 @@ from builders.stored import START
 from fairground import model
 from fairground.capacity.loadcurve import Judgement, Point, Word
 from fairground.capacity.parts import Part, Phase
-from fairground.lab import capacity, compare, pages, service
-from fairground.lab.measuring import Event, Finished, UnitDone
+from fairground.lab import capacity, pages, service
+from fairground.lab.measuring import Event, Finished, UnitDone, units
 from fairground.model import Finding, LabError, Load, Machine, Settings, Severity, StackInfo
 from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Kind, Record, TryAsked
-from fairground.run import records
+from fairground.run import records, stopping
 from fairground.service.parts import Checks, Unit
 from fairground.service.parts import Part as TryPart
 from fairground.service.values import Closed
@@ -81,20 +81,20 @@ def test_a_comparison_goes_on_with_the_round_that_is_missing(tmp_path: Path) -> 
         return one_round(number)
 
     with pytest.raises(Interrupted):
-        list(compare.rounds(record, measure))
+        list(units(record, measure, stopping.comparison_end))
     kept = records.load(record.folder)
     assert [one.number for one in kept.entries] == [1, 2, 3] and kept.end is None
-    whole = last(compare.rounds(kept, measure))
+    whole = last(units(kept, measure, stopping.comparison_end))
     assert asked_for == [1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10]
     assert records.load(record.folder) == whole and whole.end is not None
     assert whole.end.reason == "the next round would have ended after the budget of 1.67 min"
-    assert list(compare.rounds(whole, measure)) == [Finished(whole)], "what is finished is not measured again"
+    assert list(units(whole, measure, stopping.comparison_end)) == [Finished(whole)], "what is finished is not measured again"
 
 
 def test_a_comparison_tells_its_rounds_as_they_end(tmp_path: Path) -> None:
     """Each event has the record with the round that is on the disk by then, and at most how long it still takes."""
     record = begun(tmp_path, Kind.COMPARISON, replace(COMPARED, budget_s=25.0))
-    told = [event for event in compare.rounds(record, one_round) if isinstance(event, UnitDone)]
+    told = [event for event in units(record, one_round, stopping.comparison_end) if isinstance(event, UnitDone)]
     assert [(len(event.record.entries), event.left_s) for event in told] == [(1, 15.0), (2, 5.0)]
 
 
@@ -105,7 +105,7 @@ def test_an_arm_that_fails_ends_a_comparison_with_its_finding(tmp_path: Path) ->
     def measure(number: int) -> Round:
         return one_round(number, findings={"b": (REJECT,)} if number == 2 else {})
 
-    whole = last(compare.rounds(record, measure))
+    whole = last(units(record, measure, stopping.comparison_end))
     why = f"`b` is rejected: {REJECT.sentence}"
     assert (len(whole.entries), whole.end and whole.end.reason) == (2, why)
     shown = pages.compared(whole)
@@ -116,7 +116,7 @@ def test_an_arm_that_fails_ends_a_comparison_with_its_finding(tmp_path: Path) ->
 
 def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
     """Page, Markdown and document of a loaded record are those of the measured one."""
-    whole = last(compare.rounds(begun(tmp_path, Kind.COMPARISON, COMPARED), one_round))
+    whole = last(units(begun(tmp_path, Kind.COMPARISON, COMPARED), one_round, stopping.comparison_end))
     page = pages.write(whole)
     first = {path.name: path.read_text() for path in whole.folder.glob("compare.*")}
     assert set(first) == {"compare.html", "compare.json", "compare.md"} and page.name == "compare.html"
@@ -130,7 +130,7 @@ def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
 
 def test_two_modes_are_in_sentences_document_and_page(tmp_path: Path) -> None:
     """A server that is a fifth slower in every third start is said to be so wherever the comparison is shown."""
-    whole = last(compare.rounds(begun(tmp_path, Kind.COMPARISON, COMPARED), slower_at_times))
+    whole = last(units(begun(tmp_path, Kind.COMPARISON, COMPARED), slower_at_times, stopping.comparison_end))
     shown = pages.compared(whole)
     assert any("`b` has two modes: in 3 of 10 starts (30%; rounds 3, 6, 9)" in words for words in shown.sentences)
     assert shown.document["modes"]["high"] == (3, 6, 9)

@@ -72,9 +72,9 @@ def show(one: Checked, verbose: bool) -> None:
 
 
 def end(found: Sequence[Checked]) -> None:
-    """Exit code 1 where a stack failed, 3 where none could be tried."""
+    """Exit code 1 where a stack failed, 3 where none could be tried, or one not to its end."""
     states = {one.state for one in found}
     if "failed" in states:
         raise typer.Exit(BAD_ANSWER)
-    if "passed" not in states:
+    if "passed" not in states or "void" in states:
         raise typer.Exit(NOTHING_MEASURED)

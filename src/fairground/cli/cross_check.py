@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import typer
 
-from fairground.cli import say
+from fairground.cli import recorded, say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -19,9 +20,12 @@ from fairground.lab import cross_check as use_case
 from fairground.lab.cross_check import Inputs
 from fairground.lab.events import CrossChecked, Reported
 from fairground.lab.places import Places
+from fairground.model import LabError
+from fairground.model.record import Kind
+from fairground.stats.agreement import Agreement
 
 OPTIONS = (
-    Option("stack", "The stack that is loaded.", str, ..., short="-s"),
+    Option("stack", "The stack that is loaded.", str | None, None, short="-s"),
     Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generators"),
     Option("workload", "The workload.", str, "ping", short="-w"),
     Option("rounds", "How often each of them measures, in turns.", int, 5),
@@ -29,6 +33,7 @@ OPTIONS = (
     Option("window", "Seconds of each measurement.", float, 2.0),
     Option("warmup", "Seconds of warm-up before each.", float, 1.0),
     Option("rate", "Open loop: requests per second, evenly spaced.", float | None, None),
+    Option("resume", "Go on with an interrupted cross-check: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *options.SHARED,
 )
 
@@ -40,32 +45,54 @@ def cross_check(_: typer.Context, given: Given) -> None:
     Examples: ./fairground cross-check -s SERVER:VARIANT --generators engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generators engine,k6
     """
-    report, found = follow(_work(given), Voice(given["quiet"]))
+    work, voice = _work(given), Voice(given["quiet"])
+    try:
+        report, found = follow(work, voice)
+    except KeyboardInterrupt:
+        say.note("interrupted; finished trials are kept. Go on with: ./fairground cross-check --resume latest")
+        raise
     assert isinstance(report, Reported) and isinstance(found, CrossChecked), "a cross-check ends with its report and its answer"
-    _say(report, found, given["as_json"])
+    if given["as_json"]:
+        rows = [asdict(one) for one in found.agreements]
+        say.document({"run": report.run.id, "report": str(report.path), "comparisons": rows})
+    else:
+        _lines(found.agreements)
+        say.line(f"report  {report.path}")
     if any(one.agrees is False for one in found.agreements):
         raise typer.Exit(BAD_ANSWER)
     if not any(one.agrees for one in found.agreements):
         raise typer.Exit(NOTHING_MEASURED)
 
 
+def cross_checked(record: use_case.CrossCheck, as_json: bool) -> None:
+    """A stored cross-check has no page: its lines are printed again."""
+    if as_json:
+        rows = [asdict(one) for one in record.entries]
+        say.document({"id": record.id, "kind": str(record.head.kind), "run": record.head.asked.run, "comparisons": rows})
+        return
+    _lines(record.entries)
+    say.line(f"run  {record.head.asked.run}")
+
+
 def _work(given: Given) -> Work:
     """The use case with what is given."""
-    places = Places.of(os.environ, given["servers"], given["results"])
+    places, command = Places.of(os.environ, given["servers"], given["results"]), "./fairground " + shlex.join(sys.argv[1:])
+    if given["resume"] is not None:
+        recorded.refuse_beside_resume(**{"--stack": given["stack"]})
+        record = recorded.resumed(places, given["resume"], Kind.CROSS_CHECK)
+        resumed = Inputs(places, command=command, database_url=given["database"], record=record)
+        return lambda sink: use_case.cross_check(resumed, sink)
+    if given["stack"] is None:
+        raise LabError("name the stack that is loaded", "./fairground cross-check --stack SERVER:VARIANT")
     warmup, count = f"{given['warmup']},{given['warmup']}", numbers.positive("--connections", given["connections"])
     load = {"generator": given["named"], "connections": str(count), "window": given["window"], "warmup": warmup}
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
-    rounds, command = numbers.positive("--rounds", given["rounds"]), "./fairground " + shlex.join(sys.argv[1:])
+    rounds = numbers.positive("--rounds", given["rounds"])
     inputs = Inputs(places, given["stack"], given["workload"], loads, rounds, command, given["database"])
     return lambda sink: use_case.cross_check(inputs, sink)
 
 
-def _say(report: Reported, found: CrossChecked, as_json: bool) -> None:
-    if as_json:
-        rows = [asdict(one) for one in found.agreements]
-        say.document({"run": report.run.id, "report": str(report.path), "comparisons": rows})
-        return
-    for one in found.agreements:
+def _lines(agreements: Sequence[Agreement]) -> None:
+    for one in agreements:
         mark = {True: "✓", False: "✗", None: "–"}[one.agrees]
         say.line(f"{mark} {one.sentence}")
-    say.line(f"report  {report.path}")

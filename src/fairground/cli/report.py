@@ -10,6 +10,7 @@ import typer
 
 from fairground.cli import say
 from fairground.cli.check import show
+from fairground.cli.cross_check import cross_checked
 from fairground.cli.options import Json, Results
 from fairground.cli.why import experiment
 from fairground.lab import check, pages, splice
@@ -36,7 +37,7 @@ def report(
     results: Results = None,
     as_json: Json = False,
 ) -> None:
-    """Write the pages of a record again, from its stored data; print a check again.
+    """Write the pages of a record again, from stored data; print again what has none.
 
     Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --site public
     """
@@ -51,6 +52,9 @@ def report(
         record = records.load(folder)
         if kind is Kind.CHECK:
             _check(record, as_json)
+            return
+        if kind is Kind.CROSS_CHECK:
+            cross_checked(record, as_json)
             return
         if kind is Kind.WHY:
             pages.write(record)

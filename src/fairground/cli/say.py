@@ -13,6 +13,7 @@ from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, forei
 from fairground.report.boards import Board, boards
 from fairground.report.controls import Controls
 from fairground.report.headline import headline, voids
+from fairground.report.words import plural
 from fairground.run import plan
 from fairground.stats import time_use
 
@@ -95,20 +96,18 @@ def the_plan(planned: Plan, as_json: bool) -> None:
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:
     """What `check` found of one stack: the cases that failed, or all of them, and the sum."""
     failed = [finding for finding in findings if finding.severity is Severity.REJECT]
+    void = [finding for finding in findings if finding.severity is Severity.VOID]
     untried = [finding for finding in findings if finding.severity is Severity.WARN and finding.id.startswith("case:")]
     warned = [finding for finding in findings if finding.severity is Severity.WARN and finding not in untried]
     skipped = [finding for finding in findings if "skipped" in finding.evidence]
-    for finding in findings:
-        mark = {Severity.REJECT: "✗", Severity.WARN: "!"}.get(finding.severity, "–" if finding in skipped else "✓")
+    passed = [one for one in findings if one.severity is Severity.NOTE and one.id.startswith("case:") and one not in skipped]
+    for one in findings:
+        mark = {Severity.REJECT: "✗", Severity.VOID: "✗", Severity.WARN: "!"}.get(one.severity, "✓" if one in passed else "–")
         if mark in "✗!" or verbose:
-            line(f"  {mark} {finding.id}  {foreign.line(finding.sentence)}")
-    passed = len(findings) - len(failed) - len(untried) - len(warned) - len(skipped)
-    words = [
-        f"{passed} cases passed",
-        *(
-            f"{len(some)} {word}"
-            for some, word in ((failed, "failed"), (untried, "not tried"), (skipped, "skipped"), (warned, "warned"))
-            if some
-        ),
-    ]
-    out.print(f"{'✗' if failed else '✓'} {stack}: {', '.join(words)}" + (f"; its output: {log}" if failed else ""))
+            line(f"  {mark} {one.id}  {foreign.line(one.sentence)}")
+    counted = ((failed, "failed"), (untried, "not tried"), (skipped, "skipped"), (warned, "warned"))
+    words = [f"{plural(len(passed), 'case')} passed", *(f"{len(some)} {word}" for some, word in counted if some)]
+    if void:
+        words.append("void: the fault is the machine's or the lab's")
+    bad = failed or void
+    out.print(f"{'✗' if bad else '✓'} {stack}: {', '.join(words)}" + (f"; its output: {log}" if bad else ""))

@@ -53,7 +53,7 @@ VERBS: Mapping[str, Verb] = {
         "doctor", "doctor", "What this machine lacks or does that matters to a measurement, with the command that fixes it."
     ),
     "check": Verb("check", "check_", "Does a server fulfil the contract? Builds it, starts it, tries every case."),
-    "report": Verb("report", "report", "Write the pages of a record again, from its stored data; print a check again."),
+    "report": Verb("report", "report", "Write the pages of a record again, from stored data; print again what has none."),
     "serve": Verb("serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements begun by clicks."),
     "new": Verb("new", "new", "Begin a server as a copy of another: its sources, without what was built."),
     "clean": Verb("clean", "clean", "Show what takes space, and remove it when told twice."),

@@ -162,17 +162,22 @@ def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
 
     Behind a pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
     """
-    found, pooler = [], cell.topology.pooler
-    peak, allowed = database.pooler_clients_peak if pooler else database.connections_peak, cell.settings.pool_total
-    if peak is not None and peak > allowed:
-        where = "pooler" if pooler else "database"
-        sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
-        found.append(Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed}))
+    pooler, allowed = cell.topology.pooler, cell.settings.pool_total
+    peak, where = (database.pooler_clients_peak, "pooler") if pooler else (database.connections_peak, "database")
+    found = list(connections(peak, allowed, where))
     held, most = database.connections_peak, cell.topology.pooler_size
     if pooler and held is not None and held > most:
         sentence = f"the pooler held {held} connections to the database, and its size is {most}"
         found.append(Finding("pooler-size", Severity.WARN, sentence, {"peak": held, "pooler_size": most}))
     return tuple(found)
+
+
+def connections(peak: int | None, allowed: int, where: str = "database") -> tuple[Finding, ...]:
+    """A rejection where a server was seen with more connections than it may hold; `peak` None: nobody looked."""
+    if peak is None or peak <= allowed:
+        return ()
+    sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
+    return (Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed}),)
 
 
 def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:

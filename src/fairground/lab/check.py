@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground import contract
+from fairground.host import machine
 from fairground.host.build import Unavailable
-from fairground.inputs import manifest
+from fairground.inputs import manifest, source
 from fairground.lab import building, measuring, setup
 from fairground.lab.events import Checked, Event, Kept, Sink, unheard
 from fairground.lab.places import Places
+from fairground.measure import Bench
 from fairground.measure.check import check as tried
-from fairground.model import Durability, LabError, Stack
+from fairground.model import LabError, RunSettings, Stack
 from fairground.model import record as model
 from fairground.model.record import CheckAsked, End, Kind, Record
 from fairground.run import records
@@ -39,6 +41,9 @@ class Inputs:
         """Stacks by id, and cases. LabError for a name that is none."""
         if self.record is not None:
             return self.record.head.asked
+        for name in self.cases:
+            if name not in (known := [case.id for case in contract.load(self.places.contract / "cases")]):
+                raise LabError(f"the contract has no case `{name}`", source.nearest(name, known, "cases"))
         return CheckAsked(tuple(stack.id for stack in _named(self.places, self.names)), self.cases or None)
 
 
@@ -49,24 +54,24 @@ def check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     """
     places, asked = inputs.places, inputs.asked
     chosen = _named(places, asked.stacks)
-    cases = contract.load(places.contract / "cases")
     with (
         setup.keeping(places) as keeper,
-        setup.database(keeper, places, inputs.database_url, Durability.RELAXED) as database,
+        setup.database(keeper, places, inputs.database_url, RunSettings()) as database,
     ):
         servers = list({stack.server.id: stack.server for stack in chosen}.values())
         builds = yield from building.built(keeper, servers, places, sink)
         kept = measuring.Inputs(places, inputs.command, inputs.database_url, inputs.record)
         infos, versions = setup.stack_infos(chosen, builds), setup.versions(places, database)
         record: Record[CheckAsked, model.Checked] = measuring.opened(kept, keeper, Kind.CHECK, asked, versions, infos)
+        cases, disks = contract.load(places.contract / "cases"), setup.disks(places, database)
+        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=disks)
         yield from (_event(record, one) for one in record.entries)
         for stack in chosen[len(record.entries) :]:
             made = builds[stack.server.id]
             if isinstance(made, Unavailable):
                 found = model.Checked(stack.id, (), made.reason)
             else:
-                report = tried(keeper, database, stack, cases, _log(record, stack.id), asked.cases)
-                found = model.Checked(stack.id, report.findings)
+                found = model.Checked(stack.id, tried(bench, stack, _folder(record, stack.id), asked.cases).findings)
             record = records.append(record, found)
             yield _event(record, found)
     if record.end is None:
@@ -83,8 +88,13 @@ def _event(record: Record[CheckAsked, model.Checked], one: model.Checked) -> Che
     return Checked(one.stack, one.findings, None if one.unavailable is not None else _log(record, one.stack), one.unavailable)
 
 
+def _folder(record: Record[CheckAsked, model.Checked], stack: str) -> Path:
+    return record.folder / stack.replace(":", "-")
+
+
 def _log(record: Record[CheckAsked, model.Checked], stack: str) -> Path:
-    return record.folder / f"{stack.replace(':', '-')}.log"
+    folder = _folder(record, stack)
+    return folder / "server.log" if folder.is_dir() else record.folder / f"{folder.name}.log"  # of an earlier lab
 
 
 def _named(places: Places, names: Sequence[str]) -> Sequence[Stack]:

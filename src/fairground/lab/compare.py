@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -14,16 +12,15 @@ from fairground.host import machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
 from fairground.lab import measuring, revisions, setup
-from fairground.lab.measuring import Began, Event, Finished, Inputs, UnitDone
+from fairground.lab.measuring import Began, Event, Inputs
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.rounds import Effort, Side, one_round
 from fairground.model import Cell, LabError, Run, Server, Stack, StackInfo, Workload
-from fairground.model.pair import Round
-from fairground.model.record import ComparisonAsked, End, Kind, Record
+from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.report.comparison import Line
-from fairground.run import records, stopping
+from fairground.run import stopping
 from fairground.stats import differences
 
 
@@ -64,25 +61,15 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         keeper = held.enter_context(setup.keeping(places))
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)
         infos = {arm.label: _info(arm, made) for arm, made in zip(arms, builds, strict=True)}
-        url, durability = inputs.database_url, asked.settings.durability
-        database = held.enter_context(setup.database(keeper, places, url, durability))
+        database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run))
         yield from measuring.kept_awake(held, keeper, inputs)
         record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database), infos)
         yield Began(record)
         cases = contract.load(places.contract / "cases")
         bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
         effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs)
-        yield from rounds(record, functools.partial(one_round, bench, arms, effort, record.folder))
-
-
-def rounds(record: Record[ComparisonAsked, Round], measure: Callable[[int], Round]) -> Iterator[Event]:
-    """Rounds, from the first that is missing, until the stopping rule ends them. `measure` makes the round of a number."""
-    asked = record.head.asked
-    while record.end is None and (reason := stopping.comparison_end(record.entries, asked)) is None:
-        record = records.append(record, measure(len(record.entries) + 1))
-        spent_s = math.fsum(one.took_s for one in record.entries)
-        yield UnitDone(record, max(0.0, asked.budget_s - spent_s))
-    yield Finished(record if record.end is not None else records.end(record, End(time.time(), str(reason))))
+        make = functools.partial(one_round, bench, arms, effort, record.folder)
+        yield from measuring.units(record, make, stopping.comparison_end)
 
 
 def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:

@@ -109,10 +109,11 @@ class Checked:
 
     @property
     def state(self) -> str:
-        """`passed`, `failed` or `not here`."""
+        """`passed`, `failed`, `void` (the machine's or the lab's fault) or `not here`."""
         if self.absent is not None:
             return "not here"
-        return "failed" if any(finding.severity is Severity.REJECT for finding in self.findings) else "passed"
+        found = {finding.severity for finding in self.findings}
+        return "failed" if Severity.REJECT in found else "void" if Severity.VOID in found else "passed"
 
     @property
     def row(self) -> dict[str, Any]:

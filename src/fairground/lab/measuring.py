@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from fairground.judge import thresholds
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import SCHEMA_VERSION, Server, StackInfo
-from fairground.model.record import Head, Kind, Record
+from fairground.model.record import End, Head, Kind, Record
 from fairground.run import records
 
 
@@ -81,6 +82,21 @@ def kept_awake(held: ExitStack, keeper: Keeper, inputs: Inputs) -> Generator[Eve
     yield from map(Said, said)
 
 
+def units(
+    record: Record[Any, Any], measure: Callable[[int], Any], over: Callable[[Sequence[Any], Any], str | None]
+) -> Iterator[Event]:
+    """Units, from the first that is missing, until the stopping rule `over` says why it is over; each is on the disk first.
+
+    `measure` makes the unit of a number. A unit says what it `took_s`, and what was asked has a budget.
+    """
+    asked = record.head.asked
+    while record.end is None and (reason := over(record.entries, asked)) is None:
+        record = records.append(record, measure(len(record.entries) + 1))
+        spent_s = math.fsum(one.took_s for one in record.entries)
+        yield UnitDone(record, max(0.0, asked.budget_s - spent_s))
+    yield Finished(record if record.end is not None else records.end(record, End(time.time(), str(reason))))
+
+
 def opened(
     inputs: Inputs, keeper: Keeper, kind: Kind, asked: object, versions: Mapping[str, str], stacks: Mapping[str, StackInfo]
 ) -> Record[Any, Any]:
@@ -95,5 +111,5 @@ def opened(
 
 
 TITLES: Mapping[Kind, str] = {Kind.COMPARISON: "compare", Kind.CAPACITY: "capacity", Kind.TRY: "try", Kind.CHECK: "check",
-                                Kind.WHY: "why"}  # fmt: skip
+                                Kind.CROSS_CHECK: "cross-check", Kind.WHY: "why"}  # fmt: skip
 """What the folder of a kind is called, after its start."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import cast
 
 from fairground import contract, generators, postgres, topology
 from fairground.generators import Installed
@@ -20,10 +19,10 @@ from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, T
 from fairground.lab.places import Places
 from fairground.measure import Bench, ceiling
 from fairground.model import (
-    Durability,
     LabError,
     Plan,
     Run,
+    RunSettings,
     Server,
     Slot,
     Stack,
@@ -77,9 +76,9 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
         frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
         needs = Needs.of(frozen)
-        database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.durability, needs.postgres))
+        database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
         yield Said("making the data …")
-        database.prepare(needs.scale)
+        database.prepare(needs.database.scale)
         yield from _awake(held, keeper, places)
         folder = store.create(
             places.results,
@@ -118,7 +117,7 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
             _all_known(known, left, chosen, places)
             builds = yield from building.built(keeper, _servers(chosen), places, sink)
             _same_as_before(known, chosen, builds)
-            database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.durability, needs.postgres))
+            database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
             runner.one_version(known, _versions(places, database, needs))
             if known.machine.awake:
                 yield from _awake(held, keeper, places, must=True)
@@ -174,29 +173,24 @@ def measured(found: Run) -> int:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a plan needs of the lab, by name; the database's class is one for the whole plan."""
+    """What a plan needs of the lab, by name; its database server is one for the whole plan."""
 
     stacks: frozenset[str]
     workloads: frozenset[str]
     generators: tuple[str, ...]
     topologies: tuple[Topology, ...]
-    durability: Durability
-    postgres: Mapping[str, str]
-    scale: int
+    database: RunSettings
 
     @classmethod
     def of(cls, planned: Plan) -> Needs:
         """LabError when the plan has several values of what a run has one of."""
         cells = list(dict.fromkeys(slot.cell for slot in planned.slots))
-        settings = list(dict.fromkeys(cell.settings for cell in cells))
         return cls(
             frozenset(cell.stack for cell in cells),
             frozenset(cell.workload for cell in cells),
             tuple(dict.fromkeys(cell.load.generator for cell in cells)),
             tuple(dict.fromkeys(cell.topology for cell in cells)),
-            Durability(str(_one("durability", [one.durability for one in settings]))),
-            dict(cast(tuple[tuple[str, str], ...], _one("postgres", [one.postgres for one in settings]))),
-            int(str(_one("scale", [one.scale for one in settings]))),
+            _one({cell.settings.run for cell in cells}),
         )
 
     def stacks_of(self, servers: Sequence[Server]) -> list[Stack]:
@@ -205,7 +199,7 @@ class Needs:
 
     def rendered(self, workloads: Sequence[Workload]) -> dict[str, Workload]:
         """Every workload by id, for the scale of the data."""
-        return {workload.id: manifest.render(workload, self.scale) for workload in workloads}
+        return {workload.id: manifest.render(workload, self.database.scale) for workload in workloads}
 
     def texts(self, workloads: Sequence[Workload]) -> dict[str, dict[str, str]]:
         """What a run's folder says of its workloads."""
@@ -220,14 +214,14 @@ class Needs:
         }
 
 
-def _one(name: str, values: Sequence[object]) -> object:
-    """The one value of a setting; LabError when there are several, since a run has one database."""
-    there = set(values)
-    if len(there) != 1:
-        raise LabError(
-            f"the plan has several values of `{name}`: {', '.join(sorted(map(str, there)))}", "make a run for each of them"
-        )
-    return there.pop()
+def _one(values: Collection[RunSettings]) -> RunSettings:
+    """The settings that all cells share; LabError when they do not, since a run has one database server."""
+    if len(values) != 1:
+        apart = next(one.name for one in fields(RunSettings) if len({getattr(value, one.name) for value in values}) > 1)
+        there = ", ".join(sorted({str(getattr(value, apart)) for value in values}))
+        raise LabError(f"the plan has several values of `{apart}`: {there}", "make a run for each of them")
+    (shared,) = values
+    return shared
 
 
 def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads: Sequence[Workload]) -> tuple[Plan, Needs]:
@@ -236,7 +230,7 @@ def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads
     needs = Needs.of(planned)
     cells = dict.fromkeys(slot.cell for slot in planned.slots)
     generators.check(cells, needs.rendered(workloads))
-    postgres.check(needs.postgres)
+    postgres.check(dict(needs.database.postgres))
     for settings in dict.fromkeys(cell.settings for cell in cells):
         setup.check_pins(settings, inputs.database_url)
     return planned, needs

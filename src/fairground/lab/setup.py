@@ -17,7 +17,7 @@ from fairground.host import Keeper, machine, seats
 from fairground.host.build import Built, Unavailable
 from fairground.host.machine import Check
 from fairground.lab.places import ROOT, Places
-from fairground.model import Durability, LabError, Seats, Settings, Stack, StackInfo
+from fairground.model import LabError, RunSettings, Seats, Settings, Stack, StackInfo
 from fairground.postgres import Database
 
 AWAKE = "FAIRGROUND_AWAKE"
@@ -55,18 +55,16 @@ def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[s
 
 
 @contextmanager
-def database(
-    keeper: Keeper, places: Places, url: str | None, durability: Durability, settings: Mapping[str, str] | None = None
-) -> Iterator[Database]:
-    """The given database, or the embedded one in `durability` and with these settings, stopped at the end."""
-    if url and settings:
+def database(keeper: Keeper, places: Places, url: str | None, settings: RunSettings) -> Iterator[Database]:
+    """The given database, or the embedded one under a run's settings, stopped at the end."""
+    if url and settings.postgres:
         raise LabError(
             "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
         )
     if url:
         found = postgres.given(url, places.contract)
     else:
-        found = postgres.start(keeper, places.cache, durability, places.contract, settings)
+        found = postgres.start(keeper, places.cache, settings.durability, places.contract, dict(settings.postgres))
     try:
         yield found
     finally:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairground.lab import pages
+from fairground.lab import cross_check, pages
 from fairground.lab import run as runs
 from fairground.lab.events import Event, SiteRecord, SiteWritten
 from fairground.lab.places import ROOT
@@ -134,7 +134,9 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str,
     if run is not None:
         shown = boards.boards(run)
         return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), runs.rendered(run, HOME)
-    if record.earlier is not None or one.kind in (Kind.CHECK, Kind.CROSS_CHECK):
+    if record.earlier is None and one.kind is Kind.CROSS_CHECK:
+        return cross_check.says(record), iter(())
+    if record.earlier is not None or one.kind is Kind.CHECK:
         return one.command, iter(())
     made = pages.rendered(record, HOME)
     return made.says, iter(made.files)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import functools
-import math
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -16,15 +14,15 @@ from fairground.host.build import Unavailable
 from fairground.inputs import manifest
 from fairground.judge import experiments
 from fairground.lab import measuring, setup
-from fairground.lab.measuring import Began, Event, Finished, Inputs, UnitDone
+from fairground.lab.measuring import Began, Event, Inputs
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.experiment import one_start
 from fairground.measure.schedule import TURN_S
 from fairground.model import Cell, Evidence, LabError, Run, Stack, Trial, Workload
-from fairground.model.experiment import AS_IT_WAS, Change, Start, WhyAsked
-from fairground.model.record import End, Kind, Record
-from fairground.run import records, stopping
+from fairground.model.experiment import AS_IT_WAS, Change, WhyAsked
+from fairground.model.record import Kind
+from fairground.run import stopping
 
 WINDOWS = 2
 """Windows of each arm in one start."""
@@ -80,26 +78,15 @@ def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
         (built,) = yield from measuring.built(keeper, [stack.server], places)
         if isinstance(built, Unavailable):
             raise LabError(f"`{stack.server.id}` cannot be had: {built.reason}", built.hint, exit_code=3)
-        settings = asked.cell.settings
-        given = (inputs.database_url, settings.durability, dict(settings.postgres))
-        database = held.enter_context(setup.database(keeper, places, *given))
+        database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.cell.settings.run))
         yield from measuring.kept_awake(held, keeper, inputs)
         infos = setup.stack_infos([stack], {stack.server.id: built})
         record = measuring.opened(inputs, keeper, Kind.WHY, asked, setup.versions(places, database), infos)
         yield Began(record)
         cases = contract.load(places.contract / "cases")
         bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
-        yield from starts(record, functools.partial(one_start, bench, asked, stack, workloads, record.folder))
-
-
-def starts(record: Record[WhyAsked, Start], measure: Callable[[int], Start]) -> Iterator[Event]:
-    """Starts, from the first that is missing, until the stopping rule ends them. `measure` makes the start of a number."""
-    asked = record.head.asked
-    while record.end is None and (reason := stopping.experiment_end(record.entries, asked)) is None:
-        record = records.append(record, measure(len(record.entries) + 1))
-        spent_s = math.fsum(one.took_s for one in record.entries)
-        yield UnitDone(record, max(0.0, asked.budget_s - spent_s))
-    yield Finished(record if record.end is not None else records.end(record, End(time.time(), str(reason))))
+        make = functools.partial(one_start, bench, asked, stack, workloads, record.folder)
+        yield from measuring.units(record, make, stopping.experiment_end)
 
 
 def _short(cell: Cell) -> Cell:

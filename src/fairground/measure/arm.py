@@ -59,6 +59,16 @@ class StackArm(Arm):
 
 
 @dataclass(frozen=True)
+class CheckArm(StackArm):
+    """A stack that is not loaded: the contract's cases are tried on it, those too that disturb its process and its database.
+
+    `only`: the ids of the cases that are tried; None: all.
+    """
+
+    only: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
 class ServiceArm(Arm):
     """An address that somebody serves: no contract, no audit, no database of ours. `server`: whose CPU is read, if any."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairground import topology
-from fairground.host import Child, Keeper, RoleMeter, free_port, listens, server, wait_ready, wait_until_silent
+from fairground.host import Child, Keeper, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
 from fairground.model import Cell, Finding, LabError, Settings, Severity, Stack
 from fairground.postgres import Database
 
@@ -43,13 +44,16 @@ class Route:
         if topology.pooled(self._cell.topology):
             self._database.log_errors()
 
-    def open_server(self, stack: Stack) -> Child:
-        """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed."""
+    def open_server(self, stack: Stack, settings: Settings | None = None) -> Child:
+        """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed.
+
+        `settings` None: those of the cell.
+        """
         self.server_port = free_port()  # not before the pooler has its own
         url = self._database.server_url()
         url = topology.at(url, self.pooler.port) if self.pooler is not None else url
         log = self._folder / "server.log"
-        self.server = server.start(self._keeper, stack, self._cell.settings, HOST, self.server_port, url, log)
+        self.server = server.start(self._keeper, stack, settings or self._cell.settings, HOST, self.server_port, url, log)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 
@@ -78,11 +82,19 @@ class Route:
         if ready and (why := wait_ready(HOST, hop.port, "/ready", 204, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None)):
             raise LabError(f"the proxy `{name}` does not reach the server: {why}", exit_code=3)
 
+    def close_server(self) -> tuple[Stopped, tuple[Finding, ...]]:
+        """Stop the server alone, whose port falls silent then. What did not end as it should is a finding."""
+        assert self.server is not None
+        child, self.server = self.server, None
+        stopped, found = _stop_server(child, self._cell.settings)
+        port, self.server_port = self.server_port, 0
+        return stopped, (*found, *_still_listens([port]))
+
     def close(self) -> tuple[Finding, ...]:
         """Stop all of it and prove that nothing of it is left. What did not end as it should is a finding."""
         found: list[Finding] = []
         if self.server is not None:
-            found += _stop_server(self.server, self._cell.settings)
+            found += _stop_server(self.server, self._cell.settings)[1]
         for hop in (self.proxy, self.pooler):
             if hop is not None:
                 code = hop.child.exit_code()
@@ -92,10 +104,7 @@ class Route:
                     sentence = f"the {hop.role} ended by itself with exit code {code}: {said}"
                     found.append(Finding(hop.role, Severity.VOID, sentence, {"exit_code": code}))
         hops = [hop.port for hop in (self.proxy, self.pooler) if hop is not None]
-        for port in [*hops, self.server_port] if self.server_port else hops:
-            if not wait_until_silent(HOST, port):
-                sentence = f"something still listens on port {port} after everything was stopped"
-                found.append(Finding("port", Severity.VOID, sentence, {"port": port}))
+        found += _still_listens([*hops, self.server_port] if self.server_port else hops)
         return tuple(found)
 
     def _workers(self, settings: Settings, role: str) -> int:
@@ -103,7 +112,16 @@ class Route:
         return len(settings.cores_of(role) or ()) or self._cores
 
 
-def _stop_server(child: Child, settings: Settings) -> list[Finding]:
+def _still_listens(ports: Sequence[int]) -> list[Finding]:
+    """A finding for each port on which somebody still listens."""
+    return [
+        Finding("port", Severity.VOID, f"something still listens on port {port} after everything was stopped", {"port": port})
+        for port in ports
+        if not wait_until_silent(HOST, port)
+    ]
+
+
+def _stop_server(child: Child, settings: Settings) -> tuple[Stopped, list[Finding]]:
     found, exited, killed = list[Finding](), child.exit_code(), child.group.memory_kills()
     if killed:
         sentence = f"the kernel killed {killed} of the server's processes at its memory limit of {settings.memory_mb} MB"
@@ -118,4 +136,4 @@ def _stop_server(child: Child, settings: Settings) -> list[Finding]:
     if stopped.strays:
         sentence = f"the server left {len(stopped.strays)} processes behind, which were killed"
         found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(stopped.strays)[:300]}))
-    return found
+    return stopped, found

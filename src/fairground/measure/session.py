@@ -23,8 +23,9 @@ import psycopg
 
 from fairground.host import disk
 from fairground.judge import validity
-from fairground.measure.arm import Arm, Doing, Ended, NullArm, PgbenchArm, StackArm, Window
+from fairground.measure.arm import Arm, CheckArm, Doing, Ended, NullArm, PgbenchArm, StackArm, Window
 from fairground.measure.bench import Bench
+from fairground.measure.checked import CheckedStack
 from fairground.measure.loaded import Loaded, Told
 from fairground.measure.pgbench import Pgbench
 from fairground.measure.schedule import Ask, Schedule, Turns, Whole
@@ -71,7 +72,7 @@ class Session:
         if isinstance(arm, PgbenchArm):
             return Pgbench(*given, database=database)
         self._seen[arm.label].database = database.name
-        return StartedStack(*given, database=database)
+        return (CheckedStack if isinstance(arm, CheckArm) else StartedStack)(*given, database=database)
 
     @property
     def failed(self) -> frozenset[str]:

@@ -94,15 +94,13 @@ ROLES = ("server", "database", "generator", "proxy", "pooler")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What every server of a run is given, and the database beneath it."""
+class ServerSettings:
+    """What a server is given in one cell, and where each role of the cell runs."""
 
     workers: int = 2
     pool_size: int = 25
     pool_wait_ms: int | None = None
     prepared: bool = True
-    durability: Durability = Durability.RELAXED
-    scale: int = 10
     pool_scope: PoolScope = PoolScope.TOTAL
     cpus: float | None = None
     """The processors that the server may use, as a quota; None: all."""
@@ -110,8 +108,6 @@ class Settings:
     """The memory that the server may use, in MB (10⁶ bytes); None: all."""
     pin: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Role → the cores that it runs on."""
-    postgres: tuple[tuple[str, str], ...] = ()
-    """PostgreSQL settings that replace the lab's own, by name."""
 
     @property
     def pool_total(self) -> int:
@@ -121,6 +117,26 @@ class Settings:
     def cores_of(self, role: str) -> tuple[int, ...] | None:
         """The cores that a role is pinned to; None: it may run on all."""
         return dict(self.pin).get(role)
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What a run has once, since it has one database server: its durability, the scale of its data, its own settings."""
+
+    durability: Durability = Durability.RELAXED
+    scale: int = 10
+    postgres: tuple[tuple[str, str], ...] = ()
+    """PostgreSQL settings that replace the lab's own, by name."""
+
+
+@dataclass(frozen=True)
+class Settings(RunSettings, ServerSettings):
+    """Under what a cell is measured: the server's settings and the run's, side by side as records keep them."""
+
+    @property
+    def run(self) -> RunSettings:
+        """Those that all cells of a run share."""
+        return RunSettings(self.durability, self.scale, self.postgres)
 
 
 @dataclass(frozen=True)

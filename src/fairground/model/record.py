@@ -171,19 +171,6 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """One measure of one generator beside the first one's. `ratio` None: fewer than two rounds have both."""
-
-    measure: str
-    reference: str
-    other: str
-    ratio: tuple[float, float, float] | None
-    """Middle and limits."""
-    rounds: int
-    agrees: bool | None
-
-
-@dataclass(frozen=True)
 class Listed:
     """One line of a list of records. `page` is where its page is, or would be."""
 

@@ -28,7 +28,6 @@ from fairground.model import SCHEMA_VERSION, LabError, Machine, Plan, Run, Trial
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Pair, Round
 from fairground.model.record import (
-    Agreement,
     CapacityAsked,
     CheckAsked,
     Checked,
@@ -44,6 +43,7 @@ from fairground.model.record import (
 from fairground.model.window import Window
 from fairground.run import journal, store
 from fairground.service.parts import Part as TryPart
+from fairground.stats.agreement import Agreement
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -89,7 +89,7 @@ def _numbers(document: Mapping[str, Any], *keys: str) -> tuple[str, ...]:
         value, (most, kinds) = document.get(key), BOUNDS[key]
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= most:
+        if isinstance(value, bool) or not isinstance(value, int | float) or type(value) not in kinds or not 0 < value <= most:
             raise LabError(f"`{key}` is {value!r}", f"write a number above 0, {most:g} at most")
         found += [f"--{key}", f"{value:g}"]
     return tuple(found)

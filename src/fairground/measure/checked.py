@@ -1,0 +1,171 @@
+"""A stack on which all of the contract's cases are tried, those too that restart its database, exhaust its pool or end it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from fairground import contract
+from fairground.judge import answers
+from fairground.measure.arm import CheckArm
+from fairground.measure.path import HOST, STOP_GRACE_S
+from fairground.measure.stack import StartedStack
+from fairground.model import Durability, Finding, LabError, PoolScope, Settings
+from fairground.postgres import Database
+
+LOCK_TIMEOUT_MS = 10_000
+
+
+@dataclass
+class CheckedStack(StartedStack):
+    """Started as a stack that is to be loaded, with the same guarantees; in place of a load come the cases."""
+
+    stage: LiveStage = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.stage = LiveStage(self)
+
+    def _verify(self) -> Mapping[str, str] | None:
+        """Every case that is asked for; a case that disturbs the server or its database starts the server anew."""
+        assert isinstance(self.arm, CheckArm)
+        with self.phase("verify"):
+            report = contract.run(
+                self.bench.cases,
+                host=HOST,
+                port=self.port,
+                facts=contract.facts_from(self.database.query),
+                probe=self.database.query,
+                stage=self.stage,
+                only=self.arm.only,
+                skip=self.arm.stack.server.skip,
+            )
+        self.findings.extend(report.findings)
+        return report.bodies
+
+    def ready(self) -> None:
+        """Nothing is loaded, so nothing is noted for an audit."""
+
+    def close(self) -> None:
+        """Stop the server of the last case as those before it, and then what is left."""
+        self.stage.stop()
+        super().close()
+
+    def note(self, found: Finding) -> None:
+        """Something is to be said of one start of the server: once, however often it was seen."""
+        if found.id not in {one.id for one in self.findings}:
+            self.findings.append(found)
+
+
+class LiveStage:
+    """A real server on a real database, for the cases that disturb them (`contract.Stage`)."""
+
+    def __init__(self, checked: CheckedStack) -> None:
+        self._checked = checked
+        self._settings = checked.arm.cell.settings
+        self._disturbed = False
+
+    @property
+    def _database(self) -> Database:
+        return self._checked.database
+
+    def start(self, settings: contract.Settings) -> tuple[str, int]:
+        """Start the server anew under `settings`; LabError when it does not become ready."""
+        self.stop()
+        checked, path = self._checked, self._checked.path
+        self._settings, self._disturbed = of_case(settings), False
+        path.open_server(checked.stack_arm.stack, self._settings)
+        problem = path.wait(checked.bench.ready_timeout_s)
+        if problem is not None:
+            raise LabError(f"the server did not become ready: {problem}")
+        return HOST, path.server_port
+
+    def stop(self) -> contract.Exit:
+        """SIGTERM, and five seconds. How it ended, and how many connections it held, are said of the arm."""
+        checked = self._checked
+        if checked.path.server is None:
+            return contract.Exit(0.0, None, False)
+        stopped, found = checked.path.close_server()
+        peak = checked.seen.connections_peak
+        self._database.wait_for_no_connections()  # those of a server that was killed are not its successor's
+        checked.seen.connections_peak = None
+        if not self._disturbed:  # where connections were cut, their successors may overlap with the last moments of the old ones
+            found += answers.connections(peak, self._settings.pool_total)
+        for one in found:
+            checked.note(one)
+        forced = stopped.seconds is None or bool({one.id for one in found} & {"strays", "port"})
+        return contract.Exit(stopped.seconds if stopped.seconds is not None else STOP_GRACE_S, stopped.exit_code, forced)
+
+    def alive(self) -> bool:
+        return self._checked.path.server is not None and self._checked.exit_code() is None
+
+    def connections(self) -> int:
+        return self._database.connections()
+
+    def waiting(self) -> int:
+        return self._database.waiting_for_locks()
+
+    def restart_database(self) -> None:
+        if self._database.owner is None:
+            raise contract.NotStaged("a given database is not ours to restart")
+        self._disturbed = True
+        self._database.owner.restart(self._checked.bench.keeper, Durability.RELAXED, pause_s=0.2)
+
+    def sever_connections(self) -> None:
+        self._disturbed = True
+        self._database.sever()
+
+    @contextmanager
+    def holding(self, *user_ids: int) -> Iterator[contract.Hold]:
+        """A transaction of the lab's own that has locked these rows of `web_users`."""
+        with self._database.connect() as connection:
+            connection.autocommit = False
+            held = RowHold(connection)
+            try:
+                for user_id in user_ids:
+                    held.take(user_id)
+                yield held
+            finally:
+                with suppress(psycopg.Error):
+                    connection.rollback()
+
+
+class RowHold:
+    """Locked rows of `web_users` (`contract.Hold`)."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self._connection = connection
+        connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
+
+    def is_free(self, user_id: int) -> bool:
+        """Whether the row can be locked at once; it is let go of again."""
+        with self._connection.transaction(force_rollback=True):
+            found = self._connection.execute(
+                "SELECT id FROM web_users WHERE id = %s FOR UPDATE SKIP LOCKED", [user_id]
+            ).fetchone()
+        return found is not None
+
+    def take(self, user_id: int) -> bool:
+        """Lock the row. False: the database ended this transaction for a deadlock, and it holds nothing any more."""
+        try:
+            self._connection.execute("SELECT id FROM web_users WHERE id = %s FOR UPDATE", [user_id])
+            return True
+        except psycopg.errors.DeadlockDetected:
+            self._connection.rollback()
+            return False
+
+
+def of_case(settings: contract.Settings, scale: int = Settings.scale) -> Settings:
+    """A case's settings as those of a cell, on data of a scale."""
+    return Settings(
+        scale=scale,
+        workers=settings.workers,
+        pool_size=settings.pool_size,
+        pool_wait_ms=settings.pool_wait_ms,
+        prepared=settings.prepared,
+        pool_scope=PoolScope.TOTAL,
+    )
