@@ -1,7 +1,11 @@
-"""The zoo in comparisons and under a search: each animal gets the same word there as in a trial, and its neighbour none."""
+"""The zoo in comparisons and under a search: each animal gets the same word there as in a trial, and its neighbour none; under `try` what the wire shows."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +16,7 @@ import pytest
 
 from builders.paths import TESTS
 from fairground import contract
-from fairground.host import Keeper
+from fairground.host import Keeper, free_port, server
 from fairground.inputs import manifest
 from fairground.lab.places import ROOT
 from fairground.measure import Bench
@@ -25,6 +29,8 @@ from fairground.postgres import Database
 ZOO = TESTS / "zoo"
 SERVERS = manifest.load_servers(ZOO)
 ROWS = [row for row in tomllib.loads((ZOO / "expected.toml").read_text())["trial"] if row["verdict"] == "rejected"]
+ON_THE_WIRE = {"wrong-answers", "server-exit"}
+"""What can be told of an animal without its contract and its database."""
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 
 pytestmark = pytest.mark.live
@@ -68,6 +74,25 @@ def test_in_turns_with_a_healthy_one(bench: Bench, row: dict[str, Any], tmp_path
     assert row["finding"] in rejections(ended["animal"]), told
     assert rejections(ended["healthy"]) == set()
     assert not bench.keeper.orphans()
+
+
+@pytest.mark.parametrize("row", [one for one in ROWS if one["finding"] in ON_THE_WIRE and one["workload"] == "ping"],
+                         ids=lambda one: one["stack"])  # fmt: skip
+def test_as_a_service_without_a_contract(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
+    """Under `try`, which knows neither contract nor database: what is wrong on the wire gets the same word, and exit code 1."""
+    (stack,) = manifest.find_stack(SERVERS, row["stack"])
+    assert bench.database is not None
+    database, port = bench.database.arm(1), free_port()
+    database.reset(1)
+    environ = server.environment(os.environ, stack, Settings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
+    words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--seconds", "1", "--json", "--results", str(tmp_path), "--"]
+    done = subprocess.run(
+        [sys.executable, "-m", "fairground", *words, *stack.server.serve],
+        cwd=stack.server.folder, env={**os.environ, **environ, "PYTHONPATH": str(ROOT / "src"), "CI": "1"}, capture_output=True,
+        text=True, timeout=120,
+    )  # fmt: skip
+    found = {one["id"] for one in json.loads(done.stdout)["checks"] if one["severity"] == "reject"}
+    assert (done.returncode, found) == (1, {row["finding"]}), done.stderr
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda one: f"{one['stack']}-{one['workload']}")

@@ -15,7 +15,7 @@ from fairground.lab import measuring, setup
 from fairground.lab.address import is_here
 from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
 from fairground.measure import Bench
-from fairground.measure.arm import ServiceArm
+from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import Session
 from fairground.model import Cell, Finding, LabError, Load, MachineError, Settings, Severity, Topology
 from fairground.model.record import End, Kind, Record, TryAsked
@@ -89,10 +89,12 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
             command, role="server", env=inputs.places.environ, cwd=Path.cwd(), stdout=stream, stderr=stream
         )
     try:
-        fault = _not_ready(child, command[0], request)
+        fault, said = _not_ready(child, command[0], request), set[str]()
         if fault is None:
             try:
-                yield from _parts(subject, child, done)
+                for part in _parts(subject, child, done):
+                    said |= {finding.id for finding in part.findings}
+                    yield part
             except MachineError:
                 raise
             except LabError as error:
@@ -100,7 +102,7 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
                 if fault is None:
                     raise
             fault = fault or _ended(child, command[0])
-        if fault is not None:
+        if fault is not None and fault.id not in said:
             yield Part(Unit.SERVICE, findings=(fault,))
     finally:
         child.stop()
@@ -121,6 +123,15 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Itera
         effort = drive.Effort(objective.parse(asked.objective), asked.seconds, asked.timeout_ms)
         with Session(bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, bench.cores)
+        yield from _wrong(session.ended[arm.label])
+
+
+def _wrong(ended: Ended) -> Iterator[Part]:
+    """What the service did wrong under load, as a part. LabError where the instrument failed, and nothing can be said of it."""
+    if found := tuple(one for one in ended.findings if one.severity is Severity.REJECT):
+        yield Part(Unit.SERVICE, findings=found)
+    elif ended.void is not None:
+        raise LabError(ended.void, "the log of the load engine is in the folder of the last load", exit_code=3)
 
 
 def _not_ready(child: Child, name: str, request: Asked) -> Finding | None:

@@ -66,17 +66,28 @@ class Effort:
     timeout_ms: int
 
 
+class Over(Exception):
+    """The arm cannot be loaded any more; why is among its findings."""
+
+
 def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Part]:
     """The closed loops, then the load curve about the best of them, of the arm `label`, a service.
 
-    What is among the parts `done` is not measured again. LabError where the engine has no result.
+    What is among the parts `done` is not measured again. It ends early where the arm cannot be loaded any more.
     """
+    try:
+        yield from _measured(done, session, label, effort, cores)
+    except Over:
+        return
+
+
+def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Part]:
     loads = itertools.count(1 + sum(part.closed is not None or bool(part.curve) for part in done))
 
     def load(shape: Load, seed: int, rates: Rates = ()) -> Window:
         windows = session.load(Whole(label, shape, seed, rates, folder=f"load-{next(loads):03}"))
         if not windows:
-            raise LabError("the load engine measured no window: its log is in the folder of the last load", exit_code=3)
+            raise Over
         return windows[0]
 
     known = [part.closed for part in done if part.closed is not None]
