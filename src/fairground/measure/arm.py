@@ -189,16 +189,3 @@ class Ended:
         """What made all of it void, in a sentence that names it; None where nothing did, or where it is rejected."""
         found = next((finding for finding in self.findings if finding.severity is Severity.VOID), None)
         return None if found is None or self.rejected else f"`{self.arm.label}` is void: {found.sentence}"
-
-
-@dataclass(frozen=True)
-class Doing:
-    """What a session does now: a phase of an arm, and under load the last second's good and other answers."""
-
-    arm: str
-    phase: str
-    elapsed_s: float = 0.0
-    total_s: float | None = None
-    ok: int | None = None
-    not_ok: int | None = None
-    p99_us: int | None = None

@@ -15,11 +15,11 @@ from fairground import generators
 from fairground.generators import engine
 from fairground.host import RoleMeter, machine
 from fairground.judge import answers, validity
-from fairground.measure.arm import Arm, Doing, Ended, Window
+from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import Whole
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import Finding, LabError, Load, Result, Severity, Step, Workload
+from fairground.model import Doing, Finding, LabError, Load, Result, Severity, Step, Workload
 
 ENDLESS_S = 86_400.0
 SILENCE_S = 15.0
@@ -37,7 +37,7 @@ class Loaded:
     folder: Path
     watch: Watch
     seen: Seen
-    on: Callable[[Doing], None]
+    on: Callable[[str, Doing], None]
     host: str = ""
     port: int = 0
     workload: Workload = field(init=False)
@@ -85,7 +85,7 @@ class Loaded:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Say that a phase begins, and note how long it took."""
-        self.on(Doing(self.arm.label, name))
+        self.on(self.arm.label, Doing(name))
         began = time.monotonic()
         try:
             yield
@@ -257,7 +257,8 @@ class _Run:
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load
         total_s = load.window_s if phase == "window" else load.warmup_max_s
-        self._loaded.on(Doing(self._loaded.arm.label, phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"]))
+        now = Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"])
+        self._loaded.on(self._loaded.arm.label, now)
         if phase == "warmup" and event["ok"] is not None:
             self.warmup.append(event["ok"])
         elif phase == "window":

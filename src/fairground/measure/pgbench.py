@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, field
 
 from fairground.judge import answers, validity
-from fairground.measure.arm import Doing, Ended, PgbenchArm, Window
+from fairground.measure.arm import Ended, PgbenchArm, Window
 from fairground.measure.loaded import Loaded
 from fairground.measure.schedule import Whole
 from fairground.measure.watch import Moment, machine_between
-from fairground.model import Severity
+from fairground.model import Doing, Severity
 from fairground.postgres import Database, binary
 
 TPS = re.compile(r"^tps = ([\d.]+) \(without initial connection time\)$", re.MULTILINE)
@@ -31,7 +31,7 @@ class Pgbench(Loaded):
 
     def open(self) -> None:
         """Fresh data, and the script."""
-        self.on(Doing(self.arm.label, "reset"))
+        self.on(self.arm.label, Doing("reset"))
         self.database.reset(self.arm.cell.settings.scale)
         (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fairground.host import Child, RoleMeter, free_port
 from fairground.judge import answers
 from fairground.measure import audit
-from fairground.measure.arm import Doing, Ended, NullArm, ServiceArm
+from fairground.measure.arm import Ended, NullArm, ServiceArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import HOST
-from fairground.model import LabError, Severity
+from fairground.model import Doing, LabError, Severity
 
 LISTENS_WITHIN_S = 5.0
 
@@ -53,7 +53,7 @@ class NullResponder(Loaded):
     def open(self) -> None:
         """Start it; one that does not listen is the instrument's fault."""
         assert isinstance(self.arm, NullArm)
-        self.on(Doing(self.arm.label, "start"))
+        self.on(self.arm.label, Doing("start"))
         self.host, self.port, keeper = HOST, free_port(), self.bench.keeper
         argv = [str(self.bench.engine), "null", "--host", HOST, "--port", str(self.port), "--threads", str(self.arm.threads)]
         theirs, self.stdin = os.pipe2(os.O_CLOEXEC)  # it serves until its standard input closes

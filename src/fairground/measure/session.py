@@ -23,7 +23,7 @@ import psycopg
 
 from fairground.host import disk
 from fairground.judge import validity
-from fairground.measure.arm import Arm, CheckArm, Doing, Ended, NullArm, PgbenchArm, StackArm, Window
+from fairground.measure.arm import Arm, CheckArm, Ended, NullArm, PgbenchArm, StackArm, Window
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
 from fairground.measure.loaded import Loaded, Told
@@ -32,18 +32,22 @@ from fairground.measure.schedule import Ask, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import LabError, RoleUse, Severity, Verdict
+from fairground.model import Doing, LabError, RoleUse, Severity, Verdict
 
 
 class Session:
-    """Arms that are up at once, for the length of a `with`. `on` hears what it does.
+    """Arms that are up at once, for the length of a `with`. `on` hears which of them does what.
 
     `folder` takes raw data: a folder for each arm, or of a session of one arm the data itself. A mapping names each arm's own,
     by its label.
     """
 
     def __init__(
-        self, bench: Bench, arms: Sequence[Arm], folder: Path | Mapping[str, Path], on: Callable[[Doing], None] = lambda _: None
+        self,
+        bench: Bench,
+        arms: Sequence[Arm],
+        folder: Path | Mapping[str, Path],
+        on: Callable[[str, Doing], None] = lambda *_: None,
     ) -> None:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
         self._bench, self._number = bench, 0
@@ -63,7 +67,7 @@ class Session:
         self.ended: Mapping[str, Ended] = {}
         """Each arm's end by its label, once the session is over."""
 
-    def _prepared(self, arm: Arm, place: int, folder: Path, on: Callable[[Doing], None]) -> Loaded:
+    def _prepared(self, arm: Arm, place: int, folder: Path, on: Callable[[str, Doing], None]) -> Loaded:
         given = (self._bench, arm, folder, self._watch, self._seen[arm.label], on)
         if not isinstance(arm, StackArm | PgbenchArm):
             return NullResponder(*given) if isinstance(arm, NullArm) else Reached(*given)
@@ -161,7 +165,7 @@ class Session:
             if not ask.warm_up:
                 self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).measure())
             self._seen[label].open_window(afresh=False)
-            self._loaded[label].on(Doing(label, "turns", 0.0, ask.window_s))
+            self._loaded[label].on(label, Doing("turns", 0.0, ask.window_s))
         for number in range(max(1, round(ask.window_s / min(ask.turn_s, ask.window_s)))):
             for label in here if number % 2 == 0 else here[::-1]:
                 self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).turn(ask.turn_s))

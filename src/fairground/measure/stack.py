@@ -16,13 +16,14 @@ from fairground import contract, topology
 from fairground.host import Child, burner, machine
 from fairground.judge import answers, bottleneck, connecting, growth, stalls, statements, validity
 from fairground.measure import audit, backends, prepared
-from fairground.measure.arm import Doing, Ended, StackArm
+from fairground.measure.arm import Ended, StackArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import HOST, Route
 from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
     DatabaseUse,
+    Doing,
     Finding,
     HostUse,
     LabError,
@@ -79,7 +80,7 @@ class StartedStack(Loaded):
                 self.database.reset(self.arm.cell.settings.scale)
                 self.database.alter(self.stack_arm.statements)
             began = time.monotonic()
-            self.on(Doing(self.arm.label, "start"))
+            self.on(self.arm.label, Doing("start"))
             if self._start():
                 problem = self.path.wait(self.bench.ready_timeout_s)
                 self.phases_s["start"] = time.monotonic() - began

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.judge import answers, validity
-from fairground.measure.arm import Doing, Ended, StackArm, Window
+from fairground.measure.arm import Ended, StackArm, Window
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import SideBySide, whole
 from fairground.measure.session import Session
-from fairground.model import Finding, Progress, Severity, Slot, Stack, Trial, Workload
+from fairground.model import Doing, Finding, Progress, Severity, Slot, Stack, Trial, Workload
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,9 @@ def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> t
     for attempt in attempts:
         attempt.folder.mkdir(parents=True, exist_ok=True)
 
-    def on(now: Doing) -> None:
-        about = by_label[now.arm]
-        seen = (now.phase, now.elapsed_s, now.total_s, now.ok, now.not_ok, now.p99_us)
-        bench.say(Progress(about.slot, about.number, *seen))
+    def on(label: str, now: Doing) -> None:
+        about = by_label[label]
+        bench.say(Progress(**vars(now), slot=about.slot, attempt=about.number))
 
     arms = [
         StackArm(label, one.slot.cell, workload, one.slot.seed, one.stack, one.slot.planted) for label, one in by_label.items()

@@ -51,7 +51,7 @@ from fairground.model.result import (
     StackInfo,
     Verdict,
 )
-from fairground.model.run import Ending, Progress, Run, Trial
+from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.step import Step
 from fairground.model.subject import (
@@ -83,6 +83,7 @@ __all__ = [
     "Claim",
     "Control",
     "DatabaseUse",
+    "Doing",
     "Durability",
     "Ending",
     "Evidence",

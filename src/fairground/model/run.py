@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairground.model.limit import Limit, Qualification
@@ -116,14 +116,20 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Progress:
-    """Where a trial is: its phase, seconds into it of how many, and (under load) the last second's good and other answers."""
+class Doing:
+    """What goes on: a phase, seconds into it of how many, and (under load) the last second's good and other answers."""
 
-    slot: Slot
-    attempt: int
     phase: str
     elapsed_s: float = 0.0
     total_s: float | None = None
     ok: int | None = None
     not_ok: int | None = None
     p99_us: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress(Doing):
+    """Where a trial is."""
+
+    slot: Slot = field(kw_only=True)
+    attempt: int = field(kw_only=True)

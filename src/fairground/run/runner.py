@@ -79,7 +79,7 @@ def _attempt(slot: Slot, number: int, stack: Stack, folder: Path) -> measure.Att
 def _pause(bench: measure.Bench, slot: Slot, attempt: int, seconds: int) -> None:
     """Wait before an attempt, and say so."""
     for passed in range(seconds):
-        bench.say(Progress(slot, attempt, "pause", passed, seconds))
+        bench.say(Progress("pause", passed, seconds, slot=slot, attempt=attempt))
         time.sleep(1.0)
 
 
