@@ -23,6 +23,9 @@ from fairground.report.comparison import Line
 from fairground.run import stopping
 from fairground.stats import differences
 
+TURN_S = Effort.turn_s
+"""Of a turn, unless somebody says otherwise."""
+
 
 @dataclass(frozen=True)
 class Named:

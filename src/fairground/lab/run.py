@@ -80,18 +80,21 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         yield Said("making the data …")
         database.prepare(needs.database.scale)
         yield from _awake(held, keeper, places)
+        here = {name: tool for name, tool in tools.items() if tool is not None and name in needs.generators}
+        hall = _Hall(keeper, database, chosen, workloads, places, here, sink)
+        versions = hall.versions(needs.topologies)
         folder = store.create(
             places.results,
             frozen,
             started_unix_s=time.time(),
             machine=machine.fingerprint(keeper.awake),
-            versions=_versions(places, database, needs),
+            versions=versions,
             database_settings=database.settings(),
             stacks=setup.stack_infos(chosen, builds),
             workloads=needs.texts(workloads),
         )
         with _kept(folder):
-            yield from _measured(frozen, folder, needs, _Hall(keeper, database, chosen, workloads, places, sink))
+            yield from _measured(frozen, folder, needs, hall)
     with _kept(folder):
         yield report(folder)
 
@@ -118,10 +121,10 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
             builds = yield from building.built(keeper, _servers(chosen), places, sink)
             _same_as_before(known, chosen, builds)
             database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
-            runner.one_version(known, _versions(places, database, needs))
+            hall = _Hall(keeper, database, chosen, places.workloads(), places, _tools(places, needs), sink)
+            runner.one_version(known, hall.versions(needs.topologies))
             if known.machine.awake:
                 yield from _awake(held, keeper, places, must=True)
-            hall = _Hall(keeper, database, chosen, places.workloads(), places, sink)
             with _kept(folder):
                 yield from _measured(known.plan, folder, needs, hall)
     with _kept(folder):
@@ -229,7 +232,8 @@ def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads
     planned = plan.of_suite(suite, servers, workloads, inputs.command)
     needs = Needs.of(planned)
     cells = dict.fromkeys(slot.cell for slot in planned.slots)
-    generators.check(cells, needs.rendered(workloads))
+    rendered = needs.rendered(workloads)
+    generators.check(cells, rendered)
     postgres.check(dict(needs.database.postgres))
     for settings in dict.fromkeys(cell.settings for cell in cells):
         setup.check_pins(settings, inputs.database_url)
@@ -248,13 +252,19 @@ class _Hall:
     stacks: Sequence[Stack]
     workloads: Sequence[Workload]
     places: Places
+    tools: Mapping[str, Installed]
+    """Load generators from elsewhere that the plan uses."""
     sink: Sink
+
+    def versions(self, topologies: Sequence[Topology]) -> dict[str, str]:
+        """Versions of everything that the plan uses, these topologies among them."""
+        hops = topology.versions(topologies, self.places.environ.get("PATH"))
+        return setup.versions(self.places, self.database) | setup.tool_versions(self.tools) | hops
 
 
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: _Hall) -> Generator[Event]:
     """Measure what is left of a plan."""
     known, places = store.load(folder), hall.places
-    tools = _tools(places, needs)
     yield Planned(frozen, folder, plan.seconds(_left(known)))
     rendered, cores = needs.rendered(hall.workloads), machine.cores()
     bounds = ceiling.Bench(hall.keeper, hall.database, places.engine, folder / "limits", cores)
@@ -263,7 +273,7 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: _Hall) -> Generato
     yield Began(frozen, known.everything)
     cases = contract.load(places.contract / "cases")
     disks = setup.disks(places, hall.database)
-    bench = Bench(hall.keeper, hall.database, places.engine, cases, cores, hall.sink, tools=tools, disks=disks)
+    bench = Bench(hall.keeper, hall.database, places.engine, cases, cores, hall.sink, tools=hall.tools, disks=disks)
     for trial in runner.run(frozen, folder, {stack.id: stack for stack in hall.stacks}, rendered, bench):
         yield TrialDone(trial)
 
@@ -298,12 +308,6 @@ def _awake(held: ExitStack, keeper: Keeper, places: Places, must: bool = False) 
     said = list[str]()
     setup.keep_awake(held, keeper, places, said.append, must)
     yield from map(Said, said)
-
-
-def _versions(places: Places, database: Database, needs: Needs) -> dict[str, str]:
-    """Versions of everything that a plan uses."""
-    tools = setup.tool_versions(setup.tools(places, needs.generators))
-    return setup.versions(places, database) | tools | topology.versions(needs.topologies, places.environ.get("PATH"))
 
 
 def _servers(stacks: Sequence[Stack]) -> list[Server]:

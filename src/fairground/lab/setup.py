@@ -130,9 +130,9 @@ def find_tool(places: Places, name: str) -> Installed | None:
     return generators.find(name, os.pathsep.join([str(places.tools / "bin"), places.environ.get("PATH", os.defpath)]))
 
 
-def tool_versions(found: Mapping[str, Installed | None]) -> dict[str, str]:
-    """Versions of load generators that are here."""
-    return {name: tool.version or "it tells none" for name, tool in found.items() if tool is not None}
+def tool_versions(found: Mapping[str, Installed]) -> dict[str, str]:
+    """Versions of load generators from elsewhere."""
+    return {name: tool.version or "it tells none" for name, tool in found.items()}
 
 
 def install_words(places: Places, name: str) -> str:
