@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairload::script::{Script, Then};
+use fairload::core::script::{Script, Then};
 use serde_json::{Value, json};
 
 use crate::support::{Finished, plan, run};
@@ -110,7 +110,7 @@ fn outcomes(finished: &Finished) -> BTreeMap<String, u64> {
 /// Where a server resets a connection on which it owes nothing, a request may be on its way that it never reads.
 fn may_leave_unread(script: &Script) -> bool {
     let resets_idle =
-        |deed: &fairload::script::Deed| deed.then == Then::Reset && deed.outcome == "ok";
+        |deed: &fairload::core::script::Deed| deed.then == Then::Reset && deed.outcome == "ok";
     script.refuse.is_some() || script.deeds().any(resets_idle)
 }
 
