@@ -252,33 +252,22 @@ impl Findings {
             "  {:<56}{:>10}{:>10}{:>8}  allowed\n",
             "", "known", "measured", "off"
         );
-        for Check {
-            name,
-            unit,
-            expected,
-            measured,
-            tolerance,
-            holds,
-        } in &self.checks
-        {
-            let off = format!("{:+.1} %", 100.0 * (measured / expected - 1.0));
-            let verdict = if *holds { "" } else { "  does not hold" };
-            let name = format!("{name}, {unit}");
+        for check in &self.checks {
+            let off = format!("{:+.1} %", 100.0 * (check.measured / check.expected - 1.0));
+            let verdict = if check.holds { "" } else { "  does not hold" };
+            let name = format!("{}, {}", check.name, check.unit);
             let _ = writeln!(
                 out,
-                "  {name:<56}{expected:>10.2}{measured:>10.2}{off:>8}  ±{:.0} %{verdict}",
-                tolerance * 100.0
+                "  {name:<56}{:>10.2}{:>10.2}{off:>8}  ±{:.0} %{verdict}",
+                check.expected,
+                check.measured,
+                check.tolerance * 100.0
             );
         }
         out.push('\n');
-        for Fact {
-            name,
-            unit,
-            measured,
-        } in &self.facts
-        {
-            let name = format!("{name}, {unit}");
-            let _ = writeln!(out, "  {name:<56}{:>10}{measured:>10.2}", "");
+        for fact in &self.facts {
+            let name = format!("{}, {}", fact.name, fact.unit);
+            let _ = writeln!(out, "  {name:<56}{:>10}{:>10.2}", "", fact.measured);
         }
         let wrong = self.checks.iter().filter(|check| !check.holds).count();
         let verdict = match wrong {

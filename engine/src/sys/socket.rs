@@ -9,13 +9,13 @@ use crate::sys::{check, own};
 const TRIES: usize = 20;
 
 /// Options only make things faster or tell more: who depends on one looks at the result.
-fn set_option(
+fn set_option<T: Copy>(
     fd: &OwnedFd,
     level: libc::c_int,
     name: libc::c_int,
-    value: libc::c_int,
+    value: T,
 ) -> io::Result<()> {
-    let length = size_of::<libc::c_int>() as libc::socklen_t;
+    let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: `value` is valid for the read of `length` bytes.
     let result = unsafe {
         libc::setsockopt(
@@ -289,16 +289,6 @@ pub fn close_by_reset(fd: OwnedFd) {
         l_onoff: 1,
         l_linger: 0,
     };
-    let length = size_of::<libc::linger>() as libc::socklen_t;
-    // SAFETY: `linger` is valid for the read of `length` bytes.
-    unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_LINGER,
-            (&raw const linger).cast(),
-            length,
-        )
-    };
+    let _ = set_option(&fd, libc::SOL_SOCKET, libc::SO_LINGER, linger);
     drop(fd);
 }
