@@ -4,11 +4,11 @@
 
 use std::net::SocketAddr;
 
-use fairload::config::{Config, Outside};
-use fairload::http1::{Progress, Step};
-use fairload::lines::{self, Lines};
-use fairload::script::{Act, Manner, Script};
-use fairload::template::{Escape, Slots, Template, check_pairs};
+use fairload::core::config::{Config, Outside};
+use fairload::core::http1::{Progress, Step};
+use fairload::core::lines::{self, Lines};
+use fairload::core::script::{Act, Manner, Script};
+use fairload::core::template::{Escape, Slots, Template, check_pairs};
 
 const SEED: u64 = 7;
 
@@ -78,9 +78,10 @@ pub fn template(text: &str) {
 pub fn plan(json: &str) {
     let outside = Outside {
         lines: &no_files,
+        secret: SEED,
         resolve: &|_| Ok(SocketAddr::from(([127, 0, 0, 1], 9))),
     };
-    let Ok(config) = Config::parse_with(json, &outside) else {
+    let Ok(config) = Config::parse(json, &outside) else {
         return;
     };
     assert!(config.window_s > 0.0);
@@ -113,8 +114,11 @@ fn schedule(config: &Config) {
     let Some(offered) = &config.offered else {
         return;
     };
-    let mut schedule =
-        fairload::schedule::Schedule::new(config.seed, offered.arrivals, offered.curve.clone());
+    let mut schedule = fairload::core::schedule::Schedule::new(
+        config.seed,
+        offered.arrivals,
+        offered.curve.clone(),
+    );
     let mut before = 0;
     for turn in 0..64 {
         let (number, due_ns) = schedule.next();

@@ -1,52 +1,22 @@
 //! fairload: an HTTP load engine that accounts for every request.
 //!
-//! `http1`, `template`, `clock`, `schedule`, `pace`, `record`, `silence`, `turn`, `ledger`, `expect`, `script` and `tally` are pure: they touch
-//! neither the machine's clock nor a socket. `worker`, `exchange` and `turns` are one thread's loop. `run` moves all threads through
-//! the phases and turns of a measurement. `event`, `measurement` and `output` are what it says. `null` and `faulty` are servers, for ceilings and for tests; `awake` keeps the
-//! processors from idling, and `burn` slows a server down by a known share.
-//! Modules use each other one way, from `cli` down; a test holds that.
+//! # Layout
+//!
+//! - `core`: the pure part. `config` is a plan that was checked; `schedule` and `pace` say when a request is due, `template` and
+//!   `request` what is sent, `http1` and `expect` what an answer is and whether it is good. `record`, `turn`, `ledger`, `silence` and
+//!   `histogram` count. `script` and `tally` are the misbehaving server's part, `analytic` is that of `fairload qualify`.
+//! - `load`: the load loop. `worker`, `exchange` and `turns` are one thread; `run` is the controller that moves all threads through the
+//!   phases and turns of a measurement, and `control` is what they say to each other. `outside` reads the files and addresses that a
+//!   plan names; `event`, `measurement` and `output` are what a run hands over.
+//! - `peers`: servers to be measured. `null` gives the machine's ceiling, `faulty` and `scripted` misbehave on purpose.
+//! - `sys`: the kernel, thinly. All `unsafe` code is in `sys` and `sys::socket`; `sys::awake` keeps processors from idling.
+//! - `cli`: the commands. It alone reads arguments and prints.
+//!
+//! `core` and `sys` use nothing of the others; `load` and `peers` use `core` and `sys`, and not each other; `cli` uses all.
+//! Modules use each other one way. `tests/engine/modules.rs` holds both.
 
-pub mod analytic;
-mod awake;
-mod burn;
 pub mod cli;
-pub mod clock;
-pub mod config;
-mod conn;
-mod control;
-mod direct;
-pub mod event;
-mod exchange;
-pub mod expect;
-pub mod faulty;
-pub mod histogram;
-pub mod http1;
-pub mod ledger;
-pub mod lines;
-pub mod measurement;
-pub mod null;
-pub mod outcome;
-pub mod output;
-mod pace;
-pub mod plan;
-pub mod qualify;
-mod random;
-pub mod record;
-pub mod request;
-pub mod run;
-pub mod schedule;
-pub mod script;
-mod scripted;
-pub mod serve;
-pub mod settled;
-pub mod silence;
-mod socket;
-pub mod summary;
-pub mod sys;
-pub mod tally;
-pub mod template;
-pub mod turn;
-mod turns;
-mod worker;
-
-pub use control::Input;
+pub mod core;
+pub mod load;
+mod peers;
+mod sys;

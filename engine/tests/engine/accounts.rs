@@ -1,15 +1,15 @@
 //! The engine's counts against the ledger of `fairload faulty`, one by one, for every script in `tests/faults`.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fairload::script::{Script, Then};
+use fairload::core::script::{Script, Then};
 use serde_json::{Value, json};
 
-use crate::support::{Finished, plan, run};
+use crate::support::{Finished, plan, run, started};
 
 /// At once: enough to be done soon, few enough that no timeout is late.
 const SCRIPTS_AT_ONCE: usize = 3;
@@ -20,19 +20,7 @@ struct Faulty {
 }
 
 fn start_faulty(arguments: &[&str]) -> Faulty {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fairload"))
-        .arg("faulty")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no event: {line}"));
+    let (child, event) = started(&[&["faulty"], arguments].concat());
     let address = format!("127.0.0.1:{}", event["port"]).parse().unwrap();
     Faulty { child, address }
 }
@@ -110,7 +98,7 @@ fn outcomes(finished: &Finished) -> BTreeMap<String, u64> {
 /// Where a server resets a connection on which it owes nothing, a request may be on its way that it never reads.
 fn may_leave_unread(script: &Script) -> bool {
     let resets_idle =
-        |deed: &fairload::script::Deed| deed.then == Then::Reset && deed.outcome == "ok";
+        |deed: &fairload::core::script::Deed| deed.then == Then::Reset && deed.outcome == "ok";
     script.refuse.is_some() || script.deeds().any(resets_idle)
 }
 

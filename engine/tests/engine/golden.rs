@@ -5,17 +5,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fairload::Input;
-use fairload::config::Config;
-use fairload::event::{Event, HeldEvent, SecondRow, TurnEvent};
-use fairload::measurement::{Measurement, Window};
-use fairload::outcome::{Outcome, Outcomes};
-use fairload::output::Document;
-use fairload::plan::{Arrivals, Begin};
-use fairload::record::{Phase, Record, Sample, Second};
-use fairload::schedule::Curve;
-use fairload::settled::Settled;
-use fairload::turn::{PARTS, Turn};
+use fairload::core::config::Config;
+use fairload::core::outcome::{Outcome, Outcomes};
+use fairload::core::plan::{Arrivals, Begin};
+use fairload::core::record::{Phase, Record, Sample, Second};
+use fairload::core::schedule::Curve;
+use fairload::core::settled::Settled;
+use fairload::core::turn::{PARTS, Turn};
+use fairload::load::Input;
+use fairload::load::event::{Event, HeldEvent, SecondRow, TurnEvent};
+use fairload::load::measurement::{Measurement, Window};
+use fairload::load::output::Document;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -39,7 +39,7 @@ fn compare(name: &str, text: &str) {
 }
 
 fn config(name: &str) -> Config {
-    Config::parse(&read(name)).unwrap()
+    fairload::load::outside::config(&read(name)).unwrap()
 }
 
 /// Records values from `first` on, so that every histogram of the result has other numbers.
@@ -56,7 +56,12 @@ fn second(first: u64) -> Second {
 
 /// A record in which no two numbers are equal: a crossed wire cannot hide.
 fn record(config: &Config) -> Record {
-    let mut record = Record::new(3, fairload::ledger::Ledger::new(&config.requests), true, 0);
+    let mut record = Record::new(
+        3,
+        fairload::core::ledger::Ledger::new(&config.requests),
+        true,
+        0,
+    );
     record.life_sent = 1001;
     let life = &mut record.life;
     (
@@ -149,7 +154,12 @@ fn golden_result() {
 
 /// Two steps of three that began; the third was never reached. No two numbers are equal here either.
 fn step_record(config: &Config) -> Record {
-    let mut record = Record::new(1, fairload::ledger::Ledger::new(&config.requests), true, 3);
+    let mut record = Record::new(
+        1,
+        fairload::core::ledger::Ledger::new(&config.requests),
+        true,
+        3,
+    );
     for (index, base) in [(0, 1000), (1, 2000)] {
         let step = &mut record.steps[index];
         (step.sent, step.completed, step.completed_ok) = (base + 1, base + 2, base + 3);
@@ -239,7 +249,12 @@ fn golden_result_of_turns() {
 #[test]
 fn golden_result_without_window() {
     let config = config("plan-minimal.json");
-    let record = Record::new(1, fairload::ledger::Ledger::new(&config.requests), false, 0);
+    let record = Record::new(
+        1,
+        fairload::core::ledger::Ledger::new(&config.requests),
+        false,
+        0,
+    );
     let measurement = Measurement {
         record,
         config: Arc::new(config),

@@ -1,13 +1,13 @@
 //! Plans, commands, events, signals and exit codes.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Deed, good, plan, run, serve, start};
+use crate::support::{Deed, good, plan, run, serve, start, started};
 
 /// An open-ended warm-up lasts until `measure`, the window until `stop`; the rest of the account is one piece.
 #[test]
@@ -160,27 +160,16 @@ fn nobody_there() {
 /// The null responder serves the engine, kept connections and others, and ends with its input.
 #[test]
 fn null_responder() {
-    let mut null = Command::new(env!("CARGO_BIN_EXE_fairload"))
-        .args([
-            "null",
-            "--threads",
-            "2",
-            "--body",
-            "good",
-            "--content-type",
-            "text/plain",
-        ])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(null.stderr.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let port = serde_json::from_str::<Value>(&line).unwrap()["port"]
-        .as_u64()
-        .unwrap();
+    let (mut null, told) = started(&[
+        "null",
+        "--threads",
+        "2",
+        "--body",
+        "good",
+        "--content-type",
+        "text/plain",
+    ]);
+    let port = &told["port"];
     for keep_alive in [true, false] {
         let mut plan = plan(format!("127.0.0.1:{port}").parse().unwrap());
         plan["load"]["keep_alive"] = json!(keep_alive);
@@ -234,17 +223,7 @@ fn direct_form() {
 /// `awake` spins on each processor that it may use, behind everybody else, until its input ends.
 #[test]
 fn awake() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fairload"))
-        .arg("awake")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let told: Value = serde_json::from_str(&line).unwrap();
+    let (mut child, told) = started(&["awake"]);
     assert_eq!(told["event"], "awake");
     // Fields 19 and 41 of stat, counted behind the name, which may hold blanks: nice, and the policy (5: SCHED_IDLE).
     let last = |stat: &str| {

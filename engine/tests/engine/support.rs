@@ -10,6 +10,23 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+/// Starts `fairload` with these arguments; it ends when its input does. Returns it with the first event that it tells.
+pub fn started(arguments: &[&str]) -> (Child, Value) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairload"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let event = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no event: {line}"));
+    (child, event)
+}
+
 /// What the server does with one request.
 pub enum Deed {
     Answer(String),

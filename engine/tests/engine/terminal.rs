@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 
-use crate::support::{Deed, good, plan, serve};
+use crate::support::{Deed, good, plan, serve, started};
 
 fn fairload(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairload"));
@@ -140,19 +140,8 @@ fn hgrm() {
 /// HEAD works from the command line, against the null responder too.
 #[test]
 fn head() {
-    let mut null = fairload(&["null", "--body", "some body"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(
-        &mut std::io::BufReader::new(null.stderr.take().unwrap()),
-        &mut line,
-    )
-    .unwrap();
-    let port = serde_json::from_str::<serde_json::Value>(&line).unwrap()["port"].clone();
-    let url = format!("http://127.0.0.1:{port}/");
+    let (mut null, told) = started(&["null", "--body", "some body"]);
+    let url = format!("http://127.0.0.1:{}/", told["port"]);
     for close in [&["--json"][..], &["--json", "--close"]] {
         let output = fairload(&["run", &url, "-X", "HEAD", "-d", "200ms"])
             .args(close)

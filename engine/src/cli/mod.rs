@@ -1,0 +1,278 @@
+//! The command line. This module and its commands alone read arguments and standard input, print results, and decide on exit codes.
+
+mod burn;
+mod direct;
+mod qualify;
+mod serve;
+mod summary;
+
+use std::fs::File;
+use std::io::{BufRead, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::mpsc::{Sender, channel};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cli::burn::{BURN_EXAMPLES, BurnArgs, burn_command};
+use crate::cli::direct::DirectArgs;
+use crate::cli::qualify::{QualifyArgs, qualify_command};
+use crate::cli::serve::{
+    AWAKE_EXAMPLES, FAULTY_EXAMPLES, FaultyArgs, NullArgs, awake_command, faulty_command,
+    null_command,
+};
+use crate::core::config::Config;
+use crate::core::histogram::write_hgrm;
+use crate::load::Input;
+use crate::load::event::Event;
+use crate::load::measurement::Measurement;
+use crate::load::output::Document;
+use crate::load::outside;
+use crate::load::run::run;
+use crate::sys;
+
+const WRONG_INPUT: u8 = 2;
+const NOTHING_MEASURED: u8 = 3;
+const INTERRUPTED: u8 = 130;
+
+const COMMANDS: &str = "\
+Examples:
+  fairload run http://127.0.0.1:8080/ping -c 100 -d 10s          measure a server
+  fairload null --port 8080                                      a server that costs next to nothing
+  fairload faulty SCRIPT.toml                                    a server that misbehaves on purpose
+  fairload qualify                                               can this machine measure? takes 36 s
+  fairload awake                                                 keep a virtual machine's processors from idling
+  fairload burn --share 0.05 …                                   slow a server down by a known share
+
+`fairload run --help` has more.
+
+Exit codes: 0 measured, 1 `qualify` missed a known number, 2 wrong input, 3 the server never accepted a connection, 130 interrupted.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  100 connections, each with one request on its way, for 10 seconds:
+      fairload run http://127.0.0.1:8080/ping -c 100
+  5000 requests a second, come what may; latency counts from the moment at which each was due:
+      fairload run http://127.0.0.1:8080/ping --rate 5000
+  Where does it break? Ten steps from 1000 to 20000 a second, 5 s each:
+      fairload run http://127.0.0.1:8080/ping -c 500 --rate 1000..20000 --step 5s
+  Other values in each request, and a look at every answer:
+      fairload run 'http://127.0.0.1:8080/tx?aid={int:1..100000}&delta={int:-50..50}' -X POST --expect-body ok
+      fairload run 'http://127.0.0.1:8080/find?q={file:words.txt}' --warmup 2s
+      fairload run http://127.0.0.1:8080/users -X POST -H 'content-type: application/json' -b '{{\"name\":\"{file:names.txt}\"}'
+  For plotters of HdrHistograms, and for programs:
+      fairload run http://127.0.0.1:8080/ping --hgrm ping.hgrm
+      fairload run http://127.0.0.1:8080/ping --json | jq .window.latency.ok.p99_us
+
+Slots, in the path and in the body: {int:1..9} uniform · {int:1..9!=name} but not slot `name` · {low:1..9} and {high:1..9} two numbers
+in order · {choice:a|b} · {file:PATH} a line of a file, escaped for where it stands · {seq} 1, 2, 3 … · {{ is a brace. The same seed
+gives the same requests.
+
+Exit codes: 0 measured, 2 wrong input, 3 the server never accepted a connection, 130 interrupted.";
+
+#[derive(Parser)]
+#[command(name = "fairload", version, about = "An HTTP load engine that accounts for every request", after_help = COMMANDS)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure a server, by a plan or by options
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Answer every request with 200 and one fixed body: the ceiling of this machine
+    Null(NullArgs),
+    /// Misbehave as a script says, and write down every request: for tests of clients
+    #[command(after_help = FAULTY_EXAMPLES)]
+    Faulty(FaultyArgs),
+    /// Measure servers whose latencies are known by calculation: can this machine measure?
+    #[command(after_help = "Exit codes: 0 it can, 1 it cannot, 2 wrong input.")]
+    Qualify(QualifyArgs),
+    /// Keep this virtual machine's processors from idling while something is measured
+    #[command(after_help = AWAKE_EXAMPLES)]
+    Awake,
+    /// Slow a server down by a known share of its CPU, from inside of its cgroup: a positive control
+    #[command(after_help = BURN_EXAMPLES)]
+    Burn(BurnArgs),
+}
+
+#[derive(Args)]
+struct RunArgs {
+    #[command(flatten)]
+    direct: DirectArgs,
+    /// Instead of a URL: a file with a plan as JSON; `-`: the first line of standard input. Further input: one JSON command a line
+    #[arg(long, value_name = "FILE", help_heading = "Plan")]
+    plan: Option<String>,
+    /// Print the whole result as JSON on standard output, and events on standard error
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Write the latencies of the good answers to this file, as percentiles that HdrHistogram's plotters read (in ms)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    hgrm: Option<String>,
+}
+
+/// How to speak: events and JSON for machines, or a summary for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voice {
+    Machine,
+    Person,
+}
+
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => run_command(&args),
+        Command::Null(args) => null_command(&args).map_err(|message| (Voice::Machine, message)),
+        Command::Qualify(args) => {
+            qualify_command(&args).map_err(|message| (Voice::Person, message))
+        }
+        Command::Faulty(args) => faulty_command(&args).map_err(|message| (Voice::Person, message)),
+        Command::Awake => awake_command().map_err(|message| (Voice::Person, message)),
+        Command::Burn(args) => burn_command(&args).map_err(|message| (Voice::Person, message)),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err((voice, message)) => {
+            match voice {
+                Voice::Machine => Event::Error { message }.print(),
+                Voice::Person => eprintln!("fairload: {message}"),
+            }
+            ExitCode::from(WRONG_INPUT)
+        }
+    }
+}
+
+impl RunArgs {
+    /// `terminal`: standard output is one.
+    fn voice(&self, terminal: bool) -> Voice {
+        let is_programs = match self.plan.as_deref() {
+            Some("-") => true,
+            Some(_) => !terminal,
+            None => false,
+        };
+        if self.json || is_programs {
+            Voice::Machine
+        } else {
+            Voice::Person
+        }
+    }
+
+    fn config(&self, commands: &Sender<Input>) -> Result<Config, String> {
+        let Some(source) = &self.plan else {
+            return outside::config(&self.direct.plan()?);
+        };
+        let config = outside::config(&read_plan(source)?)?;
+        listen_to_commands(commands.clone());
+        Ok(config)
+    }
+
+    /// Opened before the load: whoever cannot have the file shall not wait for it.
+    fn hgrm_file(&self) -> Result<Option<(File, &str)>, String> {
+        let Some(path) = self.hgrm.as_deref() else {
+            return Ok(None);
+        };
+        match File::create(path) {
+            Ok(file) => Ok(Some((file, path))),
+            Err(error) => Err(format!("`{path}` cannot be written: {error}")),
+        }
+    }
+}
+
+fn run_command(args: &RunArgs) -> Result<u8, (Voice, String)> {
+    sys::block_termination();
+    let (sender, receiver) = channel();
+    let voice = args.voice(std::io::stdout().is_terminal());
+    let fail = |message| (voice, message);
+    let config = args.config(&sender).map_err(fail)?;
+    let hgrm = args.hgrm_file().map_err(fail)?;
+    listen_to_signals(sender.clone());
+    let live = (voice == Voice::Person && std::io::stderr().is_terminal())
+        .then(|| summary::Live::new(&config));
+    let mut on_event = |event: &Event| match (voice, &live) {
+        (Voice::Machine, _) => event.print(),
+        (Voice::Person, Some(live)) => live.draw(event),
+        (Voice::Person, None) => {}
+    };
+    let measurement = run(config, &sender, &receiver, &mut on_event).map_err(fail)?;
+    // A wrong sum is a fault of the engine: better no result than one that lies.
+    if let Err(sentence) = measurement.record.check_identities() {
+        panic!("the engine lost count: {sentence}");
+    }
+    let code = report(&measurement, voice);
+    if let Some((file, path)) = hgrm {
+        write_hgrm(&measurement.record.latency_ok(), &mut BufWriter::new(file))
+            .map_err(|error| fail(format!("`{path}` cannot be written: {error}")))?;
+    }
+    Ok(code)
+}
+
+fn report(measurement: &Measurement, voice: Voice) -> u8 {
+    let document = Document::new(measurement);
+    let text = match voice {
+        Voice::Machine => serde_json::to_string(&document).expect("a result is plain data") + "\n",
+        Voice::Person => summary::text(&document, &measurement.config),
+    };
+    // Whoever closed the pipe does not want the result.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    if measurement.interrupted {
+        return INTERRUPTED;
+    }
+    if measurement.connected {
+        return 0;
+    }
+    let message = format!(
+        "{} never accepted a connection; is the server running there?",
+        measurement.config.address
+    );
+    match voice {
+        Voice::Machine => Event::Error { message }.print(),
+        Voice::Person => eprintln!("fairload: {message}"),
+    }
+    NOTHING_MEASURED
+}
+
+fn read_plan(source: &str) -> Result<String, String> {
+    let mut plan = String::new();
+    if source != "-" {
+        return std::fs::read_to_string(source)
+            .map_err(|error| format!("plan `{source}` cannot be read: {error}"));
+    }
+    std::io::stdin()
+        .lock()
+        .read_line(&mut plan)
+        .map_err(|error| format!("the plan on standard input cannot be read: {error}"))?;
+    if plan.trim().is_empty() {
+        return Err("standard input ended before a plan; write it as one line of JSON".to_string());
+    }
+    Ok(plan)
+}
+
+fn listen_to_signals(sender: Sender<Input>) {
+    std::thread::spawn(move || {
+        loop {
+            sys::wait_for_termination();
+            if sender.send(Input::Interrupt).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn listen_to_commands(sender: Sender<Input>) {
+    std::thread::spawn(move || {
+        for line in std::io::stdin()
+            .lock()
+            .lines()
+            .map_while(Result::ok)
+            .filter(|line| !line.trim().is_empty())
+        {
+            if sender.send(Input::parse(&line)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+#[path = "cli_tests.rs"]
+mod tests;

@@ -1,0 +1,213 @@
+use super::*;
+
+fn plan(load: &str, requests: &str) -> String {
+    format!(
+        r#"{{"protocol":1,"seed":1,"target":{{"host":"127.0.0.1","port":9}},"load":{{{load}}},"requests":[{requests}]}}"#
+    )
+}
+
+const LOAD: &str = r#""model":"closed","connections":10,"window_s":1"#;
+const PING: &str = r#"{"kind":"ping","method":"GET","path":"/ping","expect":{"status":200}}"#;
+
+fn parse(json: &str) -> Result<Config, String> {
+    Config::parse(json, &NOWHERE)
+}
+
+/// What a plan leaves out gets the documented default.
+#[test]
+fn defaults() {
+    let config = parse(&plan(LOAD, PING)).unwrap();
+    assert_eq!(
+        (
+            config.load.threads,
+            config.load.timeout_ms,
+            config.load.keep_alive
+        ),
+        (1, 10_000, true)
+    );
+    assert_eq!(
+        (
+            config.load.warmup_s,
+            config.requests[0].weight,
+            config.requests[0].expect.check_one_in
+        ),
+        (None, 1, 1)
+    );
+}
+
+/// Every limit is refused with a sentence that names the field and what may stand there.
+#[test]
+fn mistakes_have_sentences() {
+    let closed = |change: (&str, &str)| plan(&LOAD.replace(change.0, change.1), PING);
+    let rows = [
+        (
+            closed(("10", "0")),
+            "`load.connections` is 0; write 1 to 100000",
+        ),
+        (
+            closed(("\"window_s\":1", "\"window_s\":0")),
+            "`load.window_s` is 0; write seconds above 0, up to 86400",
+        ),
+        (
+            closed(("10", "10,\"threads\":11")),
+            "`load.threads` is 11; write 1 to 10 (a thread needs a connection)",
+        ),
+        (
+            closed(("10", "10,\"warmup_s\":-1")),
+            "`load.warmup_s` is -1; write seconds from 0 to 86400, or null",
+        ),
+        (
+            closed(("10", "10,\"timeout_ms\":0")),
+            "`load.timeout_ms` is 0; write 1 to 60000",
+        ),
+        (
+            closed(("10", "10,\"rate_per_s\":5")),
+            "`load.rate_per_s`, `load.steps` and `load.arrivals` belong to the model `open`; leave them out",
+        ),
+        (
+            closed(("closed", "open")),
+            "the model `open` needs `load.rate_per_s` or `load.steps`",
+        ),
+        (
+            plan(LOAD, ""),
+            "the plan has no request with a weight above 0",
+        ),
+        (
+            plan(LOAD, PING).replace("\"protocol\":1", "\"protocol\":2"),
+            "the plan speaks protocol 2, this engine speaks 1",
+        ),
+        (
+            plan(LOAD, &PING.replace("/ping", "ping")),
+            "request `ping`: path `ping` does not start with `/`",
+        ),
+    ];
+    for (json, sentence) in rows {
+        assert_eq!(parse(&json).unwrap_err(), sentence, "{json}");
+    }
+    for (json, part) in [
+        ("{", "the plan cannot be read: EOF"),
+        (&plan("\"wat\":1", PING), "unknown field `wat`"),
+    ] {
+        let sentence = parse(json).unwrap_err();
+        assert!(sentence.contains(part), "{sentence}");
+    }
+}
+
+const STEP: &str = r#"{"rate_per_s":10,"duration_s":1.5}"#;
+
+/// Steps make the window as long as they are together, and every step has the limits of a rate and of a time.
+#[test]
+fn steps() {
+    let steps = |more: &str, steps: &str| {
+        let load = format!(r#""model":"open","connections":1{more},"steps":[{steps}]"#);
+        parse(&plan(&load, PING))
+    };
+    let two = steps("", &format!("{STEP},{STEP}")).unwrap();
+    assert_eq!((two.window_s, two.steps().len()), (3.0, 2));
+    let many = vec![STEP; 101].join(",");
+    let rows = [
+        (
+            r#","window_s":3"#,
+            STEP,
+            "`load.window_s` is as long as all of `load.steps`; leave it out",
+        ),
+        (
+            r#","rate_per_s":3"#,
+            STEP,
+            "`load.rate_per_s` and `load.steps` exclude each other",
+        ),
+        ("", "", "`load.steps` has 0 steps; write 1 to 100"),
+        ("", &many, "`load.steps` has 101 steps; write 1 to 100"),
+        (
+            "",
+            r#"{"rate_per_s":0,"duration_s":1}"#,
+            "`load.steps[0].rate_per_s` is 0; write 0.001 to 10000000 requests/s",
+        ),
+        (
+            "",
+            r#"{"rate_per_s":1,"duration_s":0.01}"#,
+            "`load.steps[0].duration_s` is 0.01; write seconds from 0.1 to 86400",
+        ),
+    ];
+    for (more, list, sentence) in rows {
+        assert_eq!(steps(more, list).unwrap_err(), sentence);
+    }
+    let closed = plan(
+        &format!(r#""model":"closed","connections":1,"steps":[{STEP}]"#),
+        PING,
+    );
+    assert!(
+        parse(&closed)
+            .unwrap_err()
+            .contains("belong to the model `open`")
+    );
+    let neither = plan(r#""model":"closed","connections":1"#, PING);
+    assert_eq!(parse(&neither).unwrap_err(), "`load.window_s` is missing");
+}
+
+/// A mix follows its weights, and depends on the request's number alone.
+#[test]
+fn mix_follows_weights() {
+    let mix = format!(
+        "{},{}",
+        PING.replace("\"kind\"", "\"weight\":3,\"kind\""),
+        PING.replace("\"kind\":\"ping\"", "\"kind\":\"b\"")
+    );
+    let config = parse(&plan(LOAD, &mix)).unwrap();
+    let second = (0..40_000)
+        .filter(|number| config.kind_of(*number) == 1)
+        .count();
+    assert!((9_500..10_500).contains(&second), "{second}");
+    assert_eq!(config.kind_of(77), config.kind_of(77));
+}
+
+/// All connections are dealt out, none twice.
+#[test]
+fn connections_are_dealt() {
+    let config = parse(&plan(&format!("{LOAD},\"threads\":3"), PING)).unwrap();
+    assert_eq!(
+        (0..3)
+            .map(|thread| config.connections_of(thread))
+            .collect::<Vec<_>>(),
+        [4, 3, 3]
+    );
+}
+
+/// The `host` header names the port unless it is 80, and brackets IPv6 addresses.
+#[test]
+fn host_headers() {
+    let rows = [
+        ("a", 80, "a"),
+        ("a", 81, "a:81"),
+        ("::1", 81, "[::1]:81"),
+        ("[::1]", 80, "[::1]"),
+    ];
+    for (host, port, header) in rows {
+        assert_eq!(
+            host_header(&Target {
+                host: host.to_string(),
+                port
+            }),
+            header
+        );
+    }
+}
+
+/// Which bodies are compared hangs on the secret, has no period, and has the share that was asked for.
+#[test]
+fn checks_are_drawn() {
+    let json = plan(LOAD, &PING.replace("200", "200,\"check_one_in\":10"));
+    let drawn = |secret| {
+        let outside = Outside { secret, ..NOWHERE };
+        let config = Config::parse(&json, &outside).unwrap();
+        (0..10_000)
+            .map(|number| config.is_checked(0, number))
+            .collect::<Vec<_>>()
+    };
+    let one = drawn(1);
+    assert!(one == drawn(1) && one != drawn(2));
+    let count = one.iter().filter(|checked| **checked).count();
+    assert!((800..1200).contains(&count), "{count}");
+    let again = |period: usize| (period..one.len()).all(|at| one[at] == one[at - period]);
+    assert!(!(1..200).any(again));
+}

@@ -1,0 +1,278 @@
+use super::*;
+use crate::core::template::{Escape, Template};
+
+fn slots() -> Slots {
+    let mut slots = Slots::default();
+    let read = |_: &str| crate::core::lines::split("a \"b\"");
+    let text = "/x?id={int:1..9}&word={choice:a|b}&line={file:f}";
+    Template::compile(text, &mut slots, Escape::Url, &read).unwrap();
+    slots
+}
+
+fn judge(expect: &str, status: u16, content_type: &str, body: &str) -> (Outcome, String) {
+    let expect = Expect::compile(&serde_json::from_str(expect).unwrap(), &slots()).unwrap();
+    let answer = Answer {
+        status,
+        content_type: Some(content_type.as_bytes()),
+        body: body.as_bytes(),
+        close: false,
+        extra_bytes: 0,
+    };
+    let mut known = Known::default();
+    let judgement = expect.judge(&answer, &slots(), &[5, 1, 0], Some(&mut known), || 1000.5);
+    (judgement.outcome, judgement.reason)
+}
+
+/// An answer that fulfils every rule is ok, also with fields that no rule names.
+#[test]
+fn right_answers() {
+    let rows = [
+        (r#"{"status":200}"#, "anything"),
+        (
+            r#"{"status":200,"content_type":"Text/plain","length":2,"body":{"exact":"hi"}}"#,
+            "hi",
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"a":{"equals":[1,null]},"id":{"slot":"id"}}}}"#,
+            r#"{"id":5,"a":[1,null],"z":0}"#,
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"id":{"slot":"id"},"w":{"slot":"word"}}}}"#,
+            r#"{"id":"5","w":"b"}"#,
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"q":{"slot":"line"}}}}"#,
+            r#"{"q":"a \"b\""}"#,
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"t":{"unix_now_within_s":2}}}}"#,
+            r#"{"t":999}"#,
+        ),
+    ];
+    for (expect, body) in rows {
+        assert_eq!(
+            judge(expect, 200, "text/plain", body),
+            (Outcome::Ok, String::new()),
+            "{expect}"
+        );
+    }
+}
+
+/// A wrong status, content type or length is named before the body is looked at.
+#[test]
+fn wrong_shapes() {
+    let wrong = Outcome::WrongBody;
+    let rows = [
+        (
+            r#"{"status":200}"#,
+            503,
+            "",
+            Outcome::Shed,
+            "status 503 instead of 200",
+        ),
+        (
+            r#"{"status":200}"#,
+            404,
+            "",
+            Outcome::Status(404),
+            "status 404 instead of 200",
+        ),
+        (
+            r#"{"status":200,"content_type":"a/b"}"#,
+            200,
+            "",
+            wrong,
+            "content type `text/plain` instead of `a/b`",
+        ),
+        (
+            r#"{"status":200,"length":3}"#,
+            200,
+            "hi",
+            wrong,
+            "2 bytes instead of 3",
+        ),
+        (
+            r#"{"status":200,"body":{"exact":"high"}}"#,
+            200,
+            "hi",
+            wrong,
+            "2 bytes instead of 4",
+        ),
+        (
+            r#"{"status":200,"body":{"exact":"hi"}}"#,
+            200,
+            "ho",
+            wrong,
+            "the body differs from byte 1 on",
+        ),
+    ];
+    for (expect, status, body, outcome, reason) in rows {
+        assert_eq!(
+            judge(expect, status, "text/plain", body),
+            (outcome, reason.to_string()),
+            "{expect}"
+        );
+    }
+}
+
+/// Each rule for a field that is broken gives its own sentence.
+#[test]
+fn wrong_fields() {
+    let rows = [
+        (r#"{"equals":1}"#, "[1]", "the body is not a JSON object"),
+        (r#"{"equals":1}"#, "{}", "field `a` is missing"),
+        (
+            r#"{"equals":1}"#,
+            r#"{"a":"1"}"#,
+            "field `a` is \"1\" instead of 1",
+        ),
+        (
+            r#"{"slot":"id"}"#,
+            r#"{"a":6}"#,
+            "field `a` is 6 instead of 5, as sent",
+        ),
+        (
+            r#"{"slot":"id"}"#,
+            r#"{"a":null}"#,
+            "field `a` is null instead of 5, as sent",
+        ),
+        (
+            r#"{"unix_now_within_s":2}"#,
+            r#"{"a":998}"#,
+            "field `a` is 998, more than 2 s from now (1000.500)",
+        ),
+    ];
+    for (rule, body, reason) in rows {
+        let expect = format!(r#"{{"status":200,"body":{{"json":{{"a":{rule}}}}}}}"#);
+        assert_eq!(
+            judge(&expect, 200, "", body),
+            (Outcome::WrongBody, reason.to_string()),
+            "{rule}"
+        );
+    }
+    let expect = r#"{"status":200,"body":{"json":{}}}"#;
+    assert!(
+        judge(expect, 200, "", "{")
+            .1
+            .starts_with("the body is not JSON: ")
+    );
+}
+
+/// An `object` has the keys of its rules and no other; a shorter or longer one is wrong.
+#[test]
+fn the_set_of_keys_is_part_of_the_rule() {
+    let expect = r#"{"status":200,"body":{"object":{"a":{"equals":1},"id":{"slot":"id"}}}}"#;
+    for (body, reason) in [
+        (r#"{"id":5,"a":1}"#, ""),
+        (r#"{"id":5}"#, "field `a` is missing"),
+        (r#"{"id":5,"a":1,"b":2}"#, "field `b` does not belong there"),
+    ] {
+        assert_eq!(judge(expect, 200, "", body).1, reason, "{body}");
+    }
+}
+
+/// Judges one body after the other with what the earlier ones have left, as one thread does.
+fn judge_in_turn(expect: &str, rows: &[(i64, f64, &str, Outcome)]) {
+    let expect = Expect::compile(&serde_json::from_str(expect).unwrap(), &slots()).unwrap();
+    let mut known = Known::default();
+    for (id, now, body, outcome) in rows {
+        let answer = Answer {
+            status: 200,
+            content_type: None,
+            body: body.as_bytes(),
+            close: false,
+            extra_bytes: 0,
+        };
+        let judged = expect.judge(&answer, &slots(), &[*id, 0, 0], Some(&mut known), || *now);
+        assert_eq!(judged.outcome, *outcome, "{id} at {now}: {body}");
+    }
+}
+
+/// All fields of a record are held, in any order; what was right for one key is wrong for another, also the second time.
+#[test]
+fn records_belong_to_what_was_sent() {
+    let record = |id: i64| format!(r#""{id}":{{"id":"{id}","n":7}}"#);
+    let records = (1..=9).map(record).collect::<Vec<_>>().join(",");
+    let expect =
+        format!(r#"{{"status":200,"body":{{"record":{{"slot":"id","records":{{{records}}}}}}}}}"#);
+    let (right, other) = (r#"{"n":7,"id":"5"}"#, r#"{"id":"5", "n":7}"#);
+    let rows = [
+        (5, 0.0, right, Outcome::Ok),
+        (5, 0.0, right, Outcome::Ok),
+        (5, 0.0, other, Outcome::Ok),
+        (6, 0.0, right, Outcome::WrongBody),
+        (6, 0.0, right, Outcome::WrongBody),
+        (5, 0.0, r#"{"id":"5"}"#, Outcome::WrongBody),
+        (5, 0.0, r#"{"id":"5","n":7,"m":1}"#, Outcome::WrongBody),
+        (5, 0.0, r#"{"id":"5","n":8}"#, Outcome::WrongBody),
+        (5, 0.0, "", Outcome::WrongBody),
+        (5, 0.0, right, Outcome::Ok),
+    ];
+    judge_in_turn(&expect, &rows);
+}
+
+/// The same bytes are right as long as their time is, and wrong once it has passed.
+#[test]
+fn remembered_times_grow_old() {
+    let expect = r#"{"status":200,"body":{"object":{"t":{"unix_now_within_s":2}}}}"#;
+    let rows = [
+        (1, 1000.0, r#"{"t":1000}"#, Outcome::Ok),
+        (1, 1001.9, r#"{"t":1000}"#, Outcome::Ok),
+        (1, 1002.1, r#"{"t":1000}"#, Outcome::WrongBody),
+        (1, 1002.1, r#"{"t":1002}"#, Outcome::Ok),
+        (1, 1002.1, r#"{"t":1002,"u":0}"#, Outcome::WrongBody),
+    ];
+    judge_in_turn(expect, &rows);
+}
+
+/// What depends on what was sent is never taken from an earlier answer.
+#[test]
+fn slots_are_read_anew() {
+    let expect = r#"{"status":200,"body":{"json":{"id":{"slot":"id"}}}}"#;
+    let rows = [
+        (5, 0.0, r#"{"id":5}"#, Outcome::Ok),
+        (6, 0.0, r#"{"id":5}"#, Outcome::WrongBody),
+    ];
+    judge_in_turn(expect, &rows);
+}
+
+/// Expectations that no answer could meet are refused.
+#[test]
+fn mistakes_have_sentences() {
+    let rows = [
+        (
+            r#"{"status":99}"#,
+            "`expect.status` 99 is not between 200 and 599",
+        ),
+        (
+            r#"{"status":200,"check_one_in":0}"#,
+            "`expect.check_one_in` is 0; write 1 to check every body",
+        ),
+        (
+            r#"{"status":200,"length":3,"body":{"exact":"hi"}}"#,
+            "`expect.length` is 3, but `expect.body` has 2 bytes",
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"a":{"slot":"x"}}}}"#,
+            "`expect.body`: there is no slot `x` (slots: `id`, `word`, `line`)",
+        ),
+        (
+            r#"{"status":200,"body":{"json":{"a":{"unix_now_within_s":-1}}}}"#,
+            "`unix_now_within_s` is -1; write a number of seconds from 0",
+        ),
+        (
+            r#"{"status":200,"body":{"record":{"slot":"id","records":{"1":{},"2":[]}}}}"#,
+            "`expect.body`: slot `id` can be 2, and no record of that key is a JSON object",
+        ),
+        (
+            r#"{"status":200,"body":{"record":{"slot":"word","records":{}}}}"#,
+            "`expect.body`: slot `word` has no range of numbers, so records cannot be found by it",
+        ),
+    ];
+    for (plan, sentence) in rows {
+        assert_eq!(
+            Expect::compile(&serde_json::from_str(plan).unwrap(), &slots()).unwrap_err(),
+            sentence
+        );
+    }
+}

@@ -1,0 +1,23 @@
+//! The pure part: values and calculations. Nothing here reads a clock, a file or a socket, so its tests need none.
+
+pub mod analytic;
+pub mod clock;
+pub mod config;
+pub mod expect;
+pub mod histogram;
+pub mod http1;
+pub mod ledger;
+pub mod lines;
+pub mod outcome;
+pub(crate) mod pace;
+pub mod plan;
+pub(crate) mod random;
+pub mod record;
+pub mod request;
+pub mod schedule;
+pub mod script;
+pub mod settled;
+pub mod silence;
+pub mod tally;
+pub mod template;
+pub mod turn;

@@ -1,0 +1,307 @@
+//! One connection: what is being sent, what has been received, and how it is opened again.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use crate::core::http1::{Answer, Progress, Step};
+use crate::sys::{self, socket};
+
+/// A refused connection is tried again after 10 ms, then 20, … at most 320.
+const BACKOFF_FIRST_NS: u64 = 10_000_000;
+const BACKOFF_DOUBLINGS: u32 = 5;
+/// One local address has about 28,000 ports; closed ones rest for up to a minute.
+const SOURCES: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Closed,
+    /// A request waits for its connection.
+    Connecting,
+    /// A request is being sent or its answer is awaited.
+    Busy,
+    Idle,
+}
+
+/// The request that a connection is busy with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Exchange {
+    pub number: u64,
+    pub kind: usize,
+    pub to_head: bool,
+    /// It was sent inside the window.
+    pub in_window: bool,
+    /// When it could be sent (closed loop) or was due (open loop).
+    pub due_ns: u64,
+    pub sent_ns: u64,
+    /// The step of the window that it was due in.
+    pub step: usize,
+    /// It was sent because a turn began.
+    pub burst: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Received {
+    More,
+    /// `Conn::answer` has it.
+    Whole,
+    Bad(&'static str),
+    /// The connection ended before the whole answer; true: by a reset.
+    Ended {
+        by_reset: bool,
+    },
+}
+
+/// Where the bytes of a whole answer lie.
+#[derive(Debug, Clone, Copy)]
+enum Bytes {
+    Scratch(usize),
+    Own,
+}
+
+#[derive(Debug)]
+pub struct Conn {
+    socket: Option<OwnedFd>,
+    pub state: State,
+    /// Grows with each new socket, so that a late event of an old one is told apart.
+    pub generation: u32,
+    pub exchange: Exchange,
+    pub values: Vec<i64>,
+    pub out: Vec<u8>,
+    written: usize,
+    received: Vec<u8>,
+    progress: Progress,
+    whole: Bytes,
+    refusals: u32,
+    /// The turn that it sent its last request in.
+    pub turn: u64,
+    /// Answers on this socket so far.
+    pub answers: u64,
+    pub bytes_in: usize,
+    /// When the kernel had the bytes that were read last, in wall-clock time, where it was asked and says so.
+    pub stamp_ns: Option<u64>,
+    stamped: bool,
+}
+
+impl Conn {
+    pub fn new() -> Conn {
+        Conn {
+            socket: None,
+            state: State::Closed,
+            generation: 0,
+            exchange: Exchange::default(),
+            values: Vec::new(),
+            out: Vec::new(),
+            written: 0,
+            received: Vec::new(),
+            progress: Progress::default(),
+            whole: Bytes::Own,
+            refusals: 0,
+            turn: 0,
+            answers: 0,
+            bytes_in: 0,
+            stamp_ns: None,
+            stamped: false,
+        }
+    }
+
+    /// A new request lies in `out`: nothing of it is sent, nothing received.
+    pub fn begin(&mut self, exchange: Exchange) {
+        self.exchange = exchange;
+        self.written = 0;
+        self.received.clear();
+        self.progress.reset();
+        self.whole = Bytes::Own;
+    }
+
+    /// Begins to connect and registers with `epoll`. True: connected already.
+    pub fn open(
+        &mut self,
+        dial: &socket::Dial,
+        epoll: &sys::Epoll,
+        index: usize,
+    ) -> io::Result<bool> {
+        let (socket, connected) = socket::connect(dial)?;
+        self.generation = self.generation.wrapping_add(1);
+        epoll.add(
+            socket.as_raw_fd(),
+            sys::ALL_EDGES,
+            sys::token(index, self.generation),
+        )?;
+        self.socket = Some(socket);
+        self.answers = 0;
+        self.stamped = dial.stamped;
+        self.state = State::Connecting;
+        Ok(connected)
+    }
+
+    pub fn connected(&mut self) {
+        self.state = State::Busy;
+        self.refusals = 0;
+    }
+
+    pub fn close(&mut self) {
+        self.socket = None;
+        self.state = State::Closed;
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.socket.is_some()
+    }
+
+    /// How long to wait before the next attempt, after one that failed.
+    pub fn backoff_ns(&mut self) -> u64 {
+        let wait_ns = BACKOFF_FIRST_NS << self.refusals.min(BACKOFF_DOUBLINGS);
+        self.refusals += 1;
+        wait_ns
+    }
+
+    /// Why the connection could not be made, once `epoll` called it broken.
+    pub fn connect_error(&self) -> Option<io::Error> {
+        self.socket.as_ref().and_then(socket::take_error)
+    }
+
+    /// Sends what the socket takes; the rest goes when it is writable again. Returns the bytes sent now.
+    pub fn flush(&mut self) -> io::Result<usize> {
+        let Some(socket) = &self.socket else {
+            return Ok(0);
+        };
+        let mut sent = 0;
+        while self.written < self.out.len() {
+            match socket::send(socket, &self.out[self.written..]) {
+                Ok(bytes) => {
+                    self.written += bytes;
+                    sent += bytes;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(sent)
+    }
+
+    pub fn is_all_sent(&self) -> bool {
+        self.written == self.out.len()
+    }
+
+    /// Reads until the answer is whole or the socket is empty. An answer that comes in one piece stays in `scratch`.
+    /// `gone`: `epoll` said that the end of the stream can be read too.
+    pub fn receive(&mut self, scratch: &mut [u8], gone: bool) -> Received {
+        let to_head = self.exchange.to_head;
+        self.bytes_in = 0;
+        let Some(socket) = &self.socket else {
+            return Received::Ended { by_reset: true };
+        };
+        loop {
+            let received = if self.stamped {
+                socket::receive_stamped(socket, scratch).map(|(count, stamp_ns)| {
+                    self.stamp_ns = stamp_ns;
+                    count
+                })
+            } else {
+                socket::receive(socket, scratch)
+            };
+            let (count, ended) = match received {
+                Ok(0) => (0, true),
+                Ok(count) => (count, false),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::More,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return Received::Ended { by_reset: true },
+            };
+            self.bytes_in += count;
+            let step = if self.received.is_empty() {
+                self.whole = Bytes::Scratch(count);
+                let step = self.progress.step(&scratch[..count], to_head, ended);
+                if step == Step::More {
+                    self.received.extend_from_slice(&scratch[..count]);
+                }
+                step
+            } else {
+                self.whole = Bytes::Own;
+                self.received.extend_from_slice(&scratch[..count]);
+                self.progress.step(&self.received, to_head, ended)
+            };
+            match step {
+                Step::Done => return Received::Whole,
+                Step::Bad(reason) => return Received::Bad(reason),
+                Step::More if ended => return Received::Ended { by_reset: false },
+                // A short read emptied the socket; whatever comes later makes a new edge.
+                Step::More if count < scratch.len() && !gone => return Received::More,
+                Step::More => {}
+            }
+        }
+    }
+
+    /// The answer, after `receive` said `Whole` with the same `scratch`.
+    pub fn answer<'a>(&'a self, scratch: &'a [u8]) -> Answer<'a> {
+        match self.whole {
+            Bytes::Scratch(count) => self.progress.answer(&scratch[..count]),
+            Bytes::Own => self.progress.answer(&self.received),
+        }
+    }
+
+    /// What is known of an answer that never became whole: its status, and its bytes so far.
+    pub fn partial<'a>(&'a self, scratch: &'a [u8]) -> (Option<u16>, &'a [u8]) {
+        match self.whole {
+            Bytes::Scratch(count) if self.received.is_empty() => {
+                (self.progress.status(), &scratch[..count])
+            }
+            _ => (self.progress.status(), &self.received),
+        }
+    }
+}
+
+impl Default for Conn {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How connection number `index` is dialled. Connections that are not kept use several loopback addresses.
+pub fn dial(to: SocketAddr, index: usize, keep_alive: bool, stamped: bool) -> socket::Dial {
+    let loopback = match to.ip() {
+        IpAddr::V4(address) => address.is_loopback(),
+        IpAddr::V6(_) => false,
+    };
+    let source = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1 + (index % SOURCES) as u8));
+    let from = (loopback && !keep_alive).then(|| SocketAddr::new(source, 0));
+    socket::Dial {
+        to,
+        from,
+        once: !keep_alive,
+        stamped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Waits between refused attempts double up to a limit, and start anew after a success.
+    #[test]
+    fn backoff() {
+        let mut conn = Conn::new();
+        let waits: Vec<u64> = (0..7).map(|_| conn.backoff_ns() / 1_000_000).collect();
+        assert_eq!(waits, [10, 20, 40, 80, 160, 320, 320]);
+        conn.connected();
+        assert_eq!(conn.backoff_ns(), BACKOFF_FIRST_NS);
+    }
+
+    /// Only loopback connections that are not kept use other local addresses.
+    #[test]
+    fn sources() {
+        let (local, remote) = (
+            "127.0.0.1:80".parse().unwrap(),
+            "192.0.2.1:80".parse().unwrap(),
+        );
+        assert_eq!(
+            dial(local, 17, false, false).from,
+            Some("127.0.0.2:0".parse().unwrap())
+        );
+        assert!(
+            dial(local, 17, true, false).from.is_none()
+                && dial(remote, 17, false, false).from.is_none()
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! What the controller and the worker threads say to each other.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::core::clock::{Clocks, Reading};
+use crate::core::record::{Phase, Record, Second};
+use crate::core::turn::Turn;
+use crate::sys::Waker;
+
+/// Everything that reaches the controller, from workers and from outside.
+#[derive(Debug)]
+pub enum Input {
+    Measure,
+    Stop,
+    /// No further requests until `Go`. `latency`: the turn's histograms are wanted.
+    Hold {
+        latency: bool,
+    },
+    Go,
+    Interrupt,
+    BadCommand(String),
+    /// A worker's first connection stands.
+    Connected,
+    Entered(Phase),
+    /// A worker has all its answers and sends no further requests.
+    Held(Box<Held>),
+    Second {
+        phase: Phase,
+        index: u64,
+        second: Box<Second>,
+    },
+    Finished(Box<Report>),
+}
+
+impl Input {
+    /// A line of commands; what is none becomes `BadCommand`, with a sentence for a person.
+    pub fn parse(line: &str) -> Input {
+        let found = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
+        let latency = &found["latency"];
+        match found["command"].as_str() {
+            Some("measure") => Input::Measure,
+            Some("stop") => Input::Stop,
+            Some("hold") if latency.is_null() || latency.is_boolean() => Input::Hold {
+                latency: latency.as_bool().unwrap_or_default(),
+            },
+            Some("hold") => Input::BadCommand(format!(
+                "`latency` of the command `hold` is {latency}; write true or false"
+            )),
+            Some("go") => Input::Go,
+            _ => Input::BadCommand(format!(
+                "`{line}` is no command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
+            )),
+        }
+    }
+}
+
+/// What one worker hands over at its end.
+#[derive(Debug)]
+pub struct Report {
+    pub record: Record,
+    pub window_start: Option<Mark>,
+    pub window_end: Option<Mark>,
+}
+
+/// What a worker has counted when it stands still: of the whole run, and of this turn.
+#[derive(Debug)]
+pub struct Held {
+    pub at_ns: u64,
+    pub ok: u64,
+    pub not_ok: u64,
+    pub turn: Turn,
+}
+
+/// A worker's clocks at one end of the window.
+#[derive(Debug, Clone, Copy)]
+pub struct Mark {
+    pub at_ns: u64,
+    /// On the load's active clock.
+    pub active_ns: u64,
+    pub cpu_us: u64,
+    pub run_queue_us: Option<u64>,
+}
+
+/// What all workers shall do. They look between two batches of events.
+#[derive(Debug, Clone, Copy)]
+pub struct Orders {
+    pub phase: Phase,
+    pub phase_start: Reading,
+    pub window_begun: bool,
+    /// Requests are held back.
+    pub held: bool,
+    /// The number of the turn; the first is 1.
+    pub turn: u64,
+    pub turn_start: Reading,
+    /// At the end of this turn its histograms are wanted.
+    pub latency: bool,
+    pub clocks: Clocks,
+}
+
+impl Orders {
+    /// `held`: nothing is sent before the first `go`, and no clock runs.
+    pub fn new(start_ns: u64, held: bool) -> Orders {
+        let mut clocks = Clocks::default();
+        if held {
+            clocks.schedule.pause(start_ns);
+            clocks.active.pause(start_ns);
+        }
+        Orders {
+            phase: Phase::Warmup,
+            phase_start: clocks.read(start_ns),
+            window_begun: false,
+            held,
+            turn: u64::from(!held),
+            turn_start: clocks.read(start_ns),
+            latency: false,
+            clocks,
+        }
+    }
+
+    pub fn hold(&mut self, now_ns: u64, latency: bool) {
+        self.clocks.schedule.pause(now_ns);
+        (self.held, self.latency) = (true, latency);
+    }
+
+    pub fn go(&mut self, now_ns: u64) {
+        self.clocks.resume(now_ns);
+        self.turn_start = self.clocks.read(now_ns);
+        self.turn += 1;
+        self.held = false;
+    }
+
+    pub fn enter(&mut self, phase: Phase, now_ns: u64) {
+        self.phase = phase;
+        self.phase_start = self.clocks.read(now_ns);
+        self.window_begun |= phase == Phase::Window;
+    }
+}
+
+/// Hands the controller's orders to the workers.
+pub struct Control {
+    orders: Mutex<Orders>,
+    /// Grows with each order, so that a worker sees at a glance whether there is a new one.
+    version: AtomicU64,
+    wakers: Vec<Waker>,
+}
+
+impl Control {
+    pub fn new(threads: usize, orders: Orders) -> std::io::Result<Control> {
+        let wakers = (0..threads)
+            .map(|_| Waker::new())
+            .collect::<Result<_, _>>()?;
+        Ok(Control {
+            orders: Mutex::new(orders),
+            version: AtomicU64::new(0),
+            wakers,
+        })
+    }
+
+    /// All workers follow these orders from their next look on.
+    pub fn give(&self, orders: Orders) {
+        *self.lock() = orders;
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Makes all workers look at once.
+    pub fn wake(&self) {
+        self.wakers.iter().for_each(Waker::wake);
+    }
+
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    pub fn orders(&self) -> Orders {
+        *self.lock()
+    }
+
+    pub fn waker(&self, thread: usize) -> &Waker {
+        &self.wakers[thread]
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Orders> {
+        // Orders are plain data: whoever panicked while holding them left them whole.
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,151 @@
+//! What is told while a measurement runs: one JSON object a line, the first half of what a run hands over.
+
+use std::io::Write as _;
+
+use serde::Serialize;
+
+use crate::core::histogram::{Summary, encode, quantile};
+use crate::core::outcome::Outcomes;
+use crate::core::record::{Phase, Second};
+use crate::core::settled::Settled;
+use crate::core::turn::{Part, Turn};
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    Start { unix_us: u64 },
+    Second(SecondEvent),
+    Window { unix_us: u64 },
+    Drain { unix_us: u64 },
+    Held(Box<HeldEvent>),
+    End { unix_us: u64 },
+    Listening { port: u16 },
+    Awake { processors: usize },
+    Warning { message: String },
+    Error { message: String },
+}
+
+/// All answers are there and nothing is sent; the counts are of the whole run.
+#[derive(Debug, Clone, Serialize)]
+pub struct HeldEvent {
+    pub ok: u64,
+    pub not_ok: u64,
+    /// Time in which requests were sent or waited for.
+    pub active_us: u64,
+    pub turn: TurnEvent,
+}
+
+/// The turn that has just ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct TurnEvent {
+    /// From 1; 0 stands for none, before the first `go` of a load that begins held.
+    pub number: u64,
+    pub active_us: u64,
+    pub cpu_us: u64,
+    pub outcomes: Outcomes,
+    /// Of the good answers that belong to neither `burst` nor `drain`; `null` where nobody asked.
+    pub latency_ok: Option<Summary>,
+    pub burst: PartEvent,
+    pub drain: PartEvent,
+    pub settled: Settled,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct PartEvent {
+    /// Requests that ended, whatever their outcome.
+    pub count: u64,
+    pub latency_ok: Option<Summary>,
+}
+
+impl TurnEvent {
+    pub fn new(number: u64, active_us: u64, cpu_us: u64, turn: Turn) -> TurnEvent {
+        let latency_ok = |part: Part| {
+            let all = turn.latency_ok.as_ref();
+            all.map(|all| Summary::from(&all[part as usize]))
+        };
+        let part = |part: Part| PartEvent {
+            count: turn.counts[part as usize],
+            latency_ok: latency_ok(part),
+        };
+        TurnEvent {
+            number,
+            active_us,
+            cpu_us,
+            latency_ok: latency_ok(Part::Steady),
+            burst: part(Part::Burst),
+            drain: part(Part::Drain),
+            settled: turn.settled,
+            outcomes: turn.outcomes,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SecondEvent {
+    pub phase: &'static str,
+    #[serde(flatten)]
+    pub numbers: SecondNumbers,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SecondNumbers {
+    pub second: u64,
+    pub ok: u64,
+    pub not_ok: u64,
+    pub p50_us: Option<u64>,
+    pub p99_us: Option<u64>,
+    pub max_us: Option<u64>,
+    pub in_flight: u64,
+}
+
+impl Event {
+    pub fn second(phase: Phase, index: u64, second: &Second) -> Event {
+        let phase = if phase == Phase::Warmup {
+            "warmup"
+        } else {
+            "window"
+        };
+        Event::Second(SecondEvent {
+            phase,
+            numbers: SecondNumbers::new(index, second),
+        })
+    }
+
+    /// Prints it on standard error. Whoever closed the pipe does not want it.
+    pub fn print(&self) {
+        let line = serde_json::to_string(self).expect("an event is plain data") + "\n";
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+}
+
+impl SecondNumbers {
+    pub fn new(index: u64, second: &Second) -> SecondNumbers {
+        let latency = &second.latency_ok;
+        SecondNumbers {
+            second: index,
+            ok: second.ok,
+            not_ok: second.not_ok,
+            p50_us: quantile(latency, 0.5),
+            p99_us: quantile(latency, 0.99),
+            max_us: (!latency.is_empty()).then(|| latency.max()),
+            in_flight: second.in_flight,
+        }
+    }
+}
+
+/// One second of the window, as it stands in the result.
+#[derive(Debug, Clone, Serialize)]
+pub struct SecondRow {
+    #[serde(flatten)]
+    pub numbers: SecondNumbers,
+    pub histogram: String,
+}
+
+impl SecondRow {
+    pub fn new(index: u64, second: &Second) -> SecondRow {
+        SecondRow {
+            numbers: SecondNumbers::new(index, second),
+            histogram: encode(&second.latency_ok),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! One request and its answer on one connection: sent, received, judged, booked.
+
+use std::io;
+
+use crate::core::expect::Judgement;
+use crate::core::outcome::Outcome;
+use crate::core::record::{Ended, Sample};
+use crate::core::turn::Part;
+use crate::load::conn::{Exchange, Received, State};
+use crate::load::worker::Worker;
+use crate::sys;
+
+/// After a send that failed at once, so that the loop cannot spin on it.
+const BROKEN_SEND_WAIT_NS: u64 = 1_000_000;
+const SAMPLE_BYTES: usize = 300;
+
+impl Worker {
+    /// Renders request `number` and sends it, on a new connection if need be. Never ends in another `issue`:
+    /// a failure at once is taken up again by the clock.
+    pub(crate) fn issue(&mut self, index: usize, number: u64, due_ns: u64) {
+        let kind = self.config.kind_of(number);
+        let request = &self.config.requests[kind];
+        let conn = &mut self.conns[index];
+        request
+            .slots
+            .draw(self.config.seed, number, &mut conn.values);
+        request.render(&conn.values, &mut self.body, &mut conn.out);
+        let due_on_schedule_ns = self.orders.clocks.schedule.at(due_ns);
+        let step = self.pace.step_at(due_on_schedule_ns);
+        let burst = match self.pace.is_open() {
+            true => due_on_schedule_ns <= self.turn_start.schedule_ns,
+            false => conn.turn != self.orders.turn,
+        };
+        conn.turn = self.orders.turn;
+        let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
+        self.record.silences.sent(self.now_ns);
+        conn.begin(Exchange {
+            number,
+            kind,
+            to_head: request.is_head(),
+            in_window,
+            due_ns,
+            sent_ns: self.now_ns,
+            step,
+            burst,
+        });
+        if conn.is_open() {
+            conn.state = State::Busy;
+            self.send(index);
+        } else {
+            self.open(index);
+        }
+    }
+
+    fn open(&mut self, index: usize) {
+        let dial = self.dial(index);
+        match self.conns[index].open(&dial, &self.epoll, index) {
+            Ok(true) => {
+                self.now_ns = sys::now_ns();
+                self.established(index);
+            }
+            Ok(false) => {}
+            Err(error) => self.connect_failed(index, Some(error)),
+        }
+    }
+
+    pub(crate) fn established(&mut self, index: usize) {
+        let conn = &mut self.conns[index];
+        conn.connected();
+        self.record
+            .connected((self.now_ns - conn.exchange.sent_ns) / 1000);
+        self.note_connection();
+        self.send(index);
+    }
+
+    pub(crate) fn connect_failed(&mut self, index: usize, error: Option<io::Error>) {
+        let reason = match error {
+            Some(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+                "no local port is free; keep connections alive or widen net.ipv4.ip_local_port_range".to_string()
+            }
+            Some(error) => error.to_string(),
+            None => "no connection in time".to_string(),
+        };
+        self.end(index, Outcome::Connect, &reason);
+        self.conns[index].close();
+        let wait_ns = self.conns[index].backoff_ns();
+        self.again_after(index, wait_ns);
+    }
+
+    pub(crate) fn send(&mut self, index: usize) {
+        match self.conns[index].flush() {
+            Ok(bytes) => self.record.bytes(bytes, 0),
+            Err(error) => {
+                self.end(
+                    index,
+                    Outcome::Reset,
+                    &format!("the request could not be sent: {error}"),
+                );
+                self.conns[index].close();
+                self.again_after(index, BROKEN_SEND_WAIT_NS);
+            }
+        }
+    }
+
+    /// `gone`: the server will send no more than what is already here.
+    pub(crate) fn receive(&mut self, index: usize, gone: bool) {
+        let conn = &mut self.conns[index];
+        let received = conn.receive(&mut self.scratch, gone);
+        self.record.bytes(0, conn.bytes_in);
+        if let Some(stamp_ns) = conn.stamp_ns.take() {
+            self.record
+                .received_late(sys::unix_ns().saturating_sub(stamp_ns) / 1000);
+        }
+        self.now_ns = sys::now_ns();
+        match received {
+            Received::More => {}
+            Received::Whole => self.answered(index, gone),
+            Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
+            Received::Ended { by_reset } => {
+                let how = if by_reset { "was reset" } else { "was closed" };
+                let when = if self.conns[index].answers > 0 {
+                    "a kept connection"
+                } else {
+                    "the connection"
+                };
+                self.failed(
+                    index,
+                    Outcome::Reset,
+                    &format!("{when} {how} before the whole answer"),
+                );
+            }
+        }
+    }
+
+    fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) {
+        self.end(index, outcome, reason);
+        self.conns[index].close();
+        self.again(index);
+    }
+
+    fn answered(&mut self, index: usize, gone: bool) {
+        let conn = &self.conns[index];
+        let answer = conn.answer(&self.scratch);
+        let kind = conn.exchange.kind;
+        let request = &self.config.requests[kind];
+        let has_body = request.expect.has_body() && request.expect.is_status(answer.status);
+        let checks_body = has_body && self.config.is_checked(kind, conn.exchange.number);
+        let known = checks_body.then_some(&mut self.known[kind]);
+        let unix_now = || sys::unix_us() as f64 / 1e6;
+        let mut judgement =
+            request
+                .expect
+                .judge(&answer, &request.slots, &conn.values, known, unix_now);
+        if answer.extra_bytes > 0 {
+            let reason = format!("{} bytes follow the end of the answer", answer.extra_bytes);
+            judgement = Judgement {
+                outcome: Outcome::Malformed,
+                reason,
+            };
+        }
+        let keeps = self.config.load.keep_alive
+            && !answer.close
+            && !gone
+            && answer.extra_bytes == 0
+            && conn.is_all_sent();
+        if self.record.wants_sample(judgement.outcome) {
+            let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
+            self.keep_sample(index, &judgement, status, body);
+        }
+        let is_wrong = judgement.outcome == Outcome::WrongBody;
+        self.book(index, judgement.outcome, checks_body || is_wrong);
+        if keeps {
+            self.conns[index].answers += 1;
+            self.conns[index].state = State::Idle;
+        } else {
+            self.conns[index].close();
+        }
+        self.again(index);
+    }
+
+    /// Ends an exchange that got no whole answer.
+    pub(crate) fn end(&mut self, index: usize, outcome: Outcome, reason: &str) {
+        if self.record.wants_sample(outcome) {
+            let (status, bytes) = self.conns[index].partial(&self.scratch);
+            let body = (!bytes.is_empty()).then(|| first_bytes(bytes));
+            let judgement = Judgement {
+                outcome,
+                reason: reason.to_string(),
+            };
+            self.keep_sample(index, &judgement, status, body);
+        }
+        self.book(index, outcome, false);
+    }
+
+    fn book(&mut self, index: usize, outcome: Outcome, body_checked: bool) {
+        let conn = &self.conns[index];
+        let exchange = conn.exchange;
+        let request = &self.config.requests[exchange.kind];
+        self.record.ended(Ended {
+            at_ns: self.now_ns,
+            kind: exchange.kind,
+            outcome,
+            in_window: exchange.in_window,
+            latency_us: (self.now_ns - exchange.due_ns) / 1000,
+            service_us: (self.now_ns - exchange.sent_ns) / 1000,
+            body_checked,
+            step: exchange.step,
+            ended_in_step: self
+                .pace
+                .step_at(self.orders.clocks.schedule.at(self.now_ns)),
+            part: match (exchange.burst, self.holds) {
+                (true, _) => Part::Burst,
+                (false, true) => Part::Drain,
+                (false, false) => Part::Steady,
+            },
+        });
+        let in_flight = self.record.in_flight();
+        self.record.silences.ended(self.now_ns, outcome, in_flight);
+        self.record
+            .ledger
+            .book(exchange.kind, request, &conn.values, outcome);
+    }
+
+    fn keep_sample(
+        &mut self,
+        index: usize,
+        judgement: &Judgement,
+        status: Option<u16>,
+        body: Option<Vec<u8>>,
+    ) {
+        let conn = &self.conns[index];
+        let line_end = conn
+            .out
+            .windows(11)
+            .position(|bytes| bytes == b" HTTP/1.1\r\n")
+            .unwrap_or(conn.out.len());
+        self.record.samples.push(Sample {
+            outcome: judgement.outcome,
+            kind: conn.exchange.kind,
+            status,
+            reason: judgement.reason.clone(),
+            request: String::from_utf8_lossy(&first_bytes(&conn.out[..line_end])).into_owned(),
+            body,
+        });
+    }
+}
+
+fn first_bytes(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(SAMPLE_BYTES)].to_vec()
+}

@@ -1,0 +1,14 @@
+//! The load loop: threads that send requests and wait for answers, and the controller that moves them through a measurement.
+
+mod conn;
+mod control;
+pub mod event;
+mod exchange;
+pub mod measurement;
+pub mod output;
+pub mod outside;
+pub mod run;
+mod turns;
+mod worker;
+
+pub use control::Input;

@@ -1,0 +1,418 @@
+//! The controller: starts the workers, moves them through the phases, gathers what they counted.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use crate::core::clock::Reading;
+use crate::core::config::Config;
+use crate::core::plan::Begin;
+use crate::core::record::{Phase, Second};
+use crate::core::turn::Turn;
+use crate::load::control::{Control, Held, Input, Mark, Orders, Report};
+use crate::load::event::{Event, HeldEvent, SecondRow, TurnEvent};
+use crate::load::measurement::{Measurement, Window};
+use crate::load::worker::{SECOND_NS, Worker};
+use crate::sys;
+use crate::sys::socket;
+
+/// Who never got a connection by then is told so, instead of waiting for ever.
+const FIRST_CONNECTION_WITHIN_NS: u64 = 5 * SECOND_NS;
+/// After Ctrl-C nobody wants to wait for slow answers.
+const INTERRUPTED_DRAIN_NS: u64 = SECOND_NS;
+/// Workers scan for late requests now and then, so a drain may last a little longer than the timeout.
+const DRAIN_SLACK_NS: u64 = 500_000_000;
+const FOREVER_NS: u64 = u64::MAX;
+
+struct Controller<'a> {
+    config: Arc<Config>,
+    control: Arc<Control>,
+    on_event: &'a mut dyn FnMut(&Event),
+    orders: Orders,
+    start_ns: u64,
+    /// On the clock that decides on the end of warm-up and window; later on the machine's.
+    deadline_ns: u64,
+    unix_offset_us: u64,
+    connected: bool,
+    interrupted: bool,
+    entered: BTreeMap<Phase, usize>,
+    window_start: Reading,
+    /// The window was begun while the load stood still: it begins with the next `go`.
+    window_waits: bool,
+    window_go_ns: Option<u64>,
+    /// The workers that stand still in this turn, and whether all of them do.
+    held: Vec<Held>,
+    stands: bool,
+    /// Commands that came before all of them did.
+    later: VecDeque<Input>,
+    turn_cpu_ns: u64,
+    drains_us: Vec<(u64, u64)>,
+    /// Seconds that some threads have told and others not yet. Whole ones become rows at once: a histogram is large.
+    seconds: BTreeMap<(Phase, u64), (usize, Second)>,
+    rows: BTreeMap<u64, SecondRow>,
+    no_stamps: Option<String>,
+    reports: Vec<Report>,
+    cpu_start_us: (u64, u64),
+    cpu_end_us: (u64, u64),
+}
+
+/// Runs a plan to its end. `sender` and `receiver`: one channel, on which commands come in from outside too.
+pub fn run(
+    config: Config,
+    sender: &Sender<Input>,
+    receiver: &Receiver<Input>,
+    on_event: &mut dyn FnMut(&Event),
+) -> Result<Measurement, String> {
+    let files = config.load.connections as u64 + 64;
+    let limit = sys::raise_open_files(files);
+    if limit < files {
+        let connections = config.load.connections;
+        return Err(format!(
+            "{connections} connections need {files} open files, the limit is {limit}; raise it with `ulimit -n`"
+        ));
+    }
+    let mut config = config;
+    let no_stamps = match config.load.kernel_timestamps {
+        true => socket::try_stamps().err(),
+        false => None,
+    };
+    config.load.kernel_timestamps &= no_stamps.is_none();
+    let config = Arc::new(config);
+    let start_ns = sys::now_ns();
+    let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
+    let orders = Orders::new(start_ns, config.load.begin == Begin::Held);
+    let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);
+    for thread in 0..config.load.threads {
+        let worker =
+            Worker::new(thread, config.clone(), control.clone(), sender.clone()).map_err(failed)?;
+        std::thread::Builder::new()
+            .name(format!("worker-{thread}"))
+            .spawn(move || worker.run())
+            .map_err(failed)?;
+    }
+    let mut controller = Controller::new(config, control, on_event);
+    controller.no_stamps = no_stamps;
+    Ok(controller.run(receiver))
+}
+
+impl<'a> Controller<'a> {
+    fn new(
+        config: Arc<Config>,
+        control: Arc<Control>,
+        on_event: &'a mut dyn FnMut(&Event),
+    ) -> Controller<'a> {
+        let orders = control.orders();
+        let start_ns = orders.phase_start.active_ns;
+        Controller {
+            deadline_ns: config
+                .load
+                .warmup_s
+                .map_or(FOREVER_NS, |seconds| start_ns + seconds_ns(seconds)),
+            config,
+            control,
+            on_event,
+            orders,
+            start_ns,
+            unix_offset_us: sys::unix_us() - sys::now_ns() / 1000,
+            connected: false,
+            interrupted: false,
+            entered: BTreeMap::new(),
+            window_start: Reading::default(),
+            window_waits: false,
+            window_go_ns: None,
+            held: Vec::new(),
+            stands: false,
+            later: VecDeque::new(),
+            turn_cpu_ns: sys::process_cpu_ns(),
+            drains_us: Vec::new(),
+            seconds: BTreeMap::new(),
+            rows: BTreeMap::new(),
+            no_stamps: None,
+            reports: Vec::new(),
+            cpu_start_us: (0, 0),
+            cpu_end_us: (0, 0),
+        }
+    }
+
+    fn run(mut self, receiver: &Receiver<Input>) -> Measurement {
+        let unix_us = self.unix_us(self.start_ns);
+        (self.on_event)(&Event::Start { unix_us });
+        while self.reports.len() < self.config.load.threads {
+            let first_connection_ns = if self.connected {
+                FOREVER_NS
+            } else {
+                let clock = &self.orders.clocks.active;
+                clock.when(self.start_ns + FIRST_CONNECTION_WITHIN_NS)
+            };
+            let (now_ns, deadline_ns) = (sys::now_ns(), self.deadline_ns());
+            if now_ns >= deadline_ns {
+                self.next_phase();
+                continue;
+            }
+            if now_ns >= first_connection_ns && self.orders.phase < Phase::Drain {
+                self.enter(Phase::Drain);
+                continue;
+            }
+            let until_ns = if self.orders.phase < Phase::Drain {
+                deadline_ns.min(first_connection_ns)
+            } else {
+                deadline_ns
+            };
+            let wait = Duration::from_nanos(until_ns.saturating_sub(now_ns).min(3600 * SECOND_NS));
+            match receiver.recv_timeout(wait) {
+                Ok(input) => self.on_input(input),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => unreachable!("`run` holds a sender"),
+            }
+        }
+        (self.on_event)(&Event::End {
+            unix_us: sys::unix_us(),
+        });
+        self.measurement()
+    }
+
+    /// When the phase ends by itself, in the machine's time: never while the clock that decides on it stands still.
+    fn deadline_ns(&self) -> u64 {
+        let clocks = &self.orders.clocks;
+        match (self.orders.phase < Phase::Drain, &self.config.offered) {
+            (true, Some(_)) => clocks.schedule.when(self.deadline_ns),
+            (true, None) => clocks.active.when(self.deadline_ns),
+            (false, _) => self.deadline_ns,
+        }
+    }
+
+    fn on_input(&mut self, input: Input) {
+        match input {
+            Input::Measure | Input::Hold { .. } | Input::Go if self.drains_turn() => {
+                self.later.push_back(input);
+            }
+            Input::Measure if self.orders.phase == Phase::Warmup => self.enter(Phase::Window),
+            Input::Measure => self.warn(
+                "the command `measure` came after the warm-up and changes nothing".to_string(),
+            ),
+            Input::Stop if self.orders.phase < Phase::Drain => self.enter(Phase::Drain),
+            Input::Stop => {}
+            Input::Hold { latency } => self.hold(latency),
+            Input::Go => self.go(),
+            Input::Held(held) => self.on_held(*held),
+            Input::Interrupt => self.interrupt(),
+            Input::BadCommand(message) => self.warn(message),
+            Input::Connected => self.connected = true,
+            Input::Entered(phase) => self.on_entered(phase),
+            Input::Second {
+                phase,
+                index,
+                second,
+            } => self.on_second(phase, index, &second),
+            Input::Finished(report) => self.reports.push(*report),
+        }
+    }
+
+    fn warn(&mut self, message: String) {
+        (self.on_event)(&Event::Warning { message });
+    }
+
+    fn interrupt(&mut self) {
+        let again = self.interrupted;
+        self.interrupted = true;
+        if self.orders.phase < Phase::Drain {
+            self.enter(Phase::Drain);
+        }
+        self.deadline_ns = self
+            .deadline_ns
+            .min(sys::now_ns() + if again { 0 } else { INTERRUPTED_DRAIN_NS });
+    }
+
+    fn next_phase(&mut self) {
+        match self.orders.phase {
+            Phase::Warmup => self.enter(Phase::Window),
+            Phase::Window => self.enter(Phase::Drain),
+            Phase::Drain => self.enter(Phase::Abandon),
+            Phase::Abandon => self.deadline_ns = FOREVER_NS,
+        }
+    }
+
+    fn enter(&mut self, phase: Phase) {
+        let now_ns = sys::now_ns();
+        self.orders.enter(phase, now_ns);
+        match phase {
+            Phase::Window => {
+                self.window_start = self.orders.phase_start;
+                self.window_waits = self.stands;
+                self.cpu_start_us = sys::process_cpu_us();
+            }
+            Phase::Drain => self.cpu_end_us = sys::process_cpu_us(),
+            _ => {}
+        }
+        let window_ns = seconds_ns(self.config.window_s);
+        self.deadline_ns = match (phase, &self.config.offered) {
+            (Phase::Window, Some(_)) => self.window_start.schedule_ns + window_ns,
+            (Phase::Window, None) => self.window_start.active_ns + window_ns,
+            (Phase::Drain, _) => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
+            _ => FOREVER_NS,
+        };
+        self.control.give(self.orders);
+        self.control.wake();
+    }
+
+    /// Once all threads are in a phase, those who read other counters may do so.
+    fn on_entered(&mut self, phase: Phase) {
+        let count = self.entered.entry(phase).or_default();
+        *count += 1;
+        if *count < self.config.load.threads {
+            return;
+        }
+        let unix_us = sys::unix_us();
+        match phase {
+            Phase::Window => (self.on_event)(&Event::Window { unix_us }),
+            Phase::Drain => (self.on_event)(&Event::Drain { unix_us }),
+            _ => {}
+        }
+    }
+
+    /// A hold was asked for, and some answers are not there yet.
+    fn drains_turn(&self) -> bool {
+        self.orders.held && !self.stands && self.orders.phase < Phase::Drain
+    }
+
+    fn hold(&mut self, latency: bool) {
+        if self.orders.phase >= Phase::Drain {
+            return;
+        }
+        if self.orders.held {
+            return self.warn("the command `hold` came twice; it changes nothing".to_string());
+        }
+        self.orders.hold(sys::now_ns(), latency);
+        self.control.give(self.orders);
+        self.control.wake();
+    }
+
+    fn go(&mut self) {
+        if self.orders.phase >= Phase::Drain {
+            return;
+        }
+        if !self.orders.held {
+            return self
+                .warn("the command `go` came without `hold`; it changes nothing".to_string());
+        }
+        self.stands = false;
+        self.turn_cpu_ns = sys::process_cpu_ns();
+        let now_ns = sys::now_ns();
+        if std::mem::take(&mut self.window_waits) {
+            self.window_go_ns = Some(now_ns);
+        }
+        self.orders.go(now_ns);
+        self.control.give(self.orders);
+        self.control.wake();
+    }
+
+    /// Once all workers stand still, whose work it was can be told.
+    fn on_held(&mut self, held: Held) {
+        self.held.push(held);
+        if self.held.len() < self.config.load.threads {
+            return;
+        }
+        let cpu_ns = sys::process_cpu_ns() - self.turn_cpu_ns;
+        let held = std::mem::take(&mut self.held);
+        let last_ns = held.iter().map(|one| one.at_ns).max().unwrap_or_default();
+        self.stands = true;
+        self.orders.clocks.active.pause(last_ns);
+        self.control.give(self.orders);
+        let now = self.orders.clocks.read(last_ns);
+        if self.orders.phase == Phase::Window && !self.config.steps().is_empty() {
+            let at_ns = now.schedule_ns - self.window_start.schedule_ns;
+            let drain_ns = now.drained_since(&self.orders.turn_start);
+            self.drains_us.push((at_ns / 1000, drain_ns / 1000));
+        }
+        self.tell_turn(now.active_ns, cpu_ns, held);
+        for input in std::mem::take(&mut self.later) {
+            self.on_input(input);
+        }
+    }
+
+    fn tell_turn(&mut self, active_ns: u64, cpu_ns: u64, held: Vec<Held>) {
+        let number = self.orders.turn;
+        let active_us = active_ns.saturating_sub(self.orders.turn_start.active_ns) / 1000;
+        let cpu_us = if number > 0 { cpu_ns / 1000 } else { 0 };
+        let ok = held.iter().map(|one| one.ok).sum();
+        let not_ok = held.iter().map(|one| one.not_ok).sum();
+        let turn = Turn::sum(held.into_iter().map(|one| one.turn));
+        (self.on_event)(&Event::Held(Box::new(HeldEvent {
+            ok,
+            not_ok,
+            active_us: (active_ns - self.start_ns) / 1000,
+            turn: TurnEvent::new(number, active_us, cpu_us, turn),
+        })));
+    }
+
+    fn on_second(&mut self, phase: Phase, index: u64, part: &Second) {
+        let (threads, second) = self.seconds.entry((phase, index)).or_default();
+        *threads += 1;
+        second.merge(part);
+        if *threads == self.config.load.threads {
+            (self.on_event)(&Event::second(phase, index, second));
+            if phase == Phase::Window {
+                self.rows.insert(index, SecondRow::new(index, second));
+            }
+            self.seconds.remove(&(phase, index));
+        }
+    }
+
+    fn unix_us(&self, at_ns: u64) -> u64 {
+        at_ns / 1000 + self.unix_offset_us
+    }
+
+    fn measurement(mut self) -> Measurement {
+        let window = self.window();
+        let mut records = self.reports.into_iter().map(|report| report.record);
+        let mut record = records.next().expect("a run has at least one thread");
+        records.for_each(|other| record.merge(&other));
+        for ((phase, index), (_, second)) in &self.seconds {
+            if *phase == Phase::Window {
+                self.rows.insert(*index, SecondRow::new(*index, second));
+            }
+        }
+        Measurement {
+            config: self.config,
+            record,
+            seconds: self.rows.into_values().collect(),
+            no_stamps: self.no_stamps,
+            window,
+            connected: self.connected,
+            interrupted: self.interrupted,
+        }
+    }
+
+    fn window(&self) -> Option<Window> {
+        let marks: Option<Vec<(Mark, Mark)>> = self
+            .reports
+            .iter()
+            .map(|report| report.window_start.zip(report.window_end))
+            .collect();
+        let marks = marks?;
+        let start_ns = marks.iter().map(|(start, _)| start.at_ns).min()?;
+        let began_ns = self.window_go_ns.unwrap_or(start_ns);
+        let first_ns = marks.iter().map(|(start, _)| start.active_ns).min()?;
+        let last_ns = marks.iter().map(|(_, end)| end.active_ns).max()?;
+        let (start, end) = marks
+            .iter()
+            .max_by_key(|(start, end)| end.cpu_us - start.cpu_us)?;
+        let waited = start.run_queue_us.zip(end.run_queue_us);
+        Some(Window {
+            start_unix_us: self.unix_us(began_ns),
+            start_ns: began_ns,
+            duration_us: last_ns.saturating_sub(first_ns) / 1000,
+            late_us: first_ns.saturating_sub(self.window_start.active_ns) / 1000,
+            drains_us: self.drains_us.clone(),
+            cpu_user_us: self.cpu_end_us.0 - self.cpu_start_us.0,
+            cpu_system_us: self.cpu_end_us.1 - self.cpu_start_us.1,
+            busiest_cpu_us: end.cpu_us - start.cpu_us,
+            busiest_waited_us: waited.map(|(start, end)| end - start),
+        })
+    }
+}
+
+fn seconds_ns(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}
