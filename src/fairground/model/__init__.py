@@ -53,6 +53,7 @@ from fairground.model.run import Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.step import Step
 from fairground.model.subject import (
+    Approach,
     Audit,
     Expectation,
     Invariant,
@@ -61,6 +62,7 @@ from fairground.model.subject import (
     Server,
     Stack,
     TableNeed,
+    Tuning,
     Variant,
     Workload,
 )
@@ -74,6 +76,7 @@ __all__ = [
     "PROXIES",
     "ROLES",
     "SCHEMA_VERSION",
+    "Approach",
     "Audit",
     "AuditLine",
     "BadAnswer",
@@ -126,6 +129,7 @@ __all__ = [
     "TableWork",
     "Topology",
     "Trial",
+    "Tuning",
     "Variant",
     "Verdict",
     "Work",
