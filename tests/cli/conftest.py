@@ -24,8 +24,10 @@ version  = ["true"]
 serve    = ["true"]
 [variants.plain]
 about = "as it comes"
+approach = "documented"
 [variants.fancy]
 about = "with more"
+approach = "documented"
 """
 
 FORKING = """

@@ -58,10 +58,12 @@ def test_list_of_stacks(lab: Run) -> None:
         ("birch-two:plain", "not here", "needs `no-such-compiler` on PATH"),
         ("birch-two:fancy", "not here", "needs `no-such-compiler` on PATH"),
     ]
+    assert {(row["approach"], *row["tuning"]) for row in rows} == {("documented",)}
     plain = lab("list", "--servers", "servers")
     assert plain.stdout.splitlines()[2].split() == [
         "birch-two:plain",
         "C",
+        "documented",
         "Birch-Two",
         "not",
         "here",

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from builders.paths import ROOT, TESTS
-from fairground.inputs import manifest
-from fairground.model import Durability, LabError, Load, Server, Settings, Stack
+from fairground.inputs import manifest, variants
+from fairground.model import Approach, Durability, LabError, Load, Server, Settings, Stack, Tuning
 
 BAD = TESTS / "bad"
 WORKLOADS = tuple(workload.id for workload in manifest.load_workloads(ROOT / "workloads"))
@@ -29,8 +29,10 @@ version = ["./server", "--version"]
 serve = ["./server"]
 [variants.plain]
 about = "As it is"
+approach = "documented"
 [variants.other]
 about = "Otherwise"
+approach = "documented"
 env = { DRIVER = "other" }
 [skip]
 users = "It has no users."
@@ -103,6 +105,31 @@ def test_manifest_becomes_server(tmp_path: Path) -> None:
     ]
 
 
+TUNED = (
+    'approach = "tuned"\ntuning = [{ what = "X=1", why = "less work", source = "https://example.org/x" }]\nserve = ["./other"]\n'
+)
+
+
+def test_variant_says_how_it_is_written(tmp_path: Path) -> None:
+    """Approach, tuning and a command of its own are the variant's; another variant is started as the server is."""
+    text = GOOD.replace('about = "Otherwise"\napproach = "documented"\n', f'about = "Otherwise"\n{TUNED}')
+    plain, other = manifest.load_servers(put(tmp_path, "example", text))[0].stacks
+    assert (plain.variant.approach, plain.variant.tuning, plain.serve) == (Approach.DOCUMENTED, (), ("./server",))
+    assert (other.variant.approach, other.serve) == (Approach.TUNED, ("./other",))
+    assert other.variant.tuning == (Tuning("X=1", "less work", "https://example.org/x"),)
+
+
+def test_manifest_of_the_past_need_not_say_it(tmp_path: Path) -> None:
+    """In an older revision the approach is unknown; what it says is held to the same rule."""
+    folder = put(tmp_path, "example", GOOD.replace('approach = "documented"\n', ""))
+    with pytest.raises(LabError, match="does not say its `approach`"):
+        manifest.load_servers(folder)
+    assert {one.variant.approach for one in manifest.load_servers(folder, of_past=True)[0].stacks} == {None}
+    (folder / "example" / "server.toml").write_text(GOOD.replace('"documented"', '"tuned"'))
+    with pytest.raises(LabError, match="does not say what is tuned"):
+        manifest.load_servers(folder, of_past=True)
+
+
 def test_folders_without_manifest_are_passed_over(tmp_path: Path) -> None:
     """A folder of servers may hold other things; servers come by id."""
     put(tmp_path, "b")
@@ -129,7 +156,7 @@ def test_folder_name_must_be_an_id(identity: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("name", manifest.CONTRACT_ENVIRONMENT)
+@pytest.mark.parametrize("name", variants.CONTRACT_ENVIRONMENT)
 def test_variant_may_not_set_what_the_lab_sets(name: str, tmp_path: Path) -> None:
     """No variable of the contract can be altered by a manifest."""
     folder = put(tmp_path, "example", GOOD.replace("DRIVER", name))
@@ -142,7 +169,7 @@ def test_contract_names_are_those_of_the_contract() -> None:
     text = (ROOT / "contract" / "README.md").read_text()
     table = text.split("## Environment")[1].split("## ")[0]
     listed = [name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(listed) == sorted(manifest.CONTRACT_ENVIRONMENT)
+    assert sorted(listed) == sorted(variants.CONTRACT_ENVIRONMENT)
 
 
 def test_manifest_that_is_not_text_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from statistics import NormalDist
 from hdrh.histogram import HdrHistogram
 
 from fairground.model import (
+    Approach,
     AuditLine,
     BadAnswer,
     Cell,
@@ -39,6 +40,7 @@ from fairground.model import (
     StackInfo,
     Topology,
     Trial,
+    Tuning,
     Verdict,
 )
 
@@ -384,6 +386,8 @@ def _run(name: str, plan: Plan, trials: tuple[Trial, ...], workloads: tuple[str,
             f"{stack.split(':')[0]} 1.{number}.0, driver 0.{number + 40}",
             None,
             f"{number + 10:02x}ab{number:04x}",
+            {0: Approach.TUNED, 1: Approach.ENGINE}.get(number, Approach.DOCUMENTED),
+            (Tuning("LEAVES=400", "fewer <collections>", "https://example.org/guide"),) if number == 0 else (),
         )
         for number, stack in enumerate(stacks)
     }

@@ -190,7 +190,7 @@ def test_first_screen_is_a_story_and_a_grid(browser: Browser, compared: str, wid
     assert letters and letters[0] == "A"
 
 
-PICKED = "[...document.querySelectorAll('#grid tbody tr')].filter(row => row.offsetHeight).map(row => row.cells[0].innerText)"
+PICKED = "[...document.querySelectorAll('#grid tbody tr')].filter(row => row.offsetHeight).map(row => row.dataset.find)"
 
 
 def test_three_stacks_that_are_picked_are_in_the_link(browser: Browser, address: str) -> None:
@@ -210,6 +210,20 @@ def test_three_stacks_that_are_picked_are_in_the_link(browser: Browser, address:
         assert set(browser.evaluate(names)) <= set(picked), where
     browser.evaluate("document.getElementById('reset').click()")
     assert browser.evaluate(PICKED) == everyone
+
+
+def test_stacks_are_picked_by_how_they_are_written(browser: Browser, address: str) -> None:
+    """A tuned stack and an engine have a mark in the grid, documented ones have none; a pill shows those of one kind alone."""
+    browser.open(address)
+    marks = "[...document.querySelectorAll('#grid tbody th .approach')].map(e => e.innerText)"
+    assert sorted(browser.evaluate(marks)) == ["engine", "tuned"]
+    everyone = browser.evaluate(PICKED)
+    browser.evaluate("document.querySelector('.pill[data-pick=a][data-key=documented]').click()")
+    picked = browser.evaluate(PICKED)
+    assert 0 < len(picked) == len(everyone) - 2
+    browser.open("about:blank")
+    browser.open(f"{address}#a=tuned,engine")
+    assert sorted([*browser.evaluate(PICKED), *picked]) == sorted(everyone)
 
 
 def test_compared_with_one_every_number_is_a_ratio_to_it(browser: Browser, address: str) -> None:

@@ -37,7 +37,7 @@ def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int
     """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
     with open(stderr, "ab") as stream:
         return keeper.spawn(
-            stack.server.serve,
+            stack.serve,
             role="server",
             env=environment(keeper.environ, stack, settings, host, port, database_url),
             cwd=stack.server.folder,

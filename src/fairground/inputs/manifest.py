@@ -16,6 +16,8 @@ from typing import Any, ClassVar
 
 from fairground.inputs import conditions, options, published, seating
 from fairground.inputs.source import Location, Source, known, nearest, shown
+from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
+from fairground.inputs.variants import read as read_variants
 from fairground.model import (
     POOLERS,
     PROXIES,
@@ -31,18 +33,9 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
-    Variant,
     Workload,
 )
 
-CONTRACT_ENVIRONMENT = ("HOST", "PORT", "DATABASE_URL", "POOL_SIZE", "POOL_WAIT_MS", "WORKERS", "PREPARED")
-"""What the lab itself tells a server; a variant that set one of these would alter how it is measured."""
-
-STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
-"""pydantic's configuration for a file's shape and all tables in it."""
-
-NAME = re.compile(r"[a-z0-9-]+")
-ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
 BODY_RULES = {"account", "exact", "json", "object", "verified"}
@@ -55,12 +48,6 @@ PER_SCALE = {"scale": 1, "branches": 1, "tellers": 10, "accounts": 100_000}
 
 
 @dataclass(frozen=True)
-class _VariantTable:
-    about: str
-    env: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class _ServerFile:
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     title: str
@@ -69,17 +56,21 @@ class _ServerFile:
     about: str
     version: tuple[str, ...]
     serve: tuple[str, ...]
-    variants: dict[str, _VariantTable]
+    variants: dict[str, VariantTable]
     needs: tuple[tuple[str, ...], ...] = ()
     build: tuple[tuple[str, ...], ...] = ()
     skip: dict[str, str] = field(default_factory=dict)
 
 
-def load_servers(folder: Path, workloads: Collection[str] | None = None) -> tuple[Server, ...]:
-    """Read every `<folder>/<id>/server.toml`, by id. With the ids of `workloads`, `[skip]` is checked against them."""
+def load_servers(folder: Path, workloads: Collection[str] | None = None, *, of_past: bool = False) -> tuple[Server, ...]:
+    """Read every `<folder>/<id>/server.toml`, by id. With the ids of `workloads`, `[skip]` is checked against them.
+
+    A folder `of_past` is that of an older revision, whose manifests may not say how their variants are written.
+    """
     if not folder.is_dir():
         raise LabError(f"there is no folder `{folder}` to read servers from", "start the lab in its checkout")
-    return tuple(_server(path, workloads) for path in sorted(folder.glob("*/server.toml"), key=lambda path: path.parent.name))
+    paths = sorted(folder.glob("*/server.toml"), key=lambda path: path.parent.name)
+    return tuple(_server(path, workloads, of_past) for path in paths)
 
 
 def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
@@ -94,7 +85,7 @@ def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
     return found
 
 
-def _server(path: Path, workloads: Collection[str] | None) -> Server:
+def _server(path: Path, workloads: Collection[str] | None, of_past: bool) -> Server:
     source = Source.read(path, depth=3)
     file = source.parse(_ServerFile)
     identity = path.parent.name
@@ -103,13 +94,12 @@ def _server(path: Path, workloads: Collection[str] | None) -> Server:
     for key in ("title", "language", "homepage", "about"):
         source.require_text((key,), getattr(file, key))
     _check_commands(source, file)
-    _check_variants(source, file)
     for workload, reason in file.skip.items():
         source.require_text(("skip", workload), reason)
         if workloads is not None and workload not in workloads:
             hint = nearest(workload, workloads, "workloads")
             raise source.error(("skip", workload), f"unknown workload `{workload}` in `[skip]` of", hint)
-    variants = {name: Variant(name, table.about, table.env) for name, table in file.variants.items()}
+    variants = read_variants(source, file.variants, of_past=of_past)
     return Server(
         identity, file.title, file.language, file.homepage, file.about, path.parent, file.needs, file.build, file.version,
         file.serve, variants, file.skip,
@@ -117,28 +107,11 @@ def _server(path: Path, workloads: Collection[str] | None) -> Server:
 
 
 def _check_commands(source: Source, file: _ServerFile) -> None:
-    single = [(("version",), file.version), (("serve",), file.serve)]
-    several = [((key, i), words) for key in ("needs", "build") for i, words in enumerate(getattr(file, key))]
-    for location, words in [*single, *several]:
-        if not words or not all(words):
-            raise source.error(location, f"`{shown(location)}` has an empty command or word in", "a command is a list of words")
-
-
-def _check_variants(source: Source, file: _ServerFile) -> None:
-    if not file.variants:
-        raise source.error(("variants",), "there is no variant in", "add at least one: `[variants.default]` with an `about`")
-    for name, variant in file.variants.items():
-        here: Location = ("variants", name)
-        if not NAME.fullmatch(name):
-            raise source.error(here, f"`{name}` is no name for a variant in", "use a-z, 0-9 and - only")
-        source.require_text((*here, "about"), variant.about)
-        for key in variant.env:
-            if key in CONTRACT_ENVIRONMENT:
-                hint = f"remove it: {', '.join(CONTRACT_ENVIRONMENT)} are the same for every server"
-                raise source.error((*here, "env", key), f"variant `{name}` sets `{key}`, which only the lab may set, in", hint)
-            if not ENVIRONMENT_NAME.fullmatch(key):
-                hint = "use letters, digits and _, for example `DB_DRIVER`"
-                raise source.error((*here, "env", key), f"`{key}` is no name for an environment variable in", hint)
+    require_command(source, ("version",), file.version)
+    require_command(source, ("serve",), file.serve)
+    for key in ("needs", "build"):
+        for i, words in enumerate(getattr(file, key)):
+            require_command(source, (key, i), words)
 
 
 # ---------------------------------------------------------------- workloads

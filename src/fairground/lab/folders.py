@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.host import build
-from fairground.inputs import manifest
+from fairground.inputs import variants
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.run import store
@@ -42,7 +42,7 @@ def new(places: Places, name: str, source: str) -> Path:
         raise LabError(
             f"there is no server `{source}` to copy" if source else "say which server to copy", f"--from {'|'.join(known)}"
         )
-    if not manifest.NAME.fullmatch(name):
+    if not variants.NAME.fullmatch(name):
         raise LabError(f"`{name}` is no id for a server", "use a–z, 0–9 and -")
     target = places.servers / name
     if target.exists():

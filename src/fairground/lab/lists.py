@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from fairground.host import build, needs
 from fairground.inputs import manifest
 from fairground.lab.places import Places
-from fairground.model import LabError, Server, Topology
+from fairground.model import LabError, Stack, Topology
 
 Row = dict[str, Any]
 
@@ -27,13 +28,15 @@ def _stacks(places: Places) -> list[Row]:
         lacking = unavailable.get(server.id)
         state = "not here" if lacking else "ready" if build.is_built(server, places.cache) else "not built"
         why = f"{lacking.reason}{f' → {lacking.hint}' if lacking.hint else ''}" if lacking else ""
-        rows += [_stack_row(server, stack.id, stack.variant.about, state, why) for stack in server.stacks]
+        rows += [_stack_row(stack, state, why) for stack in server.stacks]
     return rows
 
 
-def _stack_row(server: Server, id: str, about: str, state: str, why: str) -> Row:
+def _stack_row(stack: Stack, state: str, why: str) -> Row:
+    server, variant = stack.server, stack.variant
     return {
-        "id": id, "title": server.title, "language": server.language, "about": about or server.about,
+        "id": stack.id, "title": server.title, "language": server.language, "about": variant.about or server.about,
+        "approach": variant.approach, "tuning": [asdict(one) for one in variant.tuning],
         "homepage": server.homepage, "skip": dict(server.skip), "state": state, "why": why,
     }  # fmt: skip
 

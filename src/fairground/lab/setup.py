@@ -109,6 +109,8 @@ def stack_infos(stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailabl
             built.receipt if built else None,
             reason,
             built.content_hash if built else None,
+            stack.variant.approach,
+            stack.variant.tuning,
         )
     return infos
 

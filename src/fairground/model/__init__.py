@@ -55,6 +55,7 @@ from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.step import Step
 from fairground.model.subject import (
+    Approach,
     Audit,
     Expectation,
     Invariant,
@@ -63,6 +64,7 @@ from fairground.model.subject import (
     Server,
     Stack,
     TableNeed,
+    Tuning,
     Variant,
     Workload,
 )
@@ -76,6 +78,7 @@ __all__ = [
     "PROXIES",
     "ROLES",
     "SCHEMA_VERSION",
+    "Approach",
     "Audit",
     "AuditLine",
     "BadAnswer",
@@ -131,6 +134,7 @@ __all__ = [
     "TableWork",
     "Topology",
     "Trial",
+    "Tuning",
     "Variant",
     "Verdict",
     "Work",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from fairground.model.subject import Approach, Tuning
 from fairground.model.work import Work
 
 Evidence = Mapping[str, int | float | str | None]
@@ -348,3 +349,6 @@ class StackInfo:
     receipt: str | None
     unavailable: str | None
     content_hash: str | None
+    approach: Approach | None = None
+    """None in records that are older than its declaration."""
+    tuning: tuple[Tuning, ...] = ()

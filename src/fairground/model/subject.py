@@ -4,16 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
+
+
+class Approach(StrEnum):
+    """How a variant is written: as its documentation shows, tuned beyond that, or as an event loop of its own."""
+
+    DOCUMENTED = "documented"
+    TUNED = "tuned"
+    ENGINE = "engine"
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """One thing in which a variant departs from its documentation. `source` is the page that shows it, or `none`."""
+
+    what: str
+    why: str
+    source: str
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One named way to start a server."""
+    """One named way to start a server. `approach` is None where an older manifest does not say it."""
 
     name: str
     about: str
     env: Mapping[str, str] = field(default_factory=dict)
+    approach: Approach | None = None
+    tuning: tuple[Tuning, ...] = ()
+    serve: tuple[str, ...] | None = None
+    """Its command, where it is not the server's."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,11 @@ class Stack:
     @property
     def id(self) -> str:
         return f"{self.server.id}:{self.variant.name}"
+
+    @property
+    def serve(self) -> tuple[str, ...]:
+        """The command that starts it."""
+        return self.variant.serve or self.server.serve
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from fairground.model import Run, Verdict
+from fairground.model import Approach, Run, Tuning, Verdict
 from fairground.report import words
 from fairground.report.boards import Board, Row
 from fairground.report.palette import TIERS
@@ -77,6 +77,16 @@ class Line:
     slug: str
     language: str
     cells: tuple[GridCell, ...]
+    approach: Approach | None = None
+    tuning: tuple[Tuning, ...] = ()
+
+    @property
+    def departs(self) -> str:
+        """Why the stack has a mark: what is tuned, or that it is an event loop of its own. Empty for a documented one."""
+        if self.approach is None or self.approach is Approach.DOCUMENTED:
+            return ""
+        told = "; ".join(one.what for one in self.tuning)
+        return told or "an event loop of its own"
 
 
 @dataclass(frozen=True)
@@ -96,6 +106,12 @@ class Grid:
     def languages(self) -> tuple[str, ...]:
         return tuple(sorted({line.language for line in self.lines if line.language}))
 
+    @property
+    def approaches(self) -> tuple[Approach, ...]:
+        """How its stacks are written, documented ones first."""
+        found = {line.approach for line in self.lines}
+        return tuple(approach for approach in Approach if approach in found)
+
 
 def grid(run: Run, boards: Sequence[Board]) -> Grid:
     """The grid of a run: stacks that stand in the first group most often first."""
@@ -103,15 +119,13 @@ def grid(run: Run, boards: Sequence[Board]) -> Grid:
     slugs = slugged(stacks)
     columns = [_column(board, slugs) for board in boards]
     placed = list(zip(boards, columns, strict=True))
-    lines = [
-        Line(
-            stack,
-            slugs[stack],
-            run.stacks[stack].language if stack in run.stacks else "",
-            tuple(column.get(stack) or _absent(board, slugs[stack], stack) for board, column in placed),
-        )
-        for stack in stacks
-    ]
+    lines = []
+    for stack in stacks:
+        cells = tuple(column.get(stack) or _absent(board, slugs[stack], stack) for board, column in placed)
+        info = run.stacks.get(stack)
+        known = ("", None, ()) if info is None else (info.language, info.approach, info.tuning)
+        language, approach, tuning = known
+        lines.append(Line(stack, slugs[stack], language, cells, approach, tuning))
     found = Counter(cell.reason for line in lines for cell in line.cells if cell.reason)
     return Grid(tuple(boards), tuple(sorted(lines, key=_order)), tuple(reason for reason, _ in found.most_common()))
 

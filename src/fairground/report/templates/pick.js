@@ -1,15 +1,15 @@
-// Picking: which stacks, languages and workloads are shown, against which one they are held, and what the grid shows.
+// Picking: which stacks, languages, approaches and workloads are shown, against which one they are held, and what the grid shows.
 (function () {
   "use strict";
   var page = window.fairground, each = page.each;
-  var slugs = {}, languages = {};
-  each("#grid tbody tr", function (row) { slugs[row.dataset.find] = row.dataset.s; languages[row.dataset.s] = row.dataset.l; });
+  var slugs = {}, languages = {}, approaches = {};
+  each("#grid tbody tr", function (row) { slugs[row.dataset.find] = row.dataset.s; languages[row.dataset.s] = row.dataset.l; approaches[row.dataset.s] = row.dataset.a; });
   each("[data-g],[data-c]", function (leaf) { leaf.dataset.text = leaf.textContent; });
   function chosen(key) { return page.get(key).split(",").filter(Boolean); }
 
   function shows(slug) {
-    var stacks = chosen("s"), tongues = chosen("l");
-    return (!stacks.length || stacks.indexOf(slug) >= 0) && (!tongues.length || tongues.indexOf(languages[slug]) >= 0);
+    var stacks = chosen("s"), tongues = chosen("l"), ways = chosen("a");
+    return (!stacks.length || stacks.indexOf(slug) >= 0) && (!tongues.length || tongues.indexOf(languages[slug]) >= 0) && (!ways.length || ways.indexOf(approaches[slug]) >= 0);
   }
   function filter() {
     var words = page.get("q").toLowerCase().split(/\s+/).filter(Boolean), boards = chosen("w"), shown = 0, all = 0;
@@ -26,7 +26,7 @@
     each(".pill", function (pill) {
       pill.setAttribute("aria-pressed", String(chosen(pill.dataset.pick).indexOf(pill.dataset.key) >= 0));
     });
-    var count = chosen("s").length + chosen("l").length + boards.length;
+    var count = chosen("s").length + chosen("l").length + chosen("a").length + boards.length;
     document.getElementById("picked").textContent = count ? "(" + count + ")" : "";
   }
   // A drawn chart keeps its scale; what was not picked steps back.
@@ -88,5 +88,5 @@
   page.follow(function () { box.value = page.get("q"); filter(); });
   page.follow(compare);
   page.follow(switched);
-  if (chosen("s").length || chosen("l").length || page.get("ref") || page.get("q")) document.getElementById("pick").open = innerWidth > 720;
+  if (chosen("s").length || chosen("l").length || chosen("a").length || page.get("ref") || page.get("q")) document.getElementById("pick").open = innerWidth > 720;
 })();

@@ -18,7 +18,7 @@
     }
     all(document, "#grid tbody tr").forEach(function (row) {
       all(row, "td").forEach(function (cell) {
-        found.push({ stack: row.dataset.find, language: row.dataset.l, workload: cell.dataset.w, goodput_per_s: amount(cell, "g"), group: text(cell, ".g .tier"), server_cpu_us_per_answer: amount(cell, "c"), cpu_group: text(cell, ".c .tier"), limited_by: text(cell, "small"), without_number: cell.title });
+        found.push({ stack: row.dataset.find, language: row.dataset.l, approach: row.dataset.a, workload: cell.dataset.w, goodput_per_s: amount(cell, "g"), group: text(cell, ".g .tier"), server_cpu_us_per_answer: amount(cell, "c"), cpu_group: text(cell, ".c .tier"), limited_by: text(cell, "small"), without_number: cell.title });
       });
     });
     return found;

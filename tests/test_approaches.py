@@ -1,0 +1,128 @@
+"""What a server's manifest says of its approach, held against its commands, its environment and its sources.
+
+Only flags that are known can be found: that code reads as its documentation shows is for who reviews it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.host import build
+from fairground.inputs import manifest
+from fairground.model import Approach, Server, Stack, Tuning, Variant
+
+STACKS = [stack for server in manifest.load_servers(ROOT / "servers") for stack in server.stacks]
+ENVIRONMENT = re.compile(
+    r"GOGC|GOMEMLIMIT|GODEBUG|GOEXPERIMENT|MALLOC_\w+|MIMALLOC_\w+|LD_PRELOAD|NODE_OPTIONS|UV_THREADPOOL_SIZE|JAVA_TOOL_OPTIONS"
+    r"|JDK_JAVA_OPTIONS|RUBYOPT|RUBY_\w+|PYTHON(OPTIMIZE|MALLOC|GC)\w*|RUSTFLAGS"
+)
+OPTIONS = {
+    "node": r"--(?!enable-source-maps)",
+    "java": r"-X|--add-",
+    "python": r"-[OX]",
+    "python3": r"-[OX]",
+    "ruby": r"--\w*jit",
+}
+"""Program → how options of its runtime begin, which stand before the file that it runs."""
+CODE = re.compile(
+    r"mimalloc|jemalloc|snmalloc|tcmalloc|^lto\s*=|^codegen-units|gc\.(?:freeze|disable|set_threshold)\(|GC\.(?:disable|compact)|SetGCPercent"
+    r"|SetMemoryLimit|bytedance/sonic|easyjson|goccy/go-json|setFlagsFromString|new pg\.Query|get_reset_query",
+    re.MULTILINE,
+)
+APART = "documented"
+"""The folder of what only documented variants run, in the folder of a server whose other variants are tuned."""
+
+
+def flags(stack: Stack) -> Iterator[str]:
+    """What in the variant's environment and command is known to tune a runtime."""
+    yield from (name for name in stack.variant.env if ENVIRONMENT.fullmatch(name))
+    program = Path(stack.serve[0]).name
+    for word in stack.serve[1:]:
+        if not word.startswith("-"):
+            break
+        if program in OPTIONS and re.match(OPTIONS[program], word):
+            yield word.partition("=")[0]
+
+
+def tuned_code(stack: Stack) -> Iterator[str]:
+    """What in the files that the variant runs is known to tune: `file: what`."""
+    apart = any(APART in Path(word).parts for word in stack.serve)
+    for path in sorted(build.sources(stack.server.folder)):
+        place = path.relative_to(stack.server.folder)
+        if (APART in place.parts) == apart and place.suffix not in (".md", ".lock", ".sum", ".mod"):
+            text = path.read_text(encoding="utf-8", errors="replace") if place.name != "server.toml" else ""
+            yield from (f"{place}: {found[0]}" for found in CODE.finditer(text))
+
+
+def unnamed(stack: Stack) -> list[str]:
+    """What a variant should name, or should not have."""
+    if stack.variant.approach is Approach.DOCUMENTED:
+        return [*flags(stack), *tuned_code(stack)]
+    told = " ".join(one.what for one in stack.variant.tuning)
+    return [flag for flag in flags(stack) if flag not in told]
+
+
+@pytest.mark.parametrize("stack", STACKS, ids=lambda stack: stack.id)
+def test_variant_is_what_its_manifest_says(stack: Stack) -> None:
+    """A documented variant has no flag, collector setting, allocator or serialiser that tunes; a tuned one names each flag."""
+    assert unnamed(stack) == []
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Stack:
+    """A documented variant with nothing to hide, in a folder of its own."""
+    (tmp_path / "server.toml").write_text("")
+    (tmp_path / "main.py").write_text("import gc\ngc.collect()\n")
+    variant = Variant("plain", "as it is", {"NODE_ENV": "production"}, Approach.DOCUMENTED)
+    return Stack(Server("one", "One", "C", "", "", tmp_path, (), (), (), ("node", "main.js", "--port"), {}, {}), variant)
+
+
+def test_a_plain_variant_is_documented(stack: Stack) -> None:
+    """Neither an environment that tunes nothing nor an option of the program itself is a flag."""
+    assert unnamed(stack) == []
+
+
+@pytest.mark.parametrize(
+    ("env", "serve", "found"),
+    [
+        ({"GOGC": "400"}, ("./server",), "GOGC"),
+        ({"MALLOC_ARENA_MAX": "2"}, ("./server",), "MALLOC_ARENA_MAX"),
+        ({"NODE_OPTIONS": "--jitless"}, ("node", "main.js"), "NODE_OPTIONS"),
+        ({}, ("node", "--initial-old-space-size=128", "main.js"), "--initial-old-space-size"),
+        ({}, ("/usr/bin/java", "-XX:+UseParallelGC", "-jar", "x.jar"), "-XX:+UseParallelGC"),
+    ],
+)
+def test_a_flag_must_be_named(stack: Stack, env: dict[str, str], serve: tuple[str, ...], found: str) -> None:
+    """A flag is refused in a documented variant, and in a tuned one whose `tuning` does not name it."""
+    variant = replace(stack.variant, env=env, serve=serve)
+    assert unnamed(Stack(stack.server, variant)) == [found]
+    other = replace(variant, approach=Approach.TUNED, tuning=(Tuning("something else", "", "none"),))
+    assert unnamed(Stack(stack.server, other)) == [found]
+    named = replace(other, tuning=(*other.tuning, Tuning(f"it has {found}=1", "", "none")))
+    assert unnamed(Stack(stack.server, named)) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("main.py", "gc.freeze()"),
+        ("Cargo.toml", 'lto = "fat"'),
+        ("main.rs", "use mimalloc::MiMalloc;"),
+        ("a.js", "new pg.Query(x)"),
+    ],
+)
+def test_tuned_code_is_refused_where_the_variant_runs_it(stack: Stack, file: str, text: str) -> None:
+    """Code that tunes is found in the files of a documented variant, and not in those that only the others run."""
+    (stack.server.folder / file).write_text(text)
+    assert len(unnamed(stack)) == 1
+    apart = replace(stack.variant, serve=("node", f"{APART}/main.js"))
+    assert unnamed(Stack(stack.server, apart)) == []
+    (stack.server.folder / APART).mkdir()
+    (stack.server.folder / APART / file).write_text(text)
+    assert len(unnamed(Stack(stack.server, apart))) == 1
