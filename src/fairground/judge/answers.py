@@ -6,6 +6,7 @@ server's; no check looks at whether a speed seems odd.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fairground.judge.thresholds import Rules
@@ -13,6 +14,7 @@ from fairground.model import (
     AuditLine,
     Cell,
     DatabaseUse,
+    Evidence,
     Finding,
     LedgerRow,
     Outcomes,
@@ -157,21 +159,41 @@ def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[F
     return (Finding("warm-up", severity, sentence, evidence),)
 
 
+def connection_limit(cell: Cell, rules: Rules) -> int:
+    """How many connections at once the database lets the server have, or its pooler.
+
+    That is the budget, and a few for those that were closed and still end when their successors open.
+    """
+    budget = cell.topology.pooler_size if cell.topology.pooler else cell.settings.pool_total
+    return budget + max(int(rules.renewed_least), math.ceil(budget * rules.renewed_share))
+
+
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
     """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
 
-    Behind a pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
+    Two look: samples of what is open, and the database, which refuses what is over the limit however short it would be. Behind a
+    pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
     """
     found, pooler = [], cell.topology.pooler
     peak, allowed = database.pooler_clients_peak if pooler else database.connections_peak, cell.settings.pool_total
+    refused = database.refused or 0
+    said = f"the database refused {refused:,} connections beyond the limit"
     if peak is not None and peak > allowed:
         where = "pooler" if pooler else "database"
         sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
-        found.append(Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed}))
+        sentence += f"; {said}" if refused and not pooler else ""
+        evidence: Evidence = {"peak": peak, "pool_size": allowed, "refused": database.refused}
+        found.append(Finding("connections", Severity.REJECT, sentence, evidence))
+    elif refused and not pooler:
+        evidence = {"peak": peak, "pool_size": allowed, "refused": refused}
+        found.append(Finding("connections", Severity.REJECT, f"{said} of the server, and POOL_SIZE allowed {allowed}", evidence))
     held, most = database.connections_peak, cell.topology.pooler_size
     if pooler and held is not None and held > most:
         sentence = f"the pooler held {held} connections to the database, and its size is {most}"
         found.append(Finding("pooler-size", Severity.WARN, sentence, {"peak": held, "pooler_size": most}))
+    elif pooler and refused:
+        evidence = {"peak": held, "pooler_size": most, "refused": refused}
+        found.append(Finding("pooler-size", Severity.WARN, f"{said} of the pooler, whose size is {most}", evidence))
     return tuple(found)
 
 
