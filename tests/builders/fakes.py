@@ -258,11 +258,19 @@ class FakeDatabases:
 class FakeDatabase:
     """One arm's database, which holds rows."""
 
+    shared = None
+
     def __init__(self, world: World, label: str) -> None:
         self._world, self.name, self._server = world, label, world.servers[label]
 
     def reset(self, _: int) -> None:
         self._world.does(self.name, "reset")
+
+    def limit_connections(self, _: int) -> None:
+        """Nobody connects."""
+
+    def refused(self) -> int:
+        return 0
 
     def alter(self, statements: Sequence[str]) -> None:
         for statement in statements:

@@ -212,6 +212,33 @@ def test_connection_budget_behind_a_pooler(clients: int | None, held: int | None
     assert names(answers.budget(use, cell)) == found
 
 
+@pytest.mark.parametrize(
+    ("peak", "refused", "pooler", "found"),
+    [
+        (25, None, None, []),
+        (25, 0, None, []),
+        (25, 3, None, [("connections", Severity.REJECT)]),
+        (26, 3, None, [("connections", Severity.REJECT)]),
+        (20, 3, "pgbouncer-tx", [("pooler-size", Severity.WARN)]),
+    ],
+)
+def test_what_the_database_refused(peak: int, refused: int | None, pooler: str | None, found: list[tuple[str, Severity]]) -> None:
+    """A connection that the database refused is a breach, said once with its number; behind a pooler it is the pooler's."""
+    cell = replace(CELL, topology=Topology(pooler=pooler, pooler_size=20))
+    told = answers.budget(replace(DATABASE, connections_peak=peak, pooler_clients_peak=0, refused=refused), cell)
+    assert names(told) == found
+    assert not found or "refused 3 connections" in told[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("pool", "pooler", "limit"), [(1, None, 3), (8, None, 10), (25, None, 32), (100, None, 125), (100, "pgbouncer-tx", 25)]
+)
+def test_connections_that_the_database_allows(pool: int, pooler: str | None, limit: int) -> None:
+    """The budget and a quarter more, at least two: that of the server, or of the pooler that stands before the database."""
+    cell = replace(CELL, settings=replace(CELL.settings, pool_size=pool), topology=Topology(pooler=pooler, pooler_size=20))
+    assert answers.connection_limit(cell, RULES) == limit
+
+
 def test_connection_budget_of_all_workers() -> None:
     """A pool for each worker allows the sum of them."""
     cell = replace(CELL, settings=replace(CELL.settings, pool_size=10, workers=3, pool_scope=PoolScope.PER_WORKER))

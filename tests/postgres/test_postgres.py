@@ -57,12 +57,14 @@ def test_starts_in_both_classes(keeper: Keeper, cache: Path, durability: Durabil
 
 @pytest.mark.live
 def test_servers_log_in_as_an_ordinary_role(fresh: Database) -> None:
-    """The role of servers owns the trial's database and is no superuser."""
+    """The role of servers is no superuser, may make nothing, and owns neither the trial's database nor a table."""
     with psycopg.connect(fresh.server_url()) as connection:
         row = connection.execute(
-            "SELECT current_user, rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
+            "SELECT current_user, rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user"
         ).fetchone()
-        assert row == ("app", False, False)
+        assert row == ("fairground_app", False, False, False)
+        owned = "SELECT relname FROM pg_class WHERE relowner = current_user::regrole"
+        assert connection.execute(owned).fetchall() == []
         assert connection.execute("SELECT count(*) FROM users").fetchone() == (100,)
 
 
@@ -73,7 +75,7 @@ def test_servers_log_in_as_an_ordinary_role(fresh: Database) -> None:
 def test_reset_gives_the_same_bytes(fresh: Database) -> None:
     """After changes of every kind a reset brings back every row in its place, and counters at zero."""
     before = contents(fresh)
-    with fresh.connect(as_app=True) as connection:
+    with fresh.connect() as connection:
         connection.execute("SELECT pgbench_tx(1, 1, 1, 5)")
         connection.execute("DELETE FROM users WHERE id > 50")
         connection.execute("INSERT INTO web_users (name, email) VALUES ('new', 'new@example.com')")
@@ -117,16 +119,18 @@ def test_half_made_template_is_made_anew(database: Database) -> None:
 
 
 def test_template_is_named_after_its_data(tmp_path: Path) -> None:
-    """Another schema, other seeds or another scale is another template."""
+    """Another schema, other seeds, other rights or another scale is another template."""
     folder = tmp_path / "contract"
     folder.mkdir()
     address = database_module.Address("h", 1, "u", "p")
     names = set()
-    for schema, seed, scale in (("a", "b", 1), ("a2", "b", 1), ("a", "b2", 1), ("a", "b", 2)):
+    made = (("a", "b", "c", 1), ("a2", "b", "c", 1), ("a", "b2", "c", 1), ("a", "b", "c2", 1), ("a", "b", "c", 2))
+    for schema, seed, rights, scale in made:
         (folder / "schema.sql").write_text(schema)
         (folder / "seed.sql").write_text(seed)
-        names.add(Database(address, address, folder, None)._template(scale))
-    assert len(names) == 4
+        (folder / "rights.sql").write_text(rights)
+        names.add(Database(address, folder, None)._template(scale))
+    assert len(names) == 5
 
 
 def test_url_quotes_what_must_be_quoted() -> None:
@@ -205,7 +209,7 @@ def test_wal_and_sever(fresh: Database) -> None:
     """WAL grows with writes, a checkpoint is allowed to us, and severing cuts the server's connections and not ours."""
     before = fresh.wal_position()
     with psycopg.connect(fresh.server_url(), autocommit=True) as theirs, fresh.connect() as ours:
-        theirs.execute("UPDATE users SET name = name")
+        theirs.execute("UPDATE web_users SET name = name")
         after = fresh.wal_position()
         assert before is not None and after is not None and after > before
         assert fresh.checkpoint()
@@ -258,11 +262,11 @@ def test_errors_are_logged_where_they_are_asked_for(database: Database) -> None:
     database.reset(1)
     database.log_errors()
     for _ in range(2):
-        with database.connect(as_app=True) as client, pytest.raises(psycopg.Error):
+        with psycopg.connect(database.server_url()) as client, pytest.raises(psycopg.Error):
             client.execute("SELECT nothing_of_the_kind")
     assert database.take_errors().count('column "nothing_of_the_kind" does not exist') == 2
     assert database.take_errors() == ""
     database.reset(1)
-    with database.connect(as_app=True) as client, pytest.raises(psycopg.Error):
+    with psycopg.connect(database.server_url()) as client, pytest.raises(psycopg.Error):
         client.execute("SELECT nothing_of_the_kind")
     assert database.take_errors() == ""

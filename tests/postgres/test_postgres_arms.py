@@ -51,7 +51,7 @@ def test_arms_have_data_of_their_own(arms: Arms) -> None:
     fresh = contents(two)
     for arm in arms:
         with client(arm) as connection:
-            connection.execute("DELETE FROM users WHERE id > 50")
+            connection.execute("UPDATE web_users SET credits = 1 WHERE id > 50")
             assert connection.info.dbname == arm.name
     changed = contents(one)
     two.reset(SCALE)
@@ -180,7 +180,7 @@ def test_errors_are_logged_apart(arms: Arms) -> None:
 def test_log_keeps_the_beginning_of_each_arm(tmp_path: Path) -> None:
     """However much one arm logs, what is kept of it is bounded, and the other's line is kept; lines of no arm are dropped."""
     path = tmp_path / "log"
-    line = "2026-11-23 20:00:00.000 UTC [7] {}: {}\n"
+    line = "2026-11-23 20:00:00.000 UTC [7] someone@{}: {}\n"
     path.write_text(
         line.format("", "LOG:  the server's own")
         + line.format("a", "ERROR:  first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -35,6 +36,36 @@ def trial_databases(database: Database) -> set[str]:
     with database.connect("postgres") as connection:
         rows = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'fairground\\_trial%'").fetchall()
     return {str(row[0]) for row in rows}
+
+
+def roles(database: Database) -> set[str]:
+    """The roles of arms on a server."""
+    with database.connect("postgres") as connection:
+        rows = connection.execute("SELECT rolname FROM pg_roles WHERE rolname ~ '^fairground_app'").fetchall()
+    return {str(row[0]) for row in rows}
+
+
+def drop_templates(database: Database) -> None:
+    """Remove the lab's templates and the role that holds the rights in them: whoever comes next makes them as its own."""
+    with database.connect("postgres") as connection:
+        for (name,) in connection.execute("SELECT datname FROM pg_database WHERE datname ~ '^fairground_template'").fetchall():
+            connection.execute(f"DROP DATABASE {name}".encode())
+        connection.execute("DROP ROLE IF EXISTS fairground_rights")
+
+
+@contextmanager
+def somebody(database: Database, rights: str) -> Iterator[str]:
+    """A user of these rights on a server that has no databases of the lab, as a URL for `given`."""
+    drop_templates(database)
+    with database.connect("postgres") as connection:
+        connection.execute(f"CREATE ROLE somebody LOGIN PASSWORD 'word' {rights}".encode())
+        connection.execute("GRANT CONNECT ON DATABASE postgres TO somebody")
+        try:
+            yield url_of(database, "somebody", "word")
+        finally:
+            drop_templates(database)
+            connection.execute("DROP OWNED BY somebody")
+            connection.execute("DROP ROLE somebody")
 
 
 @pytest.fixture
@@ -77,10 +108,56 @@ def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
 @pytest.mark.live
 def test_given_server_without_the_right_to_create(bare: Database) -> None:
     """A user that may not create databases is refused, with the statement that gives the right."""
-    error = refusal(url_of(bare, bare.app.user, bare.app.password))
-    assert error.message == "the given user `app` may not create databases"
-    assert error.hint == 'as a superuser: ALTER ROLE "app" CREATEDB'
+    with somebody(bare, "") as url:
+        error = refusal(url)
+    assert error.message == "the given user `somebody` may not create databases"
+    assert error.hint == 'as a superuser: ALTER ROLE "somebody" CREATEDB'
     assert error.exit_code == 2
+
+
+@pytest.mark.live
+def test_given_server_without_the_right_to_create_roles(bare: Database) -> None:
+    """Servers under test then log in as the lab does, which is said with what is lost and the statement that gives the right."""
+    with somebody(bare, "CREATEDB") as url:
+        found = postgres.given(url, CONTRACT)
+        found.reset(SCALE)
+        found.limit_connections(1)
+        with psycopg.connect(found.server_url()) as one, psycopg.connect(found.server_url()):
+            assert one.execute("SELECT current_user").fetchone() == ("somebody",)
+            assert found.connections() == 2
+        assert found.refused() is None
+        assert found.shared is not None and 'ALTER ROLE "somebody" CREATEROLE' in found.shared
+        found.stop()
+
+
+@pytest.mark.live
+def test_given_server_that_allows_roles(bare: Database) -> None:
+    """An ordinary user that may create roles sees what an arm's role does, limits it, and leaves no role of an arm behind."""
+    with somebody(bare, "CREATEDB CREATEROLE") as url:
+        found = postgres.given(url, CONTRACT)
+        found.reset(SCALE)
+        found.limit_connections(1)
+        with psycopg.connect(found.server_url(), autocommit=True) as one:
+            one.execute("SELECT 'seen'")
+            with found.connect("postgres") as ours:
+                assert postgres.activity(ours)[found.name].statements == (("idle", "SELECT 'seen'"),)
+            with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
+                psycopg.connect(found.server_url())
+        assert found.shared is None and found.refused() is None
+        found.stop()
+        assert roles(bare) == set()
+
+
+@pytest.mark.live
+def test_given_server_with_a_role_of_somebody_else(bare: Database) -> None:
+    """A role of our name without our mark is never touched."""
+    with bare.connect("postgres") as connection:
+        connection.execute("CREATE ROLE fairground_app")
+        try:
+            with pytest.raises(LabError, match="a role `fairground_app` that the lab did not make, and it will not be touched"):
+                postgres.given(url_of(bare), CONTRACT)
+        finally:
+            connection.execute("DROP ROLE fairground_app")
 
 
 @pytest.mark.live

@@ -6,6 +6,7 @@ server's; no check looks at whether a speed seems odd.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from fairground.judge.thresholds import Rules
@@ -13,6 +14,7 @@ from fairground.model import (
     AuditLine,
     Cell,
     DatabaseUse,
+    Evidence,
     Finding,
     LedgerRow,
     Outcomes,
@@ -157,27 +159,50 @@ def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[F
     return (Finding("warm-up", severity, sentence, evidence),)
 
 
+def connection_limit(cell: Cell, rules: Rules) -> int:
+    """How many connections at once the database lets the server have, or its pooler.
+
+    That is the budget, and a few for those that were closed and still end when their successors open.
+    """
+    budget = cell.topology.pooler_size if cell.topology.pooler else cell.settings.pool_total
+    return budget + max(int(rules.renewed_least), math.ceil(budget * rules.renewed_share))
+
+
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
     """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
 
-    Behind a pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
+    Two look: samples of what is open, and the database, which refuses what is over the limit however short it would be. Behind a
+    pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
     """
-    pooler, allowed = cell.topology.pooler, cell.settings.pool_total
-    peak, where = (database.pooler_clients_peak, "pooler") if pooler else (database.connections_peak, "database")
-    found = list(connections(peak, allowed, where))
+    pooler, allowed, refused = cell.topology.pooler, cell.settings.pool_total, database.refused
+    if pooler:
+        found = list(connections(database.pooler_clients_peak, allowed, "pooler"))
+    else:
+        found = list(connections(database.connections_peak, allowed, refused=refused))
     held, most = database.connections_peak, cell.topology.pooler_size
     if pooler and held is not None and held > most:
         sentence = f"the pooler held {held} connections to the database, and its size is {most}"
         found.append(Finding("pooler-size", Severity.WARN, sentence, {"peak": held, "pooler_size": most}))
+    elif pooler and refused:
+        sentence = f"the database refused {refused:,} connections of the pooler, whose size is {most}"
+        found.append(Finding("pooler-size", Severity.WARN, sentence, {"peak": held, "pooler_size": most, "refused": refused}))
     return tuple(found)
 
 
-def connections(peak: int | None, allowed: int, where: str = "database") -> tuple[Finding, ...]:
-    """A rejection where a server was seen with more connections than it may hold; `peak` None: nobody looked."""
-    if peak is None or peak <= allowed:
+def connections(peak: int | None, allowed: int, where: str = "database", refused: int | None = None) -> tuple[Finding, ...]:
+    """A rejection where a server had more connections than it may hold, or wanted more than the database lets it have.
+
+    `peak` None: nobody looked; `refused` None: nobody refuses.
+    """
+    said = f"the database refused {refused:,} connections beyond the limit" if refused else ""
+    if peak is not None and peak > allowed:
+        sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
+        sentence += f"; {said}" if said else ""
+    elif said:
+        sentence = f"{said} of the server, and POOL_SIZE allowed {allowed}"
+    else:
         return ()
-    sentence = f"the server held {peak} connections to the {where}, and POOL_SIZE allowed {allowed}"
-    return (Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed}),)
+    return (Finding("connections", Severity.REJECT, sentence, {"peak": peak, "pool_size": allowed, "refused": refused}),)
 
 
 def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:

@@ -79,6 +79,8 @@ class Rules:
     settled_drift: float
     warmup_judged_seconds: int
     commits_per_answer_note: float
+    renewed_share: float
+    renewed_least: int
     prepared_reject: float
     statement_samples: int
     statement_least: float

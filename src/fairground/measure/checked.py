@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -78,6 +78,8 @@ class LiveStage:
         self.stop()
         checked, path = self._checked, self._checked.path
         self._settings, self._disturbed = of_case(settings), False
+        cell = replace(checked.arm.cell, settings=self._settings)
+        self._database.limit_connections(answers.connection_limit(cell, checked.bench.thresholds.rules))
         path.open_server(checked.stack_arm.stack, self._settings)
         problem = path.wait(checked.bench.ready_timeout_s)
         if problem is not None:
@@ -90,11 +92,11 @@ class LiveStage:
         if checked.path.server is None:
             return contract.Exit(0.0, None, False)
         stopped, found = checked.path.close_server()
-        peak = checked.seen.connections_peak
+        peak, refused = checked.seen.connections_peak, self._database.refused()
         self._database.wait_for_no_connections()  # those of a server that was killed are not its successor's
         checked.seen.connections_peak = None
         if not self._disturbed:  # where connections were cut, their successors may overlap with the last moments of the old ones
-            found += answers.connections(peak, self._settings.pool_total)
+            found += answers.connections(peak, self._settings.pool_total, refused=refused)
         for one in found:
             checked.note(one)
         forced = stopped.seconds is None or bool({one.id for one in found} & {"strays", "port"})

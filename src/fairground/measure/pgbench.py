@@ -51,7 +51,7 @@ class Pgbench(Loaded):
         return window
 
     def _run(self, seconds: int, clients: int, number: int) -> tuple[str, int | None]:
-        settings, address = self.arm.cell.settings, self.database.app
+        settings, address = self.arm.cell.settings, self.database.admin
         argv = [
             str(binary("pgbench")), "--no-vacuum", f"--protocol={self.pgbench_arm.protocol}", f"--client={clients}",
             f"--jobs={min(clients, self.bench.cores)}", f"--time={seconds}", "--random-seed=1", "--max-tries=1000",

@@ -78,7 +78,10 @@ class StartedStack(Loaded):
         try:
             with self.phase("reset"):
                 self.database.reset(self.arm.cell.settings.scale)
+                self.database.limit_connections(answers.connection_limit(self.arm.cell, self.bench.thresholds.rules))
                 self.database.alter(self.stack_arm.statements)
+            if self.database.shared:
+                self.find("shared-role", Severity.NOTE, f"the server logged in as the lab does: {self.database.shared}")
             began = time.monotonic()
             self.on(self.arm.label, Doing("start"))
             if self._start():
@@ -196,7 +199,7 @@ class StartedStack(Loaded):
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
-        self.use = replace(found, connect_cpu_us=self.connect_cpu_us)
+        self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=self.database.refused())
         self.findings.extend(answers.budget(self.use, self.arm.cell))
         result = self._joined()
         if result is None or self.before is None:

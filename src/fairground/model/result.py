@@ -284,6 +284,8 @@ class DatabaseUse:
     """Those of them that waited for a connection of the pooler at once."""
     sessions: int | None = None
     """Connections that were opened to the trial's database, the lab's own few among them."""
+    refused: int | None = None
+    """Connections that the database refused, because the server's role had as many as it may; None where nobody is told."""
     connect_cpu_us: float | None = None
     """CPU of the database for one connection, as it was measured before the load."""
     checkpoints: int | None = None

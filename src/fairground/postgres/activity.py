@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from fairground.postgres.names import APPLICATION_NAME, TRIAL_DATABASE, TRIAL_DATABASES
+from fairground.postgres.names import ROLE, ROLES, THEIRS, TRIAL_DATABASE, TRIAL_DATABASES
 
 STATEMENT_CHARACTERS = 500
 DOING = (
@@ -45,13 +45,14 @@ class Hygiene:
 def activity(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
     """What the backends of all arms do at this moment, read in one query: name of the arm's database → its activity.
 
-    A database without client backends is not in it.
+    What an arm's role does in another database is the arm's, too. A database without client backends is not in it.
     """
     rows = connection.execute(
-        f"SELECT datname, {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
+        "SELECT CASE WHEN usename ~ %(roles)s THEN replace(usename, %(role)s, %(first)s) ELSE datname END,"
+        f" {DOING}, CASE WHEN state <> 'idle' OR query_start > now() - interval '1 second'"
         " THEN left(query, %(most)s) END FROM pg_stat_activity"
-        " WHERE datname ~ %(ours)s AND application_name <> %(lab)s AND backend_type = 'client backend'",
-        {"most": STATEMENT_CHARACTERS, "ours": TRIAL_DATABASES, "lab": APPLICATION_NAME},
+        f" WHERE (datname ~ %(ours)s OR usename ~ %(roles)s) AND {THEIRS} AND backend_type = 'client backend'",
+        {"most": STATEMENT_CHARACTERS, "ours": TRIAL_DATABASES, "roles": ROLES, "role": ROLE, "first": TRIAL_DATABASE},
     ).fetchall()
     seen: defaultdict[str, list[tuple[str, str | None]]] = defaultdict(list)
     for database, doing, statement in rows:
@@ -69,8 +70,8 @@ def waits(connection: psycopg.Connection[Any], database: str = TRIAL_DATABASE) -
     """What the backends of one database do at this moment: (wait event, `running`, `idle` or `idle in transaction`; how many)."""
     return connection.execute(
         f"SELECT {DOING}, count(*)::int FROM pg_stat_activity"
-        " WHERE datname = %s AND application_name <> %s AND backend_type = 'client backend' GROUP BY 1",
-        [database, APPLICATION_NAME],
+        f" WHERE datname = %s AND {THEIRS} AND backend_type = 'client backend' GROUP BY 1",
+        [database],
     ).fetchall()
 
 
@@ -89,7 +90,7 @@ def hygiene(connection: psycopg.Connection[Any]) -> Hygiene:
         " pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') AS sees,"
         " count(*) FILTER (WHERE backend_type = 'autovacuum worker' AND datname ~ %(ours)s)::int AS autovacuums,"
         " count(*) FILTER (WHERE backend_type = 'client backend' AND state = 'active' AND datname !~ %(ours)s"
-        " AND application_name <> %(lab)s)::int AS strangers FROM pg_stat_activity) AS now",
-        {"ours": TRIAL_DATABASES, "lab": APPLICATION_NAME},
+        f" AND NOT coalesce(usename ~ %(roles)s, false) AND {THEIRS})::int AS strangers FROM pg_stat_activity) AS now",
+        {"ours": TRIAL_DATABASES, "roles": ROLES},
     ).fetchone()
     return Hygiene(*row) if row else Hygiene(None, None, None)

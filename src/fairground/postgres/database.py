@@ -6,9 +6,10 @@ Every arm has a database of its own on the one server, so that what one arm does
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote
@@ -18,10 +19,10 @@ from psycopg import sql
 
 from fairground.host import Child, Keeper
 from fairground.model import Durability, LabError, Work
-from fairground.postgres import storage
+from fairground.postgres import role, storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
-from fairground.postgres.names import APPLICATION_NAME, MARK, TRIAL_DATABASE, TRIAL_DATABASES, of_arm
+from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
 from fairground.postgres.work import work
 
 HOME = "postgres"
@@ -68,24 +69,30 @@ class Counters:
 
 
 class Database:
-    """The database of one arm on a PostgreSQL server. `admin` may create databases; servers under test log in as `app`."""
+    """The database of one arm on a PostgreSQL server. `admin` owns it and is the lab's; the arm's server logs in as `app`.
+
+    `shared`: why `app` is `admin` on this server; None where each arm has a role of its own.
+    """
 
     def __init__(
         self,
         admin: Address,
-        app: Address,
         contract: Path,
         owner: Owner | None,
-        name: str = TRIAL_DATABASE,
+        number: int = 1,
         errors: ErrorLog | None = None,
+        shared: str | None = None,
+        secret: str | None = None,
     ) -> None:
-        self.admin, self.app, self.owner, self.name = admin, app, owner, name
-        self._contract = contract
+        self.admin, self.owner, self.shared, self.name = admin, owner, shared, of_arm(number)
+        self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
         self._errors = errors or (ErrorLog(owner.log) if owner else None)
+        user = of_arm(number, ROLE)
+        self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user))
 
     def arm(self, number: int) -> Database:
         """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
-        return Database(self.admin, self.app, self._contract, self.owner, of_arm(number), self._errors)
+        return Database(self.admin, self._contract, self.owner, number, self._errors, self.shared, self._secret)
 
     @property
     def child(self) -> Child | None:
@@ -96,17 +103,16 @@ class Database:
         """The `DATABASE_URL` of a server under test."""
         return self.app.url(self.name)
 
-    def connect(self, database: str | None = None, as_app: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
+    def connect(self, database: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection of the lab's own, committing each statement; marked, so that it is never counted as the server's.
 
         It is to this arm's database, unless another is named.
         """
-        address = self.app if as_app else self.admin
         return psycopg.connect(
-            host=address.host,
-            port=address.port,
-            user=address.user,
-            password=address.password,
+            host=self.admin.host,
+            port=self.admin.port,
+            user=self.admin.user,
+            password=self.admin.password,
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
             autocommit=True,
@@ -133,7 +139,7 @@ class Database:
             self.drop_arms()
 
     def drop_arms(self) -> None:
-        """Remove the databases of all arms, an earlier session's too: in a given server only those that the lab made."""
+        """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
         with self.connect(HOME) as connection:
             rows = connection.execute(
                 "SELECT datname, shobj_description(oid, 'pg_database') FROM pg_database WHERE datname ~ %s", [TRIAL_DATABASES]
@@ -141,6 +147,8 @@ class Database:
             for name, comment in rows:
                 if self.owner or comment == MARK:
                     _drop(connection, name, self.owner is not None)
+            if not self.shared:
+                role.drop_all(connection)
 
     # ------------------------------------------------------------ data
 
@@ -160,38 +168,52 @@ class Database:
             building = f"{name}_building"
             _drop(connection, building, self.owner is not None)
             self._create(connection, building, None)
+            if not self.shared:
+                role.make_rights(connection)
+                role.admit(connection, None, building)
             self._fill(building, scale)
             connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(building), sql.Identifier(name)))
         return name
 
     def reset(self, scale: int) -> None:
-        """Give this arm a fresh copy of the data, byte for byte, with counters at zero."""
+        """Give this arm a fresh copy of the data, byte for byte, with counters at zero, and a fresh role without a limit."""
         template = self.prepare(scale)
         with storage.watched(self.owner.log if self.owner else None), self.connect(HOME) as connection:
             _drop(connection, self.name, self.owner is not None)
             self._create(connection, self.name, template)
+            if not self.shared:
+                role.make(connection, self.app.user, self.app.password)
+                role.admit(connection, self.app.user, self.name)
+
+    def limit_connections(self, most: int) -> None:
+        """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
+        if not self.shared:
+            self.refused()
+            with self.connect(HOME) as connection:
+                role.limit(connection, self.app.user, most)
+
+    def refused(self) -> int | None:
+        """Connections beyond the limit that were refused since it was set, or asked for; None where the log is not ours."""
+        return None if self._errors is None or self.shared else self._errors.refused(self.app.user)
 
     def _create(self, connection: psycopg.Connection[Any], name: str, template: str | None) -> None:
         # FILE_COPY checkpoints before and after, so that a trial does not pay for the copy; WAL_LOG would leave it that debt.
-        form = "CREATE DATABASE {} OWNER {} TEMPLATE {}" + (
-            " STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else ""
-        )
-        connection.execute(
-            sql.SQL(form).format(sql.Identifier(name), sql.Identifier(self.app.user), sql.Identifier(template or "template0"))
-        )
+        form = "CREATE DATABASE {} TEMPLATE {}" + (" STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else "")
+        connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Identifier(template or "template0")))
         connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
 
     def _fill(self, name: str, scale: int) -> None:
         seed = (self._contract / "seed.sql").read_text().replace(":scale", str(scale))
-        with self.connect(name, as_app=True) as connection:
+        with self.connect(name) as connection:
             connection.execute((self._contract / "schema.sql").read_bytes())
             connection.execute(seed.encode())
-        with self.connect(name) as connection:
+            if not self.shared:
+                connection.execute((self._contract / "rights.sql").read_bytes())
             connection.execute("VACUUM (FREEZE, ANALYZE)")
 
     def _template(self, scale: int) -> str:
         digest = hashlib.sha256()
-        for file in ("schema.sql", "seed.sql"):
+        for file in ("schema.sql", "seed.sql", *(() if self.shared else ("rights.sql",))):
             digest.update((self._contract / file).read_bytes())
         return f"fairground_template_{scale}_{digest.hexdigest()[:10]}"
 
@@ -246,13 +268,9 @@ class Database:
             return False
 
     def connections(self) -> int:
-        """How many connections to this arm's database the server under test (or its pooler) holds now."""
+        """How many connections the server under test (or its pooler) holds now, to this arm's database or as its role."""
         with self.connect(HOME) as connection:
-            row = connection.execute(
-                "SELECT count(*) FROM pg_stat_activity"
-                " WHERE datname = %s AND application_name <> %s AND backend_type = 'client backend'",
-                [self.name, APPLICATION_NAME],
-            ).fetchone()
+            row = connection.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {self._of_server}".encode()).fetchone()
         return int(row[0]) if row else 0
 
     def room(self) -> int:
@@ -294,10 +312,13 @@ class Database:
     def sever(self) -> None:
         """Cut every connection of the server under test."""
         with self.connect(HOME) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND application_name <> %s",
-                [self.name, APPLICATION_NAME],
-            )
+            connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {self._of_server}".encode())
+
+    @property
+    def _of_server(self) -> str:
+        """Holds for a row of `pg_stat_activity` that is the server's under test."""
+        mine = f"datname = '{self.name}'" + ("" if self.shared else f" OR usename = '{self.app.user}'")
+        return f"({mine}) AND {THEIRS} AND backend_type = 'client backend'"
 
 
 def require_ours(connection: psycopg.Connection[Any], name: str) -> None:

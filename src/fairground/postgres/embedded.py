@@ -26,8 +26,8 @@ import psycopg
 
 from fairground.host import Child, Keeper, free_port
 from fairground.model import Durability, LabError, foreign, storing
-from fairground.postgres import storage
-from fairground.postgres.database import Address, Database
+from fairground.postgres import role, storage
+from fairground.postgres.database import HOME, Address, Database
 from fairground.postgres.errorlog import LINE_PREFIX
 
 MAJOR_VERSION = 18
@@ -40,9 +40,10 @@ OURS = {
         "it is how servers and lab find the database",
     ),
     "log_line_prefix": "it is how the lab tells whose error a line of the log is",
+    "log_min_messages": "it is how the lab learns which connections the database refused",
 }
 """Settings that cannot be replaced, and why."""
-SUPERUSER, APP_USER = "fairground", "app"
+SUPERUSER = "fairground"
 
 
 def start(
@@ -50,8 +51,8 @@ def start(
 ) -> Database:
     """Start the embedded PostgreSQL in one durability class and wait until it answers.
 
-    `folder` keeps clusters between runs, `contract` has schema.sql and seed.sql, `overrides` are settings in place of the lab's
-    own. Raises LabError when the binaries are missing or the cluster does not start; its log's last lines are in the hint.
+    `folder` keeps clusters between runs, `contract` has schema.sql, seed.sql and rights.sql, `overrides` are settings in place of
+    the lab's own. Raises LabError when the binaries are missing or the cluster does not start; the hint has its log's last lines.
     """
     check(overrides or {})
     cluster = Cluster.claim(folder / "postgres")
@@ -92,12 +93,9 @@ class Cluster:
         self._launch(keeper, durability)
         passwords = dict(line.split() for line in (self.folder / "passwords").read_text().splitlines())
         database = Database(
-            admin=Address("127.0.0.1", self._port, SUPERUSER, passwords[SUPERUSER]),
-            app=Address("127.0.0.1", self._port, APP_USER, passwords[APP_USER]),
-            contract=contract,
-            owner=self,
+            admin=Address("127.0.0.1", self._port, SUPERUSER, passwords[SUPERUSER]), contract=contract, owner=self
         )
-        self._make_app_role(database, passwords[APP_USER])
+        _close_own_databases(database)
         database.drop_arms()
         return database
 
@@ -165,13 +163,13 @@ class Cluster:
         """`initdb` into a folder beside, moved into place when it is whole."""
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
-        passwords = {SUPERUSER: secrets.token_urlsafe(18), APP_USER: secrets.token_urlsafe(18)}
+        password = secrets.token_urlsafe(18)
         secret, pwfile = self.folder / "passwords", self.folder / "initdb-password"
         with storing(self.folder):
             secret.touch(mode=0o600)
-            secret.write_text("".join(f"{user} {password}\n" for user, password in passwords.items()))
+            secret.write_text(f"{SUPERUSER} {password}\n")
             pwfile.touch(mode=0o600)
-            pwfile.write_text(passwords[SUPERUSER])
+            pwfile.write_text(password)
         command = [
             str(binary("initdb")),
             "-D",
@@ -208,15 +206,12 @@ class Cluster:
                 time.sleep(0.02)
         pid_file.unlink(missing_ok=True)
 
-    def _make_app_role(self, database: Database, password: str) -> None:
-        """The role that servers log in as: no superuser, and limited by nothing that the lab wants to measure."""
-        with database.connect("postgres") as connection:
-            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [APP_USER]).fetchone():
-                connection.execute(
-                    psycopg.sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(
-                        psycopg.sql.Identifier(APP_USER), psycopg.sql.Literal(password)
-                    )
-                )
+
+def _close_own_databases(database: Database) -> None:
+    """Only the lab connects to the databases that every cluster has: servers under test have one of their own."""
+    with database.connect(HOME) as connection:
+        for name in (HOME, "template1"):
+            role.admit(connection, None, name)
 
 
 def _initdb_failed(said: str) -> LabError:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from pathlib import Path
 
-LINE_PREFIX = "%m [%p] %d: "
-"""PostgreSQL's `log_line_prefix`: time, process, and the database that the line is of."""
-LINE = re.compile(rb"\S+ \S+ \S+ \[\d+\] (\S*): ")
+LINE_PREFIX = "%m [%p] %u@%d: "
+"""PostgreSQL's `log_line_prefix`: time, process, and the role and the database that the line is of."""
+LINE = re.compile(rb"\S+ \S+ \S+ \[\d+\] (\S*)@(\S*?): (FATAL:  too many connections for role )?")
 MOST_KEPT_BYTES = 64 << 10
 MOST_READ_BYTES = 8 << 20
 """A server that fails each request writes more than anybody reads."""
@@ -20,12 +21,19 @@ class ErrorLog:
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
         self._kept: dict[str, bytes] = {}
+        self._refused: Counter[str] = Counter()
 
     def take(self, database: str) -> str:
         """The beginning of what was logged of one database since the last call for it; lines of no database are dropped."""
         with self._lock:
             self._read()
             return self._kept.pop(database, b"").decode(errors="replace")
+
+    def refused(self, role: str) -> int:
+        """How many connections of one role were refused since the last call for it, because it had as many as it may."""
+        with self._lock:
+            self._read()
+            return self._refused.pop(role, 0)
 
     def _read(self) -> None:
         """Move what the file holds to the databases that it is of, and empty it."""
@@ -35,7 +43,9 @@ class ErrorLog:
         name = ""
         for line in text.splitlines(keepends=True):
             if prefix := LINE.match(line):  # a line without one goes on with the message of the line before
-                name = prefix[1].decode(errors="replace")
+                name = prefix[2].decode(errors="replace")
+                if prefix[3]:
+                    self._refused[prefix[1].decode(errors="replace")] += 1
             room = MOST_KEPT_BYTES - len(self._kept.get(name, b""))
             if name and room > 0:
                 self._kept[name] = self._kept.get(name, b"") + line[:room]

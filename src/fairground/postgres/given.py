@@ -7,14 +7,15 @@ from typing import Any
 
 import psycopg
 
-from fairground.model import LabError
+from fairground.model import LabError, foreign
+from fairground.postgres import role
 from fairground.postgres.database import HOME, Address, Database, require_ours
 from fairground.postgres.names import TRIAL_DATABASE
 
 
 def given(url: str, contract: Path) -> Database:
     """A server that somebody else runs. Refused unless it is PostgreSQL ≥ 14, we may create databases, and what would be
-    dropped is ours."""
+    dropped is ours. Where it allows no roles, servers under test log in as the lab does, and `shared` says why."""
     try:
         info = psycopg.conninfo.conninfo_to_dict(url)
         address = Address(
@@ -23,7 +24,7 @@ def given(url: str, contract: Path) -> Database:
             str(info.get("user") or "postgres"),
             str(info.get("password") or ""),
         )
-        database = Database(address, address, contract, None)
+        database = Database(address, contract, None)
         connection = database.connect(HOME)
     except psycopg.ProgrammingError as error:
         raise LabError(
@@ -34,8 +35,9 @@ def given(url: str, contract: Path) -> Database:
     with connection:
         _require_rights(connection)
         require_ours(connection, TRIAL_DATABASE)
-    database.drop_arms()
-    return database
+        database.drop_arms()
+        shared = _why_shared(connection, database.app)
+    return Database(address, contract, None, shared=shared) if shared else database
 
 
 def _require_rights(connection: psycopg.Connection[Any]) -> None:
@@ -45,3 +47,22 @@ def _require_rights(connection: psycopg.Connection[Any]) -> None:
     if not row or not row[0]:
         user = connection.info.user
         raise LabError(f"the given user `{user}` may not create databases", hint=f'as a superuser: ALTER ROLE "{user}" CREATEDB')
+
+
+def _why_shared(connection: psycopg.Connection[Any], app: Address) -> str | None:
+    """Why no role of its own can be made for an arm here, found out by making one and logging in; None where it can."""
+    user = connection.info.user
+    row = connection.execute("SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    if not row or not row[0]:
+        lost = "it could move the counters that it is judged by, and its connections are sampled, not refused"
+        return f'the given user `{user}` may not create roles (ALTER ROLE "{user}" CREATEROLE), so {lost}'
+    try:
+        role.make_rights(connection)
+        role.make(connection, app.user, app.password)
+        with psycopg.connect(app.url(HOME), connect_timeout=10):
+            return None
+    except psycopg.Error as error:
+        if "permission denied for database" in str(error):  # it logged in, and this database is closed to it
+            return None
+        said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
+        return f"the given server has no use for a role of its own: {said}"

@@ -1,4 +1,4 @@
-"""What the lab's databases and connections are called, so that they can be told from everybody else's."""
+"""What the lab's databases, roles and connections are called, so that they can be told from everybody else's."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ TRIAL_DATABASE = "fairground_trial"
 """The first arm's database; those of the others end in `_2`, `_3` …"""
 TRIAL_DATABASES = f"^{TRIAL_DATABASE}(_[0-9]+)?$"
 """All of them, as a regular expression of PostgreSQL."""
+RIGHTS = "fairground_rights"
+"""The role that holds what servers may do. Nobody logs in as it; the roles of arms are its members."""
+ROLE = "fairground_app"
+"""The role that the first arm's server logs in as; those of the others end in `_2`, `_3` …"""
+ROLES = f"^{ROLE}(_[0-9]+)?$"
+"""All of them, as a regular expression of PostgreSQL."""
 APPLICATION_NAME = "fairground lab"
 """Of the lab's own connections: they are never counted as a server's."""
+THEIRS = "NOT (usename = current_user AND application_name = '" + APPLICATION_NAME + "')"
+"""Holds for a row of `pg_stat_activity` that is none of the lab's own: a name alone is anybody's to take, a role is not."""
 MARK = "made by fairground: it drops and makes this database at will"
-"""The comment on every database that the lab makes."""
+"""The comment on every database, and on every role, that the lab makes."""
 
 
-def of_arm(number: int) -> str:
-    """The name of one arm's database; arms count from 1."""
+def of_arm(number: int, first: str = TRIAL_DATABASE) -> str:
+    """The name of one arm's database, or of what else is called like its `first`; arms count from 1."""
     if number < 1:
         raise ValueError(f"arms count from 1, so that there is no arm {number}")
-    return TRIAL_DATABASE if number == 1 else f"{TRIAL_DATABASE}_{number}"
+    return first if number == 1 else f"{first}_{number}"

@@ -1,0 +1,9 @@
+-- What a server's role may do in its database: what the statements of the contract need, and no more.
+-- The lab owns the tables and applies this file to the template, with `fairground_rights` as the role that holds the rights.
+
+REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+GRANT USAGE ON SCHEMA public TO fairground_rights;
+GRANT SELECT ON ALL TABLES IN SCHEMA public TO fairground_rights;
+GRANT UPDATE ON pgbench_accounts, pgbench_tellers, pgbench_branches, web_users TO fairground_rights;
+GRANT INSERT ON pgbench_history TO fairground_rights;
+GRANT EXECUTE ON FUNCTION pgbench_tx TO fairground_rights;

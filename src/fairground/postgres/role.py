@@ -1,0 +1,79 @@
+"""The role that one arm's server logs in as. It owns nothing, and may do in its arm's database what the contract needs.
+
+So it can neither reset the counters that it is judged by, nor work in another database, nor open more connections than it may.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from fairground.model import LabError
+from fairground.postgres.names import MARK, RIGHTS, ROLES
+
+
+def password(secret: str, name: str) -> str:
+    """A role's password: who knows one of them knows no other."""
+    return hashlib.sha256(f"{secret} {name}".encode()).hexdigest()[:32]
+
+
+def make_rights(connection: psycopg.Connection[Any]) -> None:
+    """Make the role that holds the rights, unless it is there."""
+    if not _comment(connection, RIGHTS):
+        connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(RIGHTS)))
+        connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(RIGHTS), sql.Literal(MARK)))
+
+
+def make(connection: psycopg.Connection[Any], name: str, word: str) -> None:
+    """Make an arm's role with the password `word`. An earlier one of its name is dropped, with what it has set for itself."""
+    drop(connection, name)
+    form = "CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}"
+    connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Literal(word), sql.Identifier(RIGHTS)))
+    connection.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
+    if connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
+        # Else what its sessions do would be hidden from us.
+        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(name)))
+
+
+def admit(connection: psycopg.Connection[Any], name: str | None, database: str) -> None:
+    """Let one role connect to a database, and nobody else but its owner; None: nobody."""
+    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(database)))
+    if name is not None:
+        connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(database), sql.Identifier(name)))
+
+
+def limit(connection: psycopg.Connection[Any], name: str, most: int) -> None:
+    """From now on the database refuses a role's connections beyond `most` at once."""
+    connection.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}").format(sql.Identifier(name), sql.Literal(most)))
+
+
+def drop(connection: psycopg.Connection[Any], name: str) -> None:
+    """Drop an arm's role if it is there; its database is gone already. LabError where the lab did not make it."""
+    comment = _comment(connection, name)
+    if comment is None:
+        return
+    if comment != MARK:
+        raise LabError(
+            f"the given server has a role `{name}` that the lab did not make, and it will not be touched",
+            hint=f"rename it, or use another server: ALTER ROLE {name} RENAME TO …",
+        )
+    connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [name])
+    connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+def drop_all(connection: psycopg.Connection[Any]) -> None:
+    """Drop the roles of all arms that the lab made."""
+    for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolname ~ %s", [ROLES]).fetchall():
+        if _comment(connection, name) == MARK:
+            drop(connection, name)
+
+
+def _comment(connection: psycopg.Connection[Any], name: str) -> str | None:
+    """A role's comment, empty where it has none; None where there is no such role."""
+    row = connection.execute(
+        "SELECT coalesce(shobj_description(oid, 'pg_authid'), '') FROM pg_roles WHERE rolname = %s", [name]
+    ).fetchone()
+    return None if row is None else str(row[0])

@@ -1,0 +1,149 @@
+"""The role of an arm's server: what it may not do, and what the database refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from builders.cluster import SCALE, eventually
+from fairground import postgres
+from fairground.postgres import Database
+from fairground.postgres.errorlog import ErrorLog
+from fairground.postgres.names import APPLICATION_NAME
+
+Arms = tuple[Database, Database]
+
+
+@pytest.fixture
+def arms(database: Database) -> Iterator[Arms]:
+    """Two arms on the session's server, with fresh data."""
+    one, two = database.arm(1), database.arm(2)
+    for arm in (one, two):
+        arm.reset(SCALE)
+    yield one, two
+    database.drop_arms()
+
+
+def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ...]]:
+    """A connection like that of a server under test."""
+    return psycopg.connect(database.server_url(), autocommit=True, **other)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT pg_stat_reset()",
+        "SELECT pg_stat_reset_shared('bgwriter')",
+        "SELECT pg_stat_reset_single_table_counters('users'::regclass)",
+        "SET track_activities = off",
+        "SET track_functions = 'none'",
+        "TRUNCATE pgbench_history",
+        "DELETE FROM web_users",
+        "INSERT INTO web_users (name, email) VALUES ('a', 'b')",
+        "UPDATE users SET name = ''",
+        "CREATE TABLE mine (id integer)",
+        "CREATE TEMPORARY TABLE mine (id integer)",
+        "CREATE FUNCTION mine() RETURNS void LANGUAGE sql AS ''",
+        "ALTER TABLE users RENAME TO others",
+        "ALTER ROLE fairground_app CONNECTION LIMIT -1",
+        "CREATE DATABASE mine",
+        "SET ROLE fairground",
+    ],
+)
+def test_what_a_server_may_not_do(database: Database, statement: str) -> None:
+    """What would move a counter, change the data otherwise than answers do, or make something new is refused for want of rights."""
+    database.reset(SCALE)
+    with client(database) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(statement.encode())
+
+
+@pytest.mark.live
+def test_a_server_connects_to_its_own_database_alone(arms: Arms) -> None:
+    """Neither another arm's database, nor the template that all are copied from, nor those of every cluster let it in."""
+    one, two = arms
+    with client(one):
+        pass
+    for name in (two.name, one.prepare(SCALE), "postgres", "template1"):
+        with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+            psycopg.connect(one.app.url(name))
+
+
+@pytest.mark.live
+def test_what_a_role_has_set_for_itself_ends_with_the_reset(database: Database) -> None:
+    """A server may give its own role settings and another password; the next trial's has neither."""
+    database.reset(SCALE)
+    with client(database) as connection:
+        connection.execute("ALTER ROLE fairground_app SET work_mem = '1GB'")
+        connection.execute("ALTER ROLE fairground_app PASSWORD 'mine'")
+    database.reset(SCALE)
+    with client(database) as connection:
+        assert connection.execute("SHOW work_mem").fetchone() == ("16MB",)
+
+
+@pytest.mark.live
+def test_connections_beyond_the_limit_are_refused_and_counted(arms: Arms) -> None:
+    """The database refuses the connection that is one too many; it is counted once, for its own arm, and not after a reset."""
+    one, two = arms
+    for arm in arms:
+        arm.limit_connections(2)
+    with ExitStack() as held:
+        for _ in range(2):
+            held.enter_context(client(one))
+        for _ in range(3):
+            with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
+                client(one)
+        held.enter_context(client(two))
+        assert (one.connections(), two.connections()) == (2, 1)
+    assert (one.refused(), two.refused(), one.refused()) == (3, 0, 0)
+    one.reset(SCALE)
+    with client(one), client(one), client(one):
+        assert one.refused() == 0
+
+
+@pytest.mark.live
+def test_a_server_cannot_take_the_name_of_the_lab(arms: Arms) -> None:
+    """A connection that calls itself as the lab's do is counted, seen with its statement, and severed; the lab's own is not."""
+    one, _ = arms
+    with client(one, application_name=APPLICATION_NAME) as theirs, one.connect() as ours:
+        theirs.execute("SELECT 'theirs'")
+        assert one.connections() == 1
+        with one.connect("postgres") as connection:
+            assert postgres.activity(connection)[one.name].statements == (("idle", "SELECT 'theirs'"),)
+            assert dict(postgres.waits(connection, one.name)) == {"idle": 1}
+        one.sever()
+        assert eventually(lambda: one.connections() == 0)
+        assert ours.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.live
+def test_what_a_role_does_in_another_database_is_its_arms(arms: Arms) -> None:
+    """Where a role is let into another database, as on a server that is not ours, its sessions there are counted for its arm."""
+    one, two = arms
+    with one.connect("postgres") as admin:
+        admin.execute("GRANT CONNECT ON DATABASE postgres TO fairground_app_2")
+        with psycopg.connect(two.app.url("postgres"), autocommit=True) as away:
+            away.execute("SELECT 'away'")
+            assert (one.connections(), two.connections()) == (0, 1)
+            assert postgres.activity(admin)[two.name].statements == (("idle", "SELECT 'away'"),)
+        admin.execute("REVOKE CONNECT ON DATABASE postgres FROM fairground_app_2")
+
+
+def test_only_refusals_at_the_limit_are_counted(tmp_path: Path) -> None:
+    """A wrong password, an error with the same words, and another role's refusal are none of a role's refusals."""
+    path, line = tmp_path / "log", "2026-11-24 20:00:00.000 UTC [7] {}@d: {}\n"
+    said = 'FATAL:  too many connections for role "{0}"'
+    path.write_text(
+        line.format("a", said.format("a")) * 2
+        + line.format("b", said.format("b"))
+        + line.format("a", 'FATAL:  password authentication failed for user "a"')
+        + line.format("a", 'ERROR:  column "too many connections for role" does not exist')
+        + "\tFATAL:  too many connections for role\n"
+    )
+    log = ErrorLog(path)
+    assert (log.refused("a"), log.refused("b"), log.refused("a")) == (2, 1, 0)
