@@ -16,8 +16,8 @@ import pytest
 from builders.waiting import eventually
 from fairground.host import Child, Clock, RoleMeter, cgroup, surroundings
 from fairground.host.cgroup import Group
+from fairground.host.spent import Ran, threads
 from fairground.host.surroundings import Surroundings
-from fairground.host.usage import Ran, _threads
 from fairground.measure import watch
 from fairground.measure.watch import Seen, database_use
 from fairground.postgres import Activity, Counters, Database, Hygiene, hygiene
@@ -67,14 +67,14 @@ def test_threads_of_this_process_are_read() -> None:
     other = threading.Thread(target=going.wait)
     other.start()
     try:
-        found = _threads(os.getpid(), closely=True)
+        found = threads(os.getpid(), closely=True)
         assert {(os.getpid(), str(os.getpid())), (os.getpid(), str(other.native_id))} <= set(found)
         assert all(ran.switches is not None and ran.run_ns >= 0 for ran in found.values())
-        assert all(ran.switches is None for ran in _threads(os.getpid(), closely=False).values())
+        assert all(ran.switches is None for ran in threads(os.getpid(), closely=False).values())
     finally:
         going.set()
         other.join()
-    assert _threads(2**22 + 1, closely=True) == {}
+    assert threads(2**22 + 1, closely=True) == {}
 
 
 # ---------------------------------------------------------------- surroundings

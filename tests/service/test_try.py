@@ -13,6 +13,7 @@ import pytest
 from builders.paths import ROOT
 from builders.service import ENGINE, served
 from fairground.host import free_port, listens
+from fairground.lab import address
 from fairground.run import records
 
 pytestmark = pytest.mark.live
@@ -37,7 +38,7 @@ def test_a_service_that_runs(tmp_path: Path) -> None:
     assert [one["connections"] for one in found["closed"]] == [1, 10, 100]
     assert all(one["goodput_per_s"] > 0 and one["not_ok"] == 0 and one["server_us_per_answer"] > 0 for one in found["closed"])
     rates = [one["rate_per_s"] for one in found["curve"]]
-    assert len(rates) == 7 and rates == sorted(rates)
+    assert len(set(rates)) == 7 and rates == sorted(rates), "a rate may be measured again"
     folder = Path(found["folder"])
     assert folder.parent == tmp_path and "<svg" in (folder / "try.html").read_text()
     assert json.loads((folder / "try.json").read_text())["sentences"] == found["sentences"]
@@ -92,3 +93,31 @@ def test_nobody_answers(tmp_path: Path) -> None:
     done = attempt(f"http://127.0.0.1:{free_port()}/", "--results", str(tmp_path))
     assert done.returncode == 3 and "got no answer: could not connect" in done.stderr and "hint: start the service" in done.stderr
     assert list(tmp_path.iterdir()) == [], "an empty folder would be taken for a run"
+
+
+def test_a_scheme_is_guessed_and_said(tmp_path: Path) -> None:
+    """`localhost:8000` is what people type: it is taken for http, and that is said."""
+    with served("null") as port:
+        done = attempt(f"localhost:{port}", "--no-load", "--results", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    assert f"`localhost:{port}` is taken for http://localhost:{port}/" in done.stderr
+    assert json.loads(done.stdout)["url"] == f"http://localhost:{port}/"
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("localhost", "http://localhost/"),
+        (":3000/x?a=1", "http://localhost:3000/x?a=1"),
+        ("127.0.0.1/x", "http://127.0.0.1/x"),
+        ("[::1]:80", "http://[::1]:80/"),
+        ("my-host:80", "http://my-host:80/"),
+        ("my-server", None),
+        ("./my-server", None),
+        ("/usr/bin/server:80", None),
+        ("", None),
+    ],
+)
+def test_what_is_taken_for_a_url(text: str, url: str | None) -> None:
+    """Addresses without a scheme; a name alone or a path could be a program."""
+    assert address.guessed(text) == url

@@ -22,6 +22,7 @@ from fairground.model import LabError
 from fairground.model.record import Kind, TryAsked
 from fairground.report import capacity as curves
 from fairground.report import visit as words
+from fairground.report import words as texts
 from fairground.service.values import Visit
 
 
@@ -86,22 +87,30 @@ def _tell(event: UnitDone) -> None:
         say.note(f"closed loop, {part.closed.connections} connections: {part.closed.goodput_per_s:,.0f}/s")
     if part.curve:
         rates = [point.step.rate_per_s for point in part.curve]
-        say.note(f"load curve, {rates[0]:,.4g} to {rates[-1]:,.4g}/s")
+        say.note(f"load curve, {texts.number(min(rates))} to {texts.number(max(rates))}/s")
 
 
 def _address(what: Sequence[str], url: str | None) -> tuple[str, list[str]]:
     """The URL, and the command that starts the service (empty: it runs already)."""
     words = list(what)
-    if words and "://" in words[0]:
+    if words and "://" in words[0] or url is None and len(words) == 1 and address.guessed(words[0]):
         if url is not None:
             raise LabError("two URLs are given", "leave out `--url`, or give a command after `--`")
         if len(words) > 1:
             raise LabError(f"`{words[1]}` follows the URL", "to start a service: ./fairground try --url URL -- COMMAND")
-        return words[0], []
+        return _whole(words[0]), []
     if url is None:
         hint = "./fairground try http://127.0.0.1:3000/, or: try --url http://127.0.0.1:3000/ -- ./my-server --port 3000"
         raise LabError("the URL of the service is missing", hint)
-    return url, words
+    return _whole(url), words
+
+
+def _whole(text: str) -> str:
+    """The URL, with the scheme that is meant where none is written; what was taken for it is said."""
+    found = None if "://" in text else address.guessed(text)
+    if found is not None:
+        say.note(f"`{text}` is taken for {found}")
+    return found or text
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -13,10 +13,13 @@ import h11
 from fairground.model import of_machine
 
 READ_BYTES = 65536
+TLS_WAIT_S = 2.0
+MOST_BODY_BYTES = 32 << 20
+"""A longer body is read no further: a service may send one without end."""
 
 
 class Trouble(Exception):
-    """No whole answer came. `kind` is `connect`, `timeout`, `closed`, `reset` or `malformed`."""
+    """No whole answer came. `kind` is `connect`, `timeout`, `closed`, `reset`, `malformed` or `large`."""
 
     def __init__(self, kind: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -40,6 +43,21 @@ class Answer:
     def says(self, option: str) -> bool:
         """Whether the `connection` header names `option` (`close`, `keep-alive`)."""
         return option in [word.strip().lower() for word in (self.header("connection") or "").split(",")]
+
+
+def speaks_tls(host: str, port: int) -> bool:
+    """Whether a port answers the beginning of a TLS connection, be it with a refusal."""
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with socket.create_connection((host, port), timeout=TLS_WAIT_S) as plain, context.wrap_socket(plain):
+            return True
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")
+    except OSError:
+        return False
 
 
 class Wire:
@@ -93,6 +111,10 @@ class Wire:
                 head = event
             elif isinstance(event, h11.Data):
                 body += event.data
+                if len(body) > MOST_BODY_BYTES:
+                    raise Trouble(
+                        "large", f"the answer's body goes on after {MOST_BODY_BYTES >> 20} MiB, and was read no further"
+                    )
             elif isinstance(event, h11.EndOfMessage) and head is not None:
                 self._left = parser.trailing_data[0]
                 headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers)
@@ -137,6 +159,8 @@ class Wire:
         return event  # type: ignore[return-value]  # NEED_DATA is gone after the loop
 
     def _read(self, seen: int) -> bytes:
+        if seen and time.monotonic() >= self._deadline_s:
+            raise Trouble("timeout", f"the answer did not end in time: it was still coming after {seen:,} bytes of its body")
         try:
             self._socket.settimeout(self._remaining_s())
             return self._socket.recv(READ_BYTES)

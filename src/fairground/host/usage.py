@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +12,11 @@ import psutil
 from fairground.host import cgroup
 from fairground.host.child import Child
 from fairground.host.resident import Resident
+from fairground.host.spent import NS_PER_TICK, Ran, Spent, Thread
+from fairground.host.spent import threads as threads_of
 from fairground.host.surroundings import Surroundings, difference
 from fairground.model import HostUse, RoleUse
 
-NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 TCP_COUNTERS = (
     "TcpOutSegs",
     "TcpRetransSegs",
@@ -37,9 +37,9 @@ TCP_COUNTERS = (
 class RoleMeter:
     """CPU, memory and threads of one role: one process, or a process and all of its descendants.
 
-    With a cgroup CPU is exact. Without one it is summed from /proc/PID/task/TID/schedstat, sampled: the last moments of a
-    thread that ended between two samples are lost, and the source says so. `closely`: its threads are sampled in any case, so
-    that those which end with the window are known, and how often they were taken off their processors is read, too.
+    With a cgroup CPU is exact. Without one it is that of processes and threads (`Spent`), sampled: a thread that ended unseen is
+    known to 10 ms, and the source says so. `closely`: its threads are sampled in any case, so that those which end with the
+    window are known, and how often they were taken off their processors is read, too.
     """
 
     child: Child | Resident
@@ -48,7 +48,7 @@ class RoleMeter:
     threads_peak: int | None = None
     memory_bytes: int | None = None
     """At the last sample."""
-    _thread_ns: dict[Thread, int] = field(default_factory=dict)
+    _spent: Spent = field(default_factory=Spent)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
 
     def sample(self) -> None:
@@ -61,20 +61,17 @@ class RoleMeter:
         self.memory_bytes, self.memory_peak_bytes = memory, _greater(self.memory_peak_bytes, memory)
         self.threads_peak = _greater(self.threads_peak, threads)
         if self.child.group.cpu_ns() is None:
-            for process in processes:
-                self._thread_ns.update(_thread_run_ns(process.pid))
+            self._spent.read(process.pid for process in processes)
         if self.closely:
             for process in processes:
-                self._seen.update(_threads(process.pid, self.closely))
+                self._seen.update(threads_of(process.pid, self.closely))
 
     def cpu_ns(self) -> int:
         """CPU time so far, in ns. Only differences mean anything."""
         exact = self.child.group.cpu_ns()
         if exact is not None:
             return exact
-        for process in self.child.processes():
-            self._thread_ns.update(_thread_run_ns(process.pid))
-        return sum(self._thread_ns.values())
+        return self._spent.read(process.pid for process in self.child.processes())
 
     def start(self) -> None:
         """Forget the peaks: the window begins."""
@@ -84,7 +81,7 @@ class RoleMeter:
         """All that is read of the role when a window opens and when it closes."""
         threads = self._seen.copy()
         for process in self.child.processes():
-            threads |= _threads(process.pid, self.closely)
+            threads |= threads_of(process.pid, self.closely)
         group = self.child.group
         return Clock(
             self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us()
@@ -109,23 +106,6 @@ class RoleMeter:
             involuntary_switches_per_s=_over(switches, passed_ns / 1e9),
             pressure_cpu_some_share=_over(pressed_us, passed_ns / 1e3),
         )
-
-
-Thread = tuple[int, str]
-"""Process and thread number."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """One thread so far: how long it ran, how long it was ready and waited, how often it was taken off (None: not read)."""
-
-    run_ns: int
-    wait_ns: int
-    switches: int | None = None
-
-    def since(self, before: Ran) -> Ran:
-        """What came after `before`."""
-        return Ran(self.run_ns - before.run_ns, self.wait_ns - before.wait_ns, difference(before.switches, self.switches))
 
 
 @dataclass(frozen=True)
@@ -212,28 +192,6 @@ def _tcp() -> dict[str, int]:
             prefix = names.partition(":")[0]
             found.update({prefix + name: int(value) for name, value in zip(names.split()[1:], values.split()[1:], strict=True)})
     return {name: found[name] for name in TCP_COUNTERS if name in found}
-
-
-def _thread_run_ns(pid: int) -> dict[Thread, int]:
-    return {thread: ran.run_ns for thread, ran in _threads(pid, closely=False).items()}
-
-
-def _threads(pid: int, closely: bool) -> dict[Thread, Ran]:
-    """Each thread of a process; of one that ended while we read there is nothing."""
-    found: dict[Thread, Ran] = {}
-    try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{thread}/schedstat") as file:
-                run_ns, wait_ns = map(int, file.read().split()[:2])
-            found[(pid, thread)] = Ran(run_ns, wait_ns, _switches(pid, thread) if closely else None)
-    except (OSError, ValueError):
-        pass  # it ended while we read
-    return found
-
-
-def _switches(pid: int, thread: str) -> int | None:
-    with open(f"/proc/{pid}/task/{thread}/status") as file:
-        return next((int(line.split()[1]) for line in file if line.startswith("nonvoluntary_ctxt_switches:")), None)
 
 
 def _of(process: psutil.Process, read: object) -> int:

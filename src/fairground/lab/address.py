@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -15,6 +16,11 @@ from fairground.service.behaviour import Asked
 SECRET = ("authorization", "cookie", "proxy-authorization")
 """Headers whose values are not kept."""
 
+BARE = re.compile(
+    r"(?:(?P<host>localhost|\d+\.\d+\.\d+\.\d+|\[[0-9a-fA-F:.]+\]|[A-Za-z0-9][\w.-]*(?=:\d))|(?=:))(?P<port>:\d+)?(?P<target>/.*)?"
+)
+"""A URL without its scheme. A name alone could be a program's: it needs a port."""
+
 
 @dataclass(frozen=True)
 class _Place:
@@ -24,6 +30,15 @@ class _Place:
     port: int
     authority: str
     target: str
+
+
+def guessed(text: str) -> str | None:
+    """The URL that is meant by `localhost:8000`, `:8000/x` or `127.0.0.1`; None where text is none, such as a command's name."""
+    found = BARE.fullmatch(text)
+    if found is None:
+        return None
+    host, port, target = found["host"] or "localhost", found["port"] or "", found["target"] or "/"
+    return f"http://{host}{port}{target}"
 
 
 def kept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], ...]:

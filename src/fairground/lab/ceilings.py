@@ -9,6 +9,7 @@ from fairground.lab.events import Event, Said
 from fairground.measure import ceiling
 from fairground.model import LabError, Limit, Load, Run, StorageError, Workload
 from fairground.run import plan, store
+from fairground.stats.intervals import brief
 
 
 def measured(bench: ceiling.Bench, run: Run, workloads: Mapping[str, Workload]) -> Generator[Event]:
@@ -46,5 +47,5 @@ def qualified(bench: ceiling.Bench, run: Run) -> Generator[Event]:
         return
     store.qualify(run.folder, found)
     if not found.can_measure:
-        missed = ", ".join(f"{check.name} {check.measured:.3g} {check.unit}" for check in found.checks if not check.holds)
+        missed = ", ".join(f"{check.name} {brief(check.measured)} {check.unit}" for check in found.checks if not check.holds)
         yield Said(f"the engine missed known numbers on this machine: {missed}")

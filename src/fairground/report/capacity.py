@@ -99,16 +99,16 @@ def part_lines(part: Part) -> list[str]:
     if (rejected := part.rejected) is not None:
         return [rejected.sentence]
     if part.verdict is not None and not part.points and part.rate_per_s is not None:
-        return [f"{part.phase:<8} {part.rate_per_s:>9,.5g}/s  {part.verdict}: {part.void}"]
+        return [f"{part.phase:<8} {words.number(part.rate_per_s):>9}/s  {part.verdict}: {part.void}"]
     return [_step_line(point) for point in part.points]
 
 
 def _step_line(point: Point) -> str:
     step, word = point.step, point.judgement.word
     tail_us = loadcurve.percentile_us(step, 0.99) if point.stable else None
-    tail = "" if tail_us is None else f"  p99 {tail_us / 1000:.3g} ms"
+    tail = "" if tail_us is None else f"  p99 {words.milliseconds(tail_us)} ms"
     said = "" if word is Word.KEPT else f"  ({point.judgement.why})"
-    return f"{point.phase:<8} {step.rate_per_s:>9,.5g}/s  {step.duration_s:4.1f} s  {word:<8}{tail}{said}"
+    return f"{point.phase:<8} {words.number(step.rate_per_s):>9}/s  {step.duration_s:4.1f} s  {word:<8}{tail}{said}"
 
 
 def rows(found: Capacity) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from fairground.report import forest, page, words
 from fairground.stats import precision
 from fairground.stats.control import Paced
 from fairground.stats.differences import PRACTICAL, Difference, Word
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, brief
 from fairground.stats.precision import Need
 from fairground.stats.rounds import JUDGED_ROUNDS, Decision
 
@@ -137,7 +137,7 @@ def _roughly(seconds: float) -> str:
 
 
 def _margin(share: float) -> str:
-    return f"{share * 100:.3g} %"
+    return f"{brief(share * 100)} %"
 
 
 def paced(line: Line) -> str | None:

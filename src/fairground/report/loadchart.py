@@ -14,6 +14,7 @@ from typing import Any
 from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import Point, Word
 from fairground.model import Second
+from fairground.report import words
 from fairground.report.frame import WIDTHS_PX, Spec, framed, short
 from fairground.report.palette import LIGHT
 
@@ -154,5 +155,6 @@ def _means(pairs: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
 def _said(point: Point) -> str:
     step = point.step
     return (
-        f"{point.phase} {point.trial}: offered {step.rate_per_s:,.4g}/s, good {step.goodput_per_s:,.4g}/s, {point.judgement.word}"
+        f"{point.phase} {point.trial}: offered {words.number(step.rate_per_s)}/s, good {words.number(step.goodput_per_s)}/s,"
+        f" {point.judgement.word}"
     )

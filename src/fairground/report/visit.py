@@ -34,6 +34,11 @@ def sentences(found: Visit) -> tuple[str, ...]:
             said.append(f"No rate of the load curve kept {found.objective}")
         else:
             said.append(f"It kept {found.objective} up to {words.number(found.kept_per_s)} requests a second, measured once")
+        if found.repeated_per_s:
+            rates = ", ".join(f"{words.number(rate)}/s" for rate in found.repeated_per_s)
+            said.append(
+                f"At first {rates} did not keep it, and a higher rate did: so that was measured three times, and most decide"
+            )
     if found.limited_by:
         said.append(f"Limited by {found.limited_by[0].id}: {found.limited_by[0].sentence}")
     elif found.closed:

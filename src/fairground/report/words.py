@@ -349,7 +349,7 @@ def evidence(finding: Finding) -> str:
 
 
 def _exact(value: float | None) -> str:
-    return count(value) if value is None or float(value).is_integer() else f"{value:,.4g}".replace("-", "−")
+    return count(value) if value is None or float(value).is_integer() else intervals.brief(value, 4)
 
 
 def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:

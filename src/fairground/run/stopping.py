@@ -18,7 +18,7 @@ from fairground.run import retry
 from fairground.stats import effects
 from fairground.stats import rounds as arms
 from fairground.stats.comparisons import Judge, Quantity, fields_of
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, brief
 
 LEAST_BLOCKS = 6
 """Before so many blocks no width ends a run: a spread from fewer is too uncertain."""
@@ -38,7 +38,7 @@ def ending(plan: Plan, trials: Sequence[Trial], budget_s: float) -> Ending | Non
     if blocks >= LEAST_BLOCKS and compared and all(map(narrow, compared)):
         return Ending(blocks, f"every interval that is compared is within ± {NARROW:.0%}, or a quarter of its difference")
     if spent_s + spent_s / blocks > budget_s:
-        return Ending(blocks, f"the next block would have ended after the budget of {budget_s / 60:.3g} min")
+        return Ending(blocks, f"the next block would have ended after the budget of {brief(budget_s / 60)} min")
     return None
 
 
@@ -72,7 +72,7 @@ def comparison_end(rounds: Sequence[Round], asked: ComparisonAsked) -> str | Non
         return f"the interval is within ± {asked.width:.2%}"
     spent_s = math.fsum(one.took_s for one in rounds)
     if spent_s + spent_s / len(rounds) > asked.budget_s:
-        return f"the next round would have ended after the budget of {asked.budget_s / 60:.3g} min"
+        return f"the next round would have ended after the budget of {brief(asked.budget_s / 60)} min"
     return None
 
 

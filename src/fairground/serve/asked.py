@@ -11,7 +11,7 @@ from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError
 
-BOUNDS: Mapping[str, tuple[float, tuple[type, ...]]] = {
+BOUNDS: Mapping[str, tuple[float, tuple[type[float], ...]]] = {
     "blocks": (100, (int,)),
     "window": (600.0, (int, float)),
     "connections": (10_000, (int,)),

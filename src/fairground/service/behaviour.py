@@ -6,12 +6,13 @@ RFC 9110 and RFC 9112. A check that does not hold is a warning (a client may liv
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from fairground.contract.wire import Answer, Trouble, Wire
+from fairground.contract.wire import Answer, Trouble, Wire, speaks_tls
 from fairground.model import Finding, LabError, Severity
 from fairground.model.wire import request_bytes
 from fairground.service.values import Conduct
@@ -28,6 +29,17 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 PLATEAU_MS = (36.0, 52.0)
 """A delayed acknowledgement holds an answer back for 40 ms (Linux), and little more."""
 PLATEAU_SHARE = 0.5
+
+
+TLS = "the service speaks TLS, and was asked in plain HTTP"
+HINTS = {
+    "connect": "start the service first, or let `try` start it: ./fairground try --url URL -- COMMAND",
+    "timeout": "try another path of it, or look into its log",
+    "large": "try a path with a smaller answer: whole bodies are compared",
+    "tls": "try the port behind its TLS proxy: the load engine speaks plain HTTP/1.1",
+    "malformed": "does this port speak HTTP/1.1? Its log may say why it closed the connection",
+}
+"""What to do about each kind of trouble; what is not named here is taken for another protocol."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +78,13 @@ def examine(asked: Asked) -> Conduct:
     try:
         seen = _repeated(asked)
     except Trouble as trouble:
-        raise NoAnswer(
-            f"`{asked.method} {asked.target}` on {asked.authority} got no answer: {trouble.sentence}",
-            "start the service first, or let `try` start it: ./fairground try --url URL -- COMMAND",
-            exit_code=3,
-        ) from None
+        encrypted = trouble.kind != "connect" and speaks_tls(asked.host, asked.port)
+        kind, why = ("tls", TLS) if encrypted else (trouble.kind, trouble.sentence)
+        message = f"`{asked.method} {asked.target}` on {asked.authority} got no answer: {why}"
+        raise NoAnswer(message, HINTS.get(kind, HINTS["malformed"]), exit_code=3) from None
     first = seen.answers[0]
+    if first.status == 400 and speaks_tls(asked.host, asked.port):
+        raise NoAnswer(f"`{asked.method} {asked.target}` on {asked.authority} got status 400: {TLS}", HINTS["tls"], exit_code=3)
     bodies = {answer.body for answer in seen.answers}
     findings = [*_answered(seen), *_on_the_wire(asked, first.status)]
     return Conduct(
@@ -103,7 +116,7 @@ def _repeated(asked: Asked) -> _Sequence:
                 if not (reused and trouble.kind in ("closed", "reset")):
                     raise
                 continue
-            seen.answers.append(answer)
+            seen.answers.append(_light(answer, seen.answers))
             if reused:
                 seen.took_ms.append((time.monotonic() - began) * 1000)
             if answer.says("close") or _ends_with_connection(answer):
@@ -115,6 +128,14 @@ def _repeated(asked: Asked) -> _Sequence:
     if not seen.answers:
         raise Trouble("closed", "the service closed every connection without an answer")
     return seen
+
+
+def _light(answer: Answer, before: Sequence[Answer]) -> Answer:
+    """The answer with as little memory as can tell it from others: the first body itself, of another one its hash."""
+    if not before:
+        return answer
+    first = before[0].body
+    return replace(answer, body=first if answer.body == first else hashlib.sha256(answer.body).digest())
 
 
 def _answered(seen: _Sequence) -> Iterator[Finding]:
@@ -159,7 +180,7 @@ def _plateau(took_ms: list[float]) -> Finding:
             inside=inside,
             median_ms=median(took_ms),
         )
-    words = f"no plateau at 40 ms: the median on a kept connection is {median(took_ms):.3g} ms"
+    words = f"no plateau at 40 ms: the median on a kept connection is {median(took_ms):,.2f} ms"
     return _finding("plateau", Severity.NOTE, words, median_ms=median(took_ms))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.capacity.loadcurve import Point
+from fairground.capacity.loadcurve import Point, Word
 from fairground.model import Finding, Severity
 
 
@@ -33,13 +34,38 @@ class Visit:
 
     @property
     def kept_per_s(self) -> float | None:
-        """The highest rate of the curve that kept the objective, with every lower one. It is not confirmed."""
+        """The highest rate of the curve that kept the objective, where no lower one missed it. It is not confirmed."""
         best = None
-        for point in sorted(self.curve, key=lambda point: point.step.rate_per_s):
-            if not point.judgement.low:
+        for rate, kept in kept_by_rate(self.curve).items():
+            if kept is False:
                 break
-            best = point.step.rate_per_s
+            best = rate if kept else best
         return best
+
+    @property
+    def repeated_per_s(self) -> tuple[float, ...]:
+        """The rates that were measured again, since a higher one kept the objective that they did not keep at first."""
+        rates = [point.step.rate_per_s for point in self.curve]
+        first = {point.step.rate_per_s for point in self.curve if point.trial == 1 and not point.judgement.low}
+        return tuple(sorted(rate for rate in first if rates.count(rate) > 1))
+
+
+def kept_by_rate(curve: Sequence[Point]) -> dict[float, bool | None]:
+    """Whether each rate kept the objective, by most of its steps that tell, lowest rate first. None: none of them tells."""
+    found: dict[float, bool | None] = {}
+    for rate in sorted({point.step.rate_per_s for point in curve}):
+        said = [point.judgement.low for point in curve if point.step.rate_per_s == rate]
+        kept, missed = said.count(True), said.count(False)
+        found[rate] = kept > missed if kept or missed else None
+    return found
+
+
+def doubtful(curve: Sequence[Point]) -> tuple[float, ...]:
+    """The rates that did not keep the objective below one that did: a service does not do better under more load, as a rule."""
+    kept = kept_by_rate(curve)
+    highest = max((rate for rate, word in kept.items() if word), default=0.0)
+    told = {point.step.rate_per_s for point in curve if point.judgement.word is not Word.UNKNOWN}
+    return tuple(rate for rate, word in kept.items() if not word and rate < highest and rate in told)
 
 
 @dataclass(frozen=True)

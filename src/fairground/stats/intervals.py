@@ -200,6 +200,12 @@ def significant(value: float, digits: int = 3) -> str:
     return f"−{text}" if value < 0 else text
 
 
+def brief(value: float, digits: int = 3) -> str:
+    """As `significant`, without zeros that only fill: 3 → "3", 12.50 → "12.5", 76350 → "76,400"."""
+    text = significant(value, digits)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def _logarithms(values: Sequence[float]) -> list[float]:
     if any(value <= 0 or not math.isfinite(value) for value in values):
         raise ValueError("a ratio needs finite values above zero")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fairground.judge.thresholds import Bounds, Checks, Pair, Rules
 from fairground.model import Cell, DatabaseUse, Evidence, Finding, HostUse, Result, RoleUse, Severity, Trial
+from fairground.stats.intervals import brief
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,8 @@ class Check:
     def show(self, value: float) -> str:
         """A value in the check's unit: `3 %`, `15 % of a core`, `100 pages`."""
         if self.unit in ("share", "cores"):
-            return f"{value * 100:.3g} %" + (" of a core" if self.unit == "cores" else "")
-        return f"{value:,.6g} {self.unit}"
+            return f"{brief(value * 100)} %" + (" of a core" if self.unit == "cores" else "")
+        return f"{brief(value, 6)} {self.unit}"
 
 
 def bounds_for(facts: Facts, bounds: Bounds) -> Pair:

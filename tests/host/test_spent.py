@@ -1,0 +1,114 @@
+"""CPU of processes without a cgroup: threads and children that come and go between two readings are in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairground.host import spent
+from fairground.host.spent import Spent
+
+THREADS = """
+for _ in range(60):
+    one = threading.Thread(target=burn)
+    one.start()
+    one.join()
+"""
+CHILDREN = """
+for _ in range(30):
+    child = os.fork()
+    if child == 0:
+        burn()
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+PROGRAM = """
+import os, sys, threading, time
+def burn():
+    until = time.thread_time_ns() + 10_000_000
+    while time.thread_time_ns() < until:
+        pass
+def used():
+    return sum(os.times()[:4])
+sys.stdin.readline()
+before = used()
+{work}
+print(round((used() - before) * 1e9), flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("work", [THREADS, CHILDREN], ids=["threads", "children"])
+def test_what_came_and_went_between_two_readings_is_counted(work: str) -> None:
+    """Two readings alone, and what ended between them is in their difference, as the process itself counts it."""
+    words = [sys.executable, "-c", PROGRAM.format(work=work)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        meter = Spent()
+        before = meter.read([process.pid])
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        told_ns = int(process.stdout.readline())
+        found_ns = meter.read([process.pid]) - before
+        process.stdin.close()
+    assert told_ns * 0.8 < found_ns < told_ns * 1.25 + 30_000_000
+
+
+def test_a_thread_that_ends_while_we_read_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is listed and is gone when it is read is left out; the rest of its process is read."""
+    pid, listed = os.getpid(), os.listdir
+
+    def with_a_ghost(path: Any) -> list[str]:
+        return ["999999999", *listed(path)]
+
+    monkeypatch.setattr(spent.os, "listdir", with_a_ghost)
+    assert (pid, str(pid)) in spent.threads(pid)
+    assert (pid, "999999999") not in spent.threads(pid)
+
+
+def played(monkeypatch: pytest.MonkeyPatch, readings: dict[int, tuple[int, int, int]]) -> None:
+    """From now on processes are read as these: when they started, their own time, that of collected children."""
+    monkeypatch.setattr(spent, "_stat", readings.get)
+    monkeypatch.setattr(spent, "threads", lambda _pid: {})
+
+
+def test_a_child_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alive it has its own time; collected, that of its parent's books; never both, and never less than before."""
+    meter = Spent()
+    played(monkeypatch, {10: (1, 100, 7), 11: (2, 40, 0)})
+    first = meter.read([10, 11])
+    assert first == 140, "what a parent had collected before it was seen is nobody's"
+    played(monkeypatch, {10: (1, 100, 7 + 60)})
+    assert meter.read([10]) - first == 20
+    played(monkeypatch, {10: (1, 130, 7 + 60)})
+    assert meter.read([10]) - first == 50
+
+
+def test_an_ended_child_that_nobody_collected_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was last read of it stays; a new process under its number begins anew."""
+    meter = Spent()
+    played(monkeypatch, {10: (1, 100, 0), 11: (2, 40, 0)})
+    meter.read([10, 11])
+    played(monkeypatch, {10: (1, 100, 0), 11: (9, 5, 0)})
+    assert meter.read([10]) == 140, "a number that was given again, and is not ours"
+    assert meter.read([10, 11]) == 145
+
+
+def test_names_with_spaces_and_parentheses(tmp_path: Path) -> None:
+    """A process may call itself what it likes: its numbers are read behind the last parenthesis."""
+    odd = tmp_path / "a) R 1 (b"
+    odd.symlink_to("/bin/sleep")
+    process = subprocess.Popen([odd, "60"])
+    try:
+        found = spent._stat(process.pid)
+        assert found is not None and found[0] > 0 and found[1] >= 0
+    finally:
+        process.kill()
+        process.wait()
+    assert spent._stat(process.pid) is None

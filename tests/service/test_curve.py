@@ -1,0 +1,97 @@
+"""The load curve of a service: one step that missed by chance does not decide, and one that misses every time does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from builders.steps import step
+from fairground.capacity import objective
+from fairground.capacity.loadcurve import Judgement, Point, Word
+from fairground.measure.schedule import Rates
+from fairground.model import Load, Step
+from fairground.report import visit as words
+from fairground.service import drive
+from fairground.service.parts import Part
+from fairground.service.values import Visit, doubtful, kept_by_rate
+
+Answer = Callable[[float, int], Step]
+"""The rate, and how often it was measured before → what comes of it."""
+
+
+def kept(rate: float) -> Step:
+    """All answers are in time."""
+    return step(9900, rate=rate)
+
+
+def missed(rate: float) -> Step:
+    """Half of the answers are late."""
+    return step(5000, 5000, rate=rate)
+
+
+def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 1000.0) -> Visit:
+    """The visit whose curve came of a service that answers so; `asked` gets the rates of each load."""
+    seen: dict[float, int] = {}
+
+    def load(_shape: Load, _seed: int, rates: Rates) -> Any:
+        steps = []
+        for rate, _ in rates:
+            steps.append(answer(rate, seen.get(rate, 0)))
+            seen[rate] = seen.get(rate, 0) + 1
+        if asked is not None:
+            asked.append(rates)
+        return SimpleNamespace(steps=steps, void=None)
+
+    part: Part = drive._curve(load, best_per_s, drive.Effort(objective.parse("p99<50ms"), 2, 5000))
+    return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or ())
+
+
+def test_one_missed_step_does_not_decide() -> None:
+    """A rate that missed once while a higher one kept the objective is measured twice more, and kept it."""
+    asked = list[Rates]()
+    found = curve(lambda rate, before: missed(rate) if rate == 100 and not before else kept(rate), asked)
+    assert asked[1] == ((100.0, 2.0), (100.0, 2.0))
+    assert found.kept_per_s == 1200 and found.repeated_per_s == (100,)
+    rates = [point.step.rate_per_s for point in found.curve]
+    assert rates == sorted(rates) and [point.trial for point in found.curve[:3]] == [1, 2, 3]
+    assert "At first 100/s did not keep it, and a higher rate did" in " ".join(words.sentences(found))
+
+
+def test_a_step_that_misses_every_time_decides() -> None:
+    """Where the repetitions miss, too, nothing above that rate counts."""
+    found = curve(lambda rate, _: missed(rate) if rate == 250 else kept(rate))
+    assert found.kept_per_s == 100 and found.repeated_per_s == (250,)
+
+
+def test_a_curve_that_falls_once_is_not_repeated() -> None:
+    """Kept up to some rate and missed from there on: there is nothing to doubt."""
+    asked = list[Rates]()
+    found = curve(lambda rate, _: kept(rate) if rate < 800 else missed(rate), asked)
+    assert len(asked) == 1 and found.kept_per_s == 700 and found.repeated_per_s == ()
+    assert not any("measured three times" in sentence for sentence in words.sentences(found))
+
+
+def test_large_rates_are_written_out() -> None:
+    """No rate is told with an exponent."""
+    text = " ".join(words.sentences(curve(lambda rate, _: kept(rate), best_per_s=63_625.0)))
+    assert "76,400 requests a second" in text and "e+" not in text
+
+
+@pytest.mark.parametrize(
+    ("said", "kept_word", "again"),
+    [
+        ((Word.MISSED,), False, (1.0,)),
+        ((Word.MISSED, Word.KEPT, Word.KEPT), True, ()),
+        ((Word.MISSED, Word.KEPT), False, (1.0,)),
+        ((Word.VOID,), None, (1.0,)),
+        ((Word.UNKNOWN,), None, ()),
+    ],
+)
+def test_most_steps_decide(said: tuple[Word, ...], kept_word: bool | None, again: tuple[float, ...]) -> None:
+    """Steps that tell nothing have no vote; a rate with too few requests is not measured again, since it would have too few again."""
+    points = [Point("curve", number, kept(1.0), Judgement(word, "")) for number, word in enumerate(said, 1)]
+    points.append(Point("curve", 1, kept(2.0), Judgement(Word.KEPT, "")))
+    assert kept_by_rate(points) == {1.0: kept_word, 2.0: True} and doubtful(points) == again
