@@ -45,9 +45,7 @@ def compare(
     budget: Annotated[str, typer.Option(help="Most time to spend, such as 90s or 5m.")] = "3m",
     width: Annotated[float, typer.Option(help="Stop when the interval is within ± this many percent.")] = 0.5,
     window: Annotated[float, typer.Option(help="Seconds of load on each server in one pair.")] = 1.0,
-    turn: Annotated[
-        float, typer.Option(help="Seconds of a turn, at least; slow answers make it longer.")
-    ] = comparing.TURN_S,
+    turn: Annotated[float, typer.Option(help="Seconds of a turn, at least; slow answers make it longer.")] = comparing.TURN_S,
     pairs: Annotated[int, typer.Option(help="Pairs of windows for each start of the servers.")] = 5,
     plant: Annotated[float, typer.Option(help="Positive control: slow B down by this many percent of its CPU.")] = 0.0,
     margin: Annotated[float, typer.Option(help="Within ± this many percent two stacks are equivalent.")] = 1.0,

@@ -14,7 +14,6 @@ from fairground.model import (
     AuditLine,
     Cell,
     DatabaseUse,
-    Evidence,
     Finding,
     LedgerRow,
     Outcomes,
