@@ -232,10 +232,11 @@ def test_words_choose_the_cell() -> None:
     trials = [
         trial("a:x", 100, load=Load(100, window_s=5.0)),
         trial("a:x", 400, load=Load(100, keep_alive=False, window_s=5.0)),
+        trial("a:x", 700, load=Load(100, window_s=5.0, think_ms=5.0)),
         trial("a:x", 900, load=Load(100, window_s=5.0), topology=Topology("nginx", None)),
         trial("a:x", 50, load=Load(100, window_s=5.0), settings=Settings(pool_wait_ms=0)),
     ]
-    for words, value in {"": 100, "close": 400, "nginx": 900, "wait=0": 50}.items():
+    for words, value in {"": 100, "close": 400, "think=5": 700, "nginx": 900, "wait=0": 50}.items():
         measured = verdict_of(f"rps(a:x ping {words}) > 1", trials).measured
         assert measured is not None and measured.middle == pytest.approx(value)
     two = [trial("a:x", 100, load=Load(10)), trial("a:x", 100, load=Load(100))]

@@ -171,6 +171,7 @@ def test_unsent_requests_were_not_sent() -> None:
 LOADS = {
     "closed": Load(connections=100, window_s=10.0, timeout_ms=9_000, threads=2),
     "close": Load(connections=3, keep_alive=False, window_s=1.5),
+    "think": Load(connections=4, think_ms=5.0),
     "open": Load(connections=50, model="open", rate_per_s=5_000.0),
 }
 
@@ -181,7 +182,8 @@ def plan(workload: str, load: str) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("workload", "load"), [("ping", "closed"), ("transfer", "closed"), ("lookup", "close"), ("time", "open"), ("users", "open")]
+    ("workload", "load"),
+    [("ping", "closed"), ("transfer", "closed"), ("lookup", "close"), ("time", "open"), ("users", "open"), ("ping", "think")],
 )
 def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> None:
     """The plan of a trial, word for word."""

@@ -71,6 +71,14 @@ def test_k6_script_says_the_load(tmp_path: Path) -> None:
     assert _options(job(keep_alive=False))["noConnectionReuse"] is True
 
 
+def test_k6_sleeps_where_the_load_pauses(tmp_path: Path) -> None:
+    """Each virtual user sleeps after its answer for as long as the load says, in seconds; without a pause the script has no sleep."""
+    for load, sleeps in (({"think_ms": 5.0}, True), ({}, False)):
+        generators.TOOLS["k6"].command(job(folder=tmp_path, **load))
+        script = (tmp_path / "requests.js").read_text()
+        assert ("failed[1000]).add(1);\n  sleep(0.005);\n}" in script) is sleeps is ("sleep(" in script)
+
+
 def test_vegeta_targets_carry_bodies(tmp_path: Path) -> None:
     """Each target is a line of JSON with its method, address, headers and body; the same seed gives the same targets."""
     generators.TOOLS["vegeta"].command(job("lookup", tmp_path))
@@ -95,6 +103,10 @@ REFUSALS = [
     ("wrk", "ping", {"timeout_ms": 1500}, "waits whole seconds for an answer"),
     ("wrk", "ping", {"threads": 3}, "would open fewer connections than asked: 4 cannot be shared out among 3 threads"),
     ("ab", "ping", OPEN, "cannot keep a rate of arrivals"),
+    *(
+        (name, "ping", {"think_ms": 1.0}, "cannot pause between an answer and the next request")
+        for name in ("wrk", "ab", "hey", "vegeta", "oha")
+    ),
     ("ab", "transfer", {}, "sends one and the same request all the time"),
     ("ab", "lookup", {}, "sends one and the same request all the time"),
     ("ab", "ping", {"threads": 2}, "cannot be told how many threads to use"),

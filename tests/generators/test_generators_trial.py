@@ -186,6 +186,8 @@ def test_suites_name_generators(tmp_path: Path) -> None:
     said = suite(tmp_path, 'generator = "ab"', "requests = 1000", "warmup = [0, 0]", "keep_alive = false")
     (load,) = said.groups[0].loads
     assert (load.generator, load.requests, load.model, load.id) == ("ab", 1000, "closed", "c128-1000requests-close-ab")
+    (load,) = suite(tmp_path, "think_ms = 5").groups[0].loads
+    assert (load.think_ms, load.id) == (5.0, "c128-think5ms")
     said = suite(tmp_path, 'generator = "k6"', "rate_per_s = 500.0", 'arrivals = "constant"', "threads = 2")
     (load,) = said.groups[0].loads
     assert (load.model, load.rate_per_s, load.arrivals, load.threads) == ("open", 500.0, "constant", 2)
@@ -198,6 +200,8 @@ def test_suites_name_generators(tmp_path: Path) -> None:
         (("requests = 0",), "`requests` is not above 0 in"),
         (('arrivals = "bursts"',), "`arrivals` is `bursts` in"),
         (("requests = 5", "rate_per_s = 5.0"), "`requests` and `rate_per_s` exclude each other in"),
+        (("think_ms = 5", "rate_per_s = 5.0"), "`think_ms` and `rate_per_s` exclude each other in"),
+        (("think_ms = -1",), "`think_ms` is -1 in"),
     ],
 )
 def test_mistakes_in_a_suites_load(lines: tuple[str, ...], said: str, tmp_path: Path) -> None:

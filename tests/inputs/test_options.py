@@ -76,6 +76,17 @@ def test_a_rate_and_a_number_of_requests_exclude_each_other() -> None:
         asked.loads(given(arrivals="evenly"))
 
 
+def test_pauses_belong_to_a_closed_loop() -> None:
+    """A pause reaches the load and its id; with a rate, or out of bounds, it is refused."""
+    (load,) = asked.loads(given(think_ms=2.5))
+    assert (load.think_ms, load.id, Load().id) == (2.5, "c100-think2.5ms", "c100")
+    with pytest.raises(LabError, match="^`--rate` and `--think-ms` exclude each other$"):
+        asked.loads(given(rate=5.0, think_ms=1.0))
+    for wrong in (-1.0, 60_001.0, float("nan")):
+        with pytest.raises(LabError, match="should be 0 to 60000 ms"):
+            asked.loads(given(think_ms=wrong))
+
+
 def test_a_budget_decides_the_number_of_blocks() -> None:
     """With a budget and no number of blocks the budget says how many; what is not said stays as the suite has it."""
     suite = replace(asked.suite(given(), "title", ["a:b"]), blocks=4, seed=9)

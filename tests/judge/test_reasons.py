@@ -356,6 +356,17 @@ def test_limit_by_pool() -> None:
     assert limit(roles(server=0.3), waiting, database=replace(BUSY_POOL, wait_events={"running": 500})) == "too-few-connections"
 
 
+def test_pauses_are_no_sign_of_too_few_connections() -> None:
+    """Little's law counts the pause of each connection: without it nothing says where their time went, with it the sum is right."""
+    quick = result(latency_ok=latency(900_000, mean_us=100_000.0))
+    assert limit(roles(server=0.3), quick) is None
+    pausing = replace(CELL, load=replace(CELL.load, think_ms=900.0))
+    (found,) = bottleneck.limits(pausing, quick, roles(server=0.3), HOST, DATABASE, 2, REASONS)
+    assert (found.id, "100.00 ms and a pause of 900 ms each give" in found.sentence) == ("too-few-connections", True)
+    short = replace(CELL, load=replace(CELL.load, think_ms=700.0))
+    assert limit(roles(server=0.3), quick, cell=short) is None
+
+
 def test_limit_by_too_few_connections() -> None:
     """A closed loop whose connections all wait while nothing is full is named; an open loop, or a busy machine, is not."""
     waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))

@@ -266,6 +266,18 @@ def test_littles_law(count: int, mean_us: float, max_us: int, found: list[Severi
     assert severities("little", facts(CLOSED, latency_all=latency(count=count, mean_us=mean_us, max_us=max_us))) == found
 
 
+def test_littles_law_counts_pauses() -> None:
+    """With pauses of 4 ms after answers of 1 ms, 200,000 answers fill 100 connections for 10 s; as many as without pauses do not."""
+    pausing = replace(CLOSED, load=replace(CLOSED.load, think_ms=4.0))
+    for count, found in ((200_000, []), (1_000_000, [Severity.VOID]), (170_000, [Severity.VOID])):
+        assert severities("little", facts(pausing, latency_all=latency(count=count, mean_us=1000, max_us=1))) == found
+    (said,) = (
+        one for one in validity.findings(facts(pausing, latency_all=latency(count=1_000_000, mean_us=1000)), STANDARD)
+        if one.id == "little"
+    )  # fmt: skip
+    assert "the latencies and pauses add up to +400.0% of that" in said.sentence
+
+
 def test_a_request_from_before_the_window_may_hold_a_connection_in_it() -> None:
     """Connections that wait for what was asked before the window are no fault of the counting; the seconds show them, and it is said."""
     lacking = facts(CLOSED, latency_all=latency(count=670_000, mean_us=1000, max_us=5000))

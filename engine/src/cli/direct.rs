@@ -22,6 +22,9 @@ pub struct DirectArgs {
     /// How long to measure: 10, 10s, 500ms, 2m
     #[arg(short, long, value_parser = seconds, value_name = "TIME", conflicts_with = "step", help_heading = "Load")]
     duration: Option<f64>,
+    /// Each connection pauses so long between an answer and its next request: 5ms; no latency includes it
+    #[arg(long, value_parser = seconds, value_name = "TIME", conflicts_with = "rate", help_heading = "Load")]
+    think: Option<f64>,
     /// Load before the measurement, for as long
     #[arg(long, default_value = "0", value_parser = seconds, value_name = "TIME", help_heading = "Load")]
     warmup: f64,
@@ -143,7 +146,8 @@ impl DirectArgs {
         let mut load = json!({
             "model": "open", "connections": self.connections, "threads": self.threads, "keep_alive": !self.close,
             "warmup_s": self.warmup, "timeout_ms": self.timeout_ms, "kernel_timestamps": self.kernel_timestamps,
-            "arrivals": if self.constant { "constant" } else { "poisson" }
+            "arrivals": if self.constant { "constant" } else { "poisson" },
+            "think_ms": self.think.unwrap_or_default() * 1000.0
         });
         let is_ramp = matches!(self.rate, Some(Rates::Ramp(..)));
         if self.steps.is_some() && !is_ramp {

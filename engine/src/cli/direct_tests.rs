@@ -39,6 +39,15 @@ fn direct_form_is_a_plan() {
     assert_eq!(String::from_utf8(out).unwrap(), expected);
 }
 
+/// A pause is told in milliseconds, and belongs to no rate.
+#[test]
+fn think_time() {
+    let thinking = plan("http://127.0.0.1:1 --think 5ms").unwrap();
+    assert_eq!(thinking["load"]["think_ms"], 5.0);
+    assert!(outside::config(&thinking.to_string()).is_ok());
+    assert!(plan("http://127.0.0.1:1 --think 5ms --rate 9").is_err());
+}
+
 /// Several rates are steps of the given length, or share the duration; a ramp has both its ends.
 #[test]
 fn rates_are_steps() {

@@ -163,6 +163,10 @@ fn headline(config: &Config, seconds: f64) -> String {
     };
     let connections = config.load.connections;
     let loaded = match (&config.offered, config.steps()) {
+        (None, _) if config.load.think_ms > 0.0 => {
+            let think_ms = config.load.think_ms;
+            format!("{connections} connections, each with pauses of {think_ms} ms")
+        }
         (None, _) => format!("{connections} connections"),
         (Some(offered), []) => {
             let rate = offered.curve.highest_per_s();

@@ -12,6 +12,7 @@ use crate::core::schedule::{Curve, Step};
 const MAX_CONNECTIONS: usize = 100_000;
 const MAX_THREADS: usize = 256;
 const MAX_SECONDS: f64 = 86_400.0;
+const MAX_THINK_MS: f64 = 60_000.0;
 const RATES_PER_S: RangeInclusive<f64> = 0.001..=10_000_000.0;
 /// Each keeps histograms of its own.
 const MAX_STEPS: usize = 100;
@@ -160,6 +161,15 @@ fn check_load(load: &Load) -> Result<(), String> {
             "`load.timeout_ms` is {}; write 1 to 60000",
             load.timeout_ms
         ));
+    }
+    if !(0.0..=MAX_THINK_MS).contains(&load.think_ms) {
+        return Err(format!(
+            "`load.think_ms` is {}; write 0 to {MAX_THINK_MS}",
+            load.think_ms
+        ));
+    }
+    if load.think_ms > 0.0 && load.model == Model::Open {
+        return Err("`load.think_ms` belongs to the model `closed`; leave it out".to_string());
     }
     Ok(())
 }

@@ -21,9 +21,10 @@ fn defaults() {
         (
             config.load.threads,
             config.load.timeout_ms,
-            config.load.keep_alive
+            config.load.keep_alive,
+            config.load.think_ms
         ),
-        (1, 10_000, true)
+        (1, 10_000, true, 0.0)
     );
     assert_eq!(
         (
@@ -91,6 +92,23 @@ fn mistakes_have_sentences() {
         let sentence = parse(json).unwrap_err();
         assert!(sentence.contains(part), "{sentence}");
     }
+}
+
+/// Pauses are bounded, and belong to a closed loop.
+#[test]
+fn think_time() {
+    let thinking = |load: &str| parse(&plan(load, PING));
+    let load = format!("{LOAD},\"think_ms\":2.5");
+    assert_eq!(thinking(&load).unwrap().load.think_ms, 2.5);
+    for wrong in ["-1", "60001"] {
+        let sentence = format!("`load.think_ms` is {wrong}; write 0 to 60000");
+        assert_eq!(thinking(&load.replace("2.5", wrong)).unwrap_err(), sentence);
+    }
+    let open = load.replace("closed", "open") + ",\"rate_per_s\":5";
+    assert_eq!(
+        thinking(&open).unwrap_err(),
+        "`load.think_ms` belongs to the model `closed`; leave it out"
+    );
 }
 
 const STEP: &str = r#"{"rate_per_s":10,"duration_s":1.5}"#;

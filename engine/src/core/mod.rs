@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod lines;
 pub mod outcome;
 pub(crate) mod pace;
+pub(crate) mod pauses;
 pub mod plan;
 pub(crate) mod random;
 pub mod record;

@@ -67,6 +67,9 @@ pub struct Load {
     pub kernel_timestamps: bool,
     #[serde(default)]
     pub begin: Begin,
+    /// Closed loop: each connection pauses so long between an answer and its next request.
+    #[serde(default)]
+    pub think_ms: f64,
 }
 
 /// One stretch of the window at one rate.

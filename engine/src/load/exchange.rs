@@ -221,6 +221,30 @@ impl Worker {
             .book(exchange.kind, request, &conn.values, outcome);
     }
 
+    /// What a connection does after an answer: it pauses, where the load has think time, and sends its next request.
+    pub(crate) fn again(&mut self, index: usize) {
+        if self.pauses.exist() {
+            let active_ns = self.orders.clocks.active.at(self.now_ns);
+            return self.pauses.begin(index, active_ns);
+        }
+        self.proceed(index, self.now_ns);
+    }
+
+    /// Sends the next request of each connection whose pause is over. How late the engine is with it is in the latency.
+    pub(crate) fn end_pauses(&mut self) {
+        loop {
+            let active_ns = self.orders.clocks.active.at(self.now_ns);
+            let Some((end_ns, index)) = self.pauses.take(active_ns) else {
+                return;
+            };
+            // A pause that ended while the load drained could be followed by no request before this turn.
+            let could_ns = end_ns.max(self.turn_start.active_ns);
+            let late_ns = active_ns.saturating_sub(could_ns);
+            self.proceed(index, self.now_ns - late_ns);
+            self.now_ns = sys::now_ns();
+        }
+    }
+
     fn keep_sample(
         &mut self,
         index: usize,

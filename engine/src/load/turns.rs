@@ -45,7 +45,7 @@ impl Worker {
                 continue;
             }
             self.now_ns = sys::now_ns();
-            self.again(index);
+            self.proceed(index, self.now_ns);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::core::expect::Known;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::Outcome;
 use crate::core::pace::Pace;
+use crate::core::pauses::Pauses;
 use crate::core::record::{Phase, Record};
 use crate::core::silence;
 use crate::load::conn::{self, Conn, State};
@@ -43,6 +44,8 @@ pub struct Worker {
     pub(crate) now_ns: u64,
     /// When which connection may be used again.
     retry: BinaryHeap<Reverse<(u64, usize)>>,
+    /// On the active clock.
+    pub(crate) pauses: Pauses,
     pub(crate) pace: Pace,
     /// Connections without a request; open loop only.
     idle: Vec<usize>,
@@ -96,6 +99,7 @@ impl Worker {
             known: config.requests.iter().map(|_| Known::default()).collect(),
             now_ns: start_ns,
             retry: BinaryHeap::new(),
+            pauses: Pauses::new(config.load.think_ms),
             pace: Pace::new(&config, thread, start_ns),
             idle: Vec::new(),
             orders,
@@ -149,8 +153,10 @@ impl Worker {
     }
 
     fn start(&mut self) {
-        if self.pace.is_open() {
+        if self.pace.is_open() || self.pauses.exist() {
             sys::precise_timers();
+        }
+        if self.pace.is_open() {
             self.idle = (0..self.conns.len()).rev().collect();
         } else if self.holds {
             self.parked = (0..self.conns.len()).collect();
@@ -200,8 +206,8 @@ impl Worker {
         }
     }
 
-    /// The next request for a connection that is free.
-    pub(crate) fn again(&mut self, index: usize) {
+    /// The next request for a connection that is free. `could_ns`: since when it could be sent (closed loop).
+    pub(crate) fn proceed(&mut self, index: usize, could_ns: u64) {
         if self.record.phase() >= Phase::Drain {
             return;
         }
@@ -214,7 +220,7 @@ impl Worker {
         }
         let number = self.next_number;
         self.next_number += self.config.load.threads as u64;
-        self.issue(index, number, self.now_ns);
+        self.issue(index, number, could_ns);
     }
 
     pub(crate) fn again_after(&mut self, index: usize, wait_ns: u64) {
@@ -269,6 +275,9 @@ impl Worker {
             if let Some(Reverse((due_ns, _))) = self.retry.peek() {
                 next_ns = next_ns.min(*due_ns);
             }
+            if let Some(end_ns) = self.pauses.next_end_ns() {
+                next_ns = next_ns.min(clocks.active.when(end_ns));
+            }
             if !self.idle.is_empty() && !self.holds {
                 let schedule_ns = clocks.schedule.at(self.now_ns);
                 next_ns = next_ns.min(clocks.schedule.when(self.pace.wake_ns(schedule_ns)));
@@ -293,8 +302,9 @@ impl Worker {
                 && due_ns <= self.now_ns
             {
                 self.retry.pop();
-                self.again(index);
+                self.proceed(index, self.now_ns);
             }
+            self.end_pauses();
             self.dispatch();
         }
         if self.now_ns >= self.next_scan_ns {

@@ -27,6 +27,36 @@ fn transfers(server: &Server, threads: usize) -> Value {
     plan
 }
 
+/// Each connection pauses between an answer and its next request, and no latency includes the pause: both together fit into the time
+/// that the connections had.
+#[test]
+fn think_time() {
+    const THINK_US: u64 = 20_000;
+    for (threads, keep_alive) in [(1, true), (2, true), (1, false)] {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let mut plan = plan(server.address);
+        plan["load"]["think_ms"] = json!(THINK_US / 1000);
+        plan["load"]["threads"] = json!(threads);
+        plan["load"]["keep_alive"] = json!(keep_alive);
+        let finished = run(&plan);
+        let (sent, ok) = (
+            finished.number("/window/sent"),
+            finished.number("/window/outcomes/ok"),
+        );
+        assert!(sent > 4 && ok == sent);
+        assert_eq!(finished.number("/life/sent"), server.requests());
+        let latency = &finished.result["window"]["latency"]["ok"];
+        let answered_us = latency["mean_us"].as_f64().unwrap() * ok as f64;
+        let ends_us = 4.0 * latency["max_us"].as_f64().unwrap();
+        let had_us = 4.0 * finished.number("/window/duration_us") as f64 + ends_us;
+        let paused_us = ((sent - 4) * THINK_US) as f64;
+        assert!(
+            answered_us + paused_us <= had_us,
+            "{answered_us} + {paused_us} > {had_us}"
+        );
+    }
+}
+
 /// The ledger is what the server saw, account by account: acknowledged, unknown, and refused in neither.
 #[test]
 fn ledger_is_what_the_server_saw() {

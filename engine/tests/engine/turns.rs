@@ -46,6 +46,44 @@ fn turns() {
     }
 }
 
+/// Pauses run in turns: what a connection still had to pause at a hold it pauses after the next `go`, however long the load stood still.
+#[test]
+fn pauses_in_turns() {
+    const THINK_MS: u64 = 200;
+    for threads in [1, 3] {
+        let server = serve(|_, _| Deed::Answer(good()));
+        let mut plan = plan(server.address);
+        plan["load"]["warmup_s"] = Value::Null;
+        plan["load"]["connections"] = json!(3);
+        plan["load"]["threads"] = json!(threads);
+        plan["load"]["think_ms"] = json!(THINK_MS);
+        plan["load"]["begin"] = json!("held");
+        let mut running = start(&plan);
+        running.wait_for("held");
+        for turn in 1..5 {
+            running.tell("go");
+            std::thread::sleep(Duration::from_millis(30));
+            while turn == 4 && server.requests() <= 3 {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            running.tell("hold");
+            let event = running.wait_for("held");
+            assert_eq!(event["ok"], server.requests());
+            let active_ms = event["active_us"].as_u64().unwrap() / 1000;
+            assert!(
+                server.requests() <= 3 * (1 + active_ms / THINK_MS),
+                "{event}"
+            );
+            std::thread::sleep(Duration::from_millis(THINK_MS + 50));
+        }
+        assert!(server.requests() > 3, "none went on after its pause");
+        running.tell("stop");
+        let finished = running.finish();
+        assert_eq!(finished.code, 0);
+        assert_eq!(finished.number("/life/sent"), server.requests());
+    }
+}
+
 /// A turn that does not follow is told so and changes nothing.
 #[test]
 fn turns_out_of_turn() {

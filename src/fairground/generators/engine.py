@@ -210,6 +210,8 @@ def plan(
         "window_s": load.window_s,
         "timeout_ms": load.timeout_ms,
     }
+    if load.think_ms:
+        shape["think_ms"] = load.think_ms
     if steps:
         del shape["window_s"]
         shape |= {"steps": [{"rate_per_s": rate, "duration_s": seconds} for rate, seconds in steps], "arrivals": load.arrivals}

@@ -23,6 +23,7 @@ PERCENTILES = ("min", "avg", "max", "p(50)", "p(90)", "p(99)", "p(99.9)", "count
 
 SCRIPT = """
 import http from 'k6/http';
+import { sleep } from 'k6';
 import exec from 'k6/execution';
 import { Counter } from 'k6/metrics';
 
@@ -67,7 +68,7 @@ export default function () {
 %(draws)s
   const answer = http.request('%(method)s', '%(origin)s' + %(path)s, %(body)s, params);
   if (answer.status !== EXPECTED) (failed[answer.status || answer.error_code] || failed[1000]).add(1);
-}
+%(pause)s}
 
 export function handleSummary(data) {
   return { '%(report)s': JSON.stringify(data) };
@@ -82,6 +83,7 @@ def _command(job: Job) -> list[str]:
         "expected": job.workload.expect.status, "report": REPORT,
         "options": json.dumps(_options(job), indent=2), "headers": json.dumps(dict(job.workload.headers)),
         "timeout_ms": job.load.timeout_ms, "method": job.workload.method, "origin": job.origin, "path": path,
+        "pause": f"  sleep({job.load.think_ms / 1000:g});\n" if job.load.think_ms else "",
         "body": body or "null", "draws": "\n".join(f"  {line};" for line in draws),
     }  # fmt: skip
     return ["run", "--quiet", "--no-color", "--no-usage-report", "--address", "", job.write("requests.js", script)]
@@ -164,4 +166,5 @@ TOOL = Tool(
     random_path=True,
     random_body=True,
     sequence=True,
+    pauses=True,
 )

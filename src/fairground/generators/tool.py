@@ -122,6 +122,8 @@ class Tool:
     random_path: bool = False
     random_body: bool = False
     sequence: bool = False
+    pauses: bool = False
+    """It can pause between an answer and the next request."""
     whole_seconds: bool = False
     one_thread: bool = False
     """It can use one processor at most."""
@@ -136,6 +138,7 @@ class Tool:
             (load.model == "open" and not self.open_loop, "cannot keep a rate of arrivals"),
             (load.model == "open" and load.arrivals != "constant", f"spaces its arrivals evenly, and not `{load.arrivals}`"),
             (load.requests is not None and not self.counts, "measures a time, and not a number of requests"),
+            (load.think_ms != 0 and not self.pauses, "cannot pause between an answer and the next request"),
             (load.threads != 1 and not self.threads, "cannot be told how many threads to use"),
             (not templates.fixed and not self.random_path, "sends one and the same request all the time"),
             (templates.in_body and not self.random_body, "cannot put a value of its own into each body"),

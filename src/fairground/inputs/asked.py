@@ -38,6 +38,8 @@ def loads(given: Given) -> tuple[Load, ...]:
     fields = _values(options.LOADS, given)
     if fields["rate_per_s"] is not None and fields["requests"] is not None:
         raise LabError("`--rate` and `--requests` exclude each other", "a rate is kept for a window, `--window`")
+    if fields["rate_per_s"] is not None and fields["think_ms"]:
+        raise LabError("`--rate` and `--think-ms` exclude each other", "a rate says when requests are due; leave the pause out")
     if fields["threads"] is None:
         del fields["threads"]
     if fields["rate_per_s"] is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from fairground.inputs import numbers, options
 from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, Topology
@@ -54,6 +55,17 @@ def faults(settings: Settings) -> Iterator[tuple[str, str, str]]:
     for name, value in settings.postgres:
         if not SETTING_NAME.fullmatch(name) or not value:
             yield "postgres", f"has `{name}` = `{value}`, which is no setting with a value", 'for instance `work_mem = "8MB"`'
+
+
+def load_faults(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What cannot be meant in a load, by the keys of suites; None: not said. As `faults`."""
+    if said["arrivals"] not in (None, "poisson", "constant"):
+        yield "arrivals", f"is `{said['arrivals']}`", "write poisson or constant"
+    if not 0 <= (said["think_ms"] or 0) <= numbers.MOST_PAUSE_MS:
+        yield "think_ms", f"is {said['think_ms']:g}", f"write 0 to {numbers.MOST_PAUSE_MS}"
+    for key in ("requests", "think_ms"):
+        if said[key] and said["rate_per_s"] is not None:
+            yield key, "and `rate_per_s` exclude each other", "leave one of them out"
 
 
 def check(settings: Settings) -> Settings:

@@ -290,6 +290,7 @@ class _GroupTable:
     rate_per_s: float | None = None
     arrivals: str | None = None
     requests: int | None = None
+    think_ms: float | None = None
     proxies: tuple[str, ...] | None = None
     poolers: tuple[str, ...] | None = None
     pooler_size: int | None = None
@@ -404,10 +405,8 @@ def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFi
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
     """What a group says of its load, apart from connections and warm-up."""
-    if merged["arrivals"] not in (None, "poisson", "constant"):
-        raise source.error(place["arrivals"], f"`arrivals` is `{merged['arrivals']}` in", "write poisson or constant")
-    if merged["rate_per_s"] is not None and merged["requests"] is not None:
-        raise source.error(place["requests"], "`requests` and `rate_per_s` exclude each other in", "leave one of them out")
+    for key, wrong, hint in conditions.load_faults(merged):
+        raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
     return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
 

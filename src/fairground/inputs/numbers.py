@@ -45,6 +45,16 @@ def positive(option: str, value: Above) -> Above:
     return value
 
 
+MOST_PAUSE_MS = 60_000
+
+
+def pause(option: str, value: float) -> float:
+    """A pause between requests; 0: none. Longer ones than a minute would fill a window."""
+    if not 0 <= value <= MOST_PAUSE_MS:
+        raise LabError(f"`{option} {value}` should be 0 to {MOST_PAUSE_MS} ms")
+    return value
+
+
 BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
 
 

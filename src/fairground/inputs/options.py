@@ -129,6 +129,8 @@ LOADS = (
            parse=numbers.spacing, key="arrivals"),
     Option("requests", "Send so many requests instead of measuring a window.", int | None, None, Of.LOAD, (),
            if_given(numbers.positive), "requests", MANY),
+    Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
+           parse=numbers.pause, key="think_ms"),
 )  # fmt: skip
 HOPS = (
     Option("proxy", "Before the server, one or several: none,nginx,nginx-close.", str, "none", Of.TOPOLOGY,

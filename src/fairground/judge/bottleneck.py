@@ -366,7 +366,8 @@ def _pool(facts: Facts) -> Iterator[Finding]:
 
 
 def _connections(facts: Facts) -> Iterator[Finding]:
-    """A closed loop whose every connection waits for its answer while nothing is full: more connections may give more, or not.
+    """A closed loop whose every connection waits for its answer, or pauses, while nothing is full: more connections may give
+    more, or not.
 
     A lock inside of the server looks the same under one load. Two loads tell them apart: `levels`.
     """
@@ -379,13 +380,15 @@ def _connections(facts: Facts) -> Iterator[Finding]:
         and all(sum(used.values()) < facts.at.idle_cores * len(cores) for cores, used in facts.seats)
         and (result.busiest_thread_share or 0.0) < facts.at.generator_idle
     )
-    explained = (_in_flight(facts) or 0.0) >= facts.at.in_flight * load.connections
+    pausing = result.goodput_per_s * load.think_ms / 1000
+    explained = (_in_flight(facts) or 0.0) + pausing >= facts.at.in_flight * load.connections
     if idle and explained:
+        pause = f" and a pause of {load.think_ms:g} ms" if load.think_ms else ""
         yield _reason(
             "too-few-connections",
-            f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms each give {result.goodput_per_s:,.0f} a second"
-            " (Little's law), and nothing was full. More connections may give more, or the server serves one request after the"
-            f" other: the same with {2 * load.connections} connections would tell",
+            f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms{pause} each give"
+            f" {result.goodput_per_s:,.0f} a second (Little's law), and nothing was full. More connections may give more, or the"
+            f" server serves one request after the other: the same with {2 * load.connections} connections would tell",
             connections=load.connections,
             mean_us=latency.mean_us,
             cores_used=round(sum(facts.used.values()), 3),

@@ -53,7 +53,8 @@ class Topology:
 class Load:
     """What the generator does. `model` is `closed` (`connections` at once) or `open` (`rate_per_s`, spaced as `arrivals` says).
 
-    `requests`: so many are sent, however long it takes, and `window_s` is measured instead of given.
+    `requests`: so many are sent, however long it takes, and `window_s` is measured instead of given. `think_ms`: each connection
+    of a closed loop pauses so long between an answer and its next request; no latency includes it.
     """
 
     connections: int = 100
@@ -68,6 +69,7 @@ class Load:
     threads: int = 1
     arrivals: str = "poisson"
     requests: int | None = None
+    think_ms: float = 0.0
 
     @property
     def id(self) -> str:
@@ -77,6 +79,7 @@ class Load:
             "" if self.requests is None else f"-{self.requests}requests",
             "" if self.threads == 1 else f"-{self.threads}threads",
             "" if self.keep_alive else "-close",
+            "" if self.think_ms == 0 else f"-think{self.think_ms:g}ms",
             "" if self.generator == "engine" else f"-{self.generator}",
         )
         return f"c{self.connections}{''.join(parts)}"

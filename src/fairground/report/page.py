@@ -324,10 +324,7 @@ def _constants(run: Run) -> tuple[str, ...]:
     durability = {Durability.RELAXED: "relaxed durability (fsync off)", Durability.DURABLE: "durable (fsync on)"}
     columns = (
         {f"through {cell.topology.id}" if cell.topology != Topology() else "generator straight to server" for cell in cells},
-        {
-            f"{cell.load.connections} connections" if cell.load.rate_per_s is None else f"{cell.load.rate_per_s:g}/s"
-            for cell in cells
-        },
+        {words.offered(cell.load) for cell in cells},
         {words.pool(cell.settings) for cell in cells},
         {" · ".join(resources(cell.settings)) for cell in cells},
         {f"{cell.load.window_s:g} s window" for cell in cells},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairground.model import Durability, Finding, PoolScope, Run, Settings, Severity, Trial, Verdict, foreign
+from fairground.model import Durability, Finding, Load, PoolScope, Run, Settings, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, Row
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, Held, Quantity
@@ -317,6 +317,14 @@ def pool(settings: Settings) -> str:
     """`pool of 25`, or `pool of 15 for each of 4 workers`."""
     each = f" for each of {plural(settings.workers, 'worker')}" if settings.pool_scope is PoolScope.PER_WORKER else ""
     return f"pool of {settings.pool_size}{each}"
+
+
+def offered(load: Load) -> str:
+    """`100 connections`, with the pause that each makes where there is one, or `5000/s`."""
+    if load.rate_per_s is not None:
+        return f"{load.rate_per_s:g}/s"
+    pause = f", each with pauses of {load.think_ms:g} ms" if load.think_ms else ""
+    return f"{load.connections} connections{pause}"
 
 
 def wait(settings: Settings) -> str:

@@ -79,17 +79,18 @@ def _connection_cap(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _counts_all(facts: Facts) -> bool:
-    """Little's law needs a closed loop without thinking time: the engine's, while every connection could be opened."""
-    return facts.closed and facts.cell is not None and facts.cell.load.generator == "engine" and not _pauses(facts)
+    """Little's law needs a closed loop that says how long it pauses: the engine's, while every connection could be opened."""
+    return facts.closed and facts.cell is not None and facts.cell.load.generator == "engine" and not _lacks_connections(facts)
 
 
-def _pauses(facts: Facts) -> bool:
+def _lacks_connections(facts: Facts) -> bool:
     return facts.result is not None and bool(facts.result.window.connect or facts.result.window.in_flight)
 
 
 @dataclass(frozen=True)
 class Busy:
-    """The latencies of a closed loop's window against connections × window, and its longest requests, as shares of the window."""
+    """The latencies and pauses of a closed loop's window against connections × window, and its longest requests, each with its
+    pause, as shares of the window."""
 
     off: float
     inside: float
@@ -108,20 +109,21 @@ def _busy(facts: Facts) -> Busy | None:
     latency = result.latency_all if result else None
     if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not facts.window_s:
         return None
-    window_us = facts.window_s * 1e6
-    off = latency.count * latency.mean_us / (cell.load.connections * window_us) - 1
-    inside = latency.max_us / window_us
-    return Busy(off, inside, max(inside, *((one.max_us or 0) / window_us for one in result.seconds), 0.0))
+    window_us, pause_us = facts.window_s * 1e6, cell.load.think_ms * 1000
+    off = latency.count * (latency.mean_us + pause_us) / (cell.load.connections * window_us) - 1
+    longest_us = max(latency.max_us, *(one.max_us or 0 for one in result.seconds), 0)
+    return Busy(off, (latency.max_us + pause_us) / window_us, (longest_us + pause_us) / window_us)
 
 
 def _little(facts: Facts, _: Rules) -> Reading | None:
-    """V6. In a closed loop each connection has a request under way at every moment, so that all latencies of the window add up to
-    connections × window; what the longest request can add or lack at the window's two ends is allowed."""
+    """V6. In a closed loop each connection has a request under way or pauses at every moment, so that all latencies and pauses of
+    the window add up to connections × window; what the longest request can add or lack at the window's two ends is allowed."""
     busy = _busy(facts)
     if busy is None or facts.cell is None:
         return None
+    pauses = " and pauses" if facts.cell.load.think_ms else ""
     words = (
-        f"{facts.cell.load.connections} connections must be busy all the time (Little's law), and the latencies add up to"
+        f"{facts.cell.load.connections} connections must be busy all the time (Little's law), and the latencies{pauses} add up to"
         f" {busy.off:+.1%} of that; the window's ends explain {busy.ends:.1%}"
     )
     return Reading(max(0.0, abs(busy.off) - busy.ends), words, {"off": busy.off, "ends": busy.ends})
