@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -223,7 +223,7 @@ def test_stop_of_a_deaf_process(groups: str, request: pytest.FixtureRequest, tmp
 def test_strays_are_reported_and_killed(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """What a stopped server leaves behind, daemons of their own session too, is named and killed, with and without cgroups."""
     notes = tmp_path / "pids"
-    child = python(request.getfixturevalue(groups), TREE, str(notes))
+    child = python(request.getfixturevalue(groups), TREE, str(notes), env={**ENVIRONMENT, "PORT": "1"})
     assert eventually(lambda: notes.exists() and len(notes.read_text().splitlines()) == 4)
     pids = {int(pid): name for name, pid in (line.split() for line in notes.read_text().splitlines())}
     left = [psutil.Process(pid) for pid, name in pids.items() if name != "parent"]
@@ -232,6 +232,75 @@ def test_strays_are_reported_and_killed(groups: str, request: pytest.FixtureRequ
     assert {int(stray.split()[0]) for stray in stopped.strays} == {process.pid for process in left}
     assert eventually(lambda: not any(is_alive(process) for process in left))
     assert not any(folder.exists() for folder in child.group.folders)
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for group in sys.argv[3:]:
+            with open(group, "w") as procs:
+                procs.write("0")
+        with open(sys.argv[1] + ".new", "w") as notes:
+            notes.write(str(os.getpid()))
+        os.rename(sys.argv[1] + ".new", sys.argv[1])
+        os.execve("/bin/sleep", ["sleep", "600"], {} if sys.argv[2] == "nameless" else dict(os.environ))
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""
+"""A program with a daemon: `DAEMON NOTES kept|nameless GROUPS...`, the groups' files being those that the daemon moves to."""
+
+
+def with_daemon(
+    keeper: Keeper, folder: Path, port: int, environment: str, groups: Sequence[Path] = ()
+) -> tuple[Child, psutil.Process]:
+    """A child that listens on `port` as far as its environment says, and its daemon."""
+    notes = folder / f"daemon-{port}"
+    child = python(keeper, DAEMON, str(notes), environment, *map(str, groups), env={**ENVIRONMENT, "PORT": str(port)})
+    assert eventually(notes.exists)
+    daemon = psutil.Process(int(notes.read_text()))
+    assert eventually(lambda: daemon.name() == "sleep")
+    return child, daemon
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("groups", ["keeper", "groupless"])
+def test_daemons_are_told_apart(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Of two children with a daemon each, either one's stop names and kills its own daemon, and leaves the other's alone."""
+    keeper = request.getfixturevalue(groups)
+    one, first = with_daemon(keeper, tmp_path, 1, "kept")
+    two, second = with_daemon(keeper, tmp_path, 2, "kept")
+    assert one.outside() == two.outside() == ()
+    assert one.stop(grace_s=0.3).strays == (f"{first.pid} sleep",)
+    assert is_alive(second) and keeper.end_nameless() == ()
+    assert two.stop(grace_s=0.3).strays == (f"{second.pid} sleep",)
+    assert eventually(lambda: not is_alive(first) and not is_alive(second))
+
+
+@pytest.mark.live
+def test_daemon_that_left_its_group(keeper: Keeper, tmp_path: Path) -> None:
+    """It is known by its environment: said to be outside while its child runs, and killed with it."""
+    if keeper.groups.version is None:
+        pytest.skip("no control group can be made here")
+    away = [folder.parent / "cgroup.procs" for folder in keeper.groups.folders]
+    child, daemon = with_daemon(keeper, tmp_path, 1, "kept", away)
+    assert child.outside() == (f"{daemon.pid} sleep",)
+    assert child.stop(grace_s=0.3).strays == (f"{daemon.pid} sleep",)
+    assert eventually(lambda: not is_alive(daemon))
+
+
+@pytest.mark.live
+def test_daemon_that_left_all_traces(keeper: Keeper, tmp_path: Path) -> None:
+    """Neither group nor environment tell whose it is: the stop of its child does not find it, and what looks for such ones does."""
+    if keeper.groups.version is None:
+        pytest.skip("no control group can be made here")
+    away = [folder.parent / "cgroup.procs" for folder in keeper.groups.folders]
+    child, daemon = with_daemon(keeper, tmp_path, 1, "nameless", away)
+    assert child.stop(grace_s=0.3).strays == () and is_alive(daemon)
+    assert keeper.end_nameless() == (f"{daemon.pid} sleep",)
+    assert eventually(lambda: not is_alive(daemon))
 
 
 @pytest.mark.live

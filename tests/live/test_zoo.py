@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,8 @@ def of_the_animal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 @pytest.mark.parametrize("expected", EXPECTED["trial"], ids=lambda one: f"{one['stack']}-{one['workload']}")
 def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
     """A trial of the animal ends with its verdict and its finding, and leaves nothing running."""
+    if expected.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):
+        pytest.skip("a server cannot leave its control group here")
     trial = tried(bench, expected, tmp_path / "trial")
     findings = of_the_animal(trial.findings)
     told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)

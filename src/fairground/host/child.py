@@ -22,6 +22,8 @@ from fairground.host.cgroup import Group, Groups, Limits
 from fairground.model import LabError, of_machine
 
 PR_SET_CHILD_SUBREAPER = 36
+CHANGED = ("PATH", "HOME")
+"""Variables that wrappers of programs change, so that nobody is known by them."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class Keeper:
         self._sent = 0
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
+        self._alive: dict[int, Child] = {}
+        """Children that were not stopped yet, by their number."""
         self.groups = Groups.create(f"fairground-{self.pid}")
         if self.groups.folders:
             self._ask({"groups": [str(folder) for folder in self.groups.parents]}, ())
@@ -132,7 +136,12 @@ class Keeper:
         pid = int(str(answer["pid"]))
         self._children.add(pid)
         self._exits.pop(pid, None)  # of an earlier child that had this number: the kernel uses them again
-        return Child(self, pid, role, group, tuple(argv), bounds.words)
+        self._alive[pid] = Child(self, pid, role, group, tuple(argv), bounds.words, env)
+        return self._alive[pid]
+
+    def forget(self, child: Child) -> None:
+        """A child that was stopped has no processes any more."""
+        self._alive.pop(child.pid, None)
 
     def exit_code(self, pid: int) -> int | None:
         """The exit code of a child that has ended (negative: the signal's number), else None."""
@@ -145,6 +154,29 @@ class Keeper:
             return [p for p in psutil.Process(self.pid).children() if p.pid not in self._children]
         except psutil.NoSuchProcess:
             return []
+
+    def origin(self, orphan: psutil.Process) -> Child | None:
+        """The child that an orphan descends from: the one in whose group it is, else the one whose environment it has.
+
+        None where it has left both behind.
+        """
+        for child in self._alive.values():
+            if orphan.pid in (child.group.pids() or ()):
+                return child
+        try:
+            has = orphan.environ().items()
+        except psutil.Error:
+            return None
+        named = [child for child in self._alive.values() if child.env and child.env.items() <= has]
+        return max(named, key=lambda child: len(child.env), default=None)
+
+    def end_nameless(self) -> tuple[str, ...]:
+        """Kill the orphans of which nobody can tell what child they descend from, and name them."""
+        nameless = [one for one in self.orphans() if _runs(one) and self.origin(one) is None]
+        names = tuple(_describe(one) for one in nameless)
+        for one in nameless:
+            _signal(one.pid, signal.SIGKILL)
+        return names
 
     def _ask(self, message: Mapping[str, object], fds: Sequence[int]) -> dict[str, object]:
         self._sent += 1
@@ -219,10 +251,19 @@ class Child:
     """One started process with all of its descendants."""
 
     def __init__(
-        self, keeper: Keeper, pid: int, role: str, group: Group, argv: tuple[str, ...], bounds: Mapping[str, str] | None = None
+        self,
+        keeper: Keeper,
+        pid: int,
+        role: str,
+        group: Group,
+        argv: tuple[str, ...],
+        bounds: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self._keeper, self.pid, self.role, self.group, self.argv = keeper, pid, role, group, argv
         self.bounds = dict(bounds or {})
+        self.env = {name: value for name, value in (env or {}).items() if name not in CHANGED}
+        """What its descendants are known by, wherever they go."""
 
     def exit_code(self) -> int | None:
         """None while it runs; else its exit code, negative for a signal."""
@@ -274,11 +315,26 @@ class Child:
         # Workers may need a moment after their parent: they are strays only if they outlive the grace.
         while code is not None and self.processes() and time.monotonic() - began < grace_s:
             time.sleep(0.01)
-        strays = self.processes() + (self._keeper.orphans() if self.group.pids() is None else [])
+        strays = list({process.pid: process for process in [*self.processes(), *self._lost()]}.values())
         names = tuple(_describe(process) for process in strays if process.pid != self.pid)
         self._kill(strays)
         self.group.remove()
+        self._keeper.forget(self)
         return Stopped(seconds, code if code is not None else self.wait(2.0), names)
+
+    def outside(self) -> tuple[str, ...]:
+        """Its processes that have left its group, where it has one: what they use is counted and limited by nobody."""
+        if self.group.pids() is None:
+            return ()
+        own = [psutil.Process(self.pid)] if psutil.pid_exists(self.pid) else []
+        found = [process for one in own for process in (one, *_below(one))] + self._lost()
+        inside = set(self.group.pids() or ())  # read last: what is below by now has been put into it
+        return tuple(_describe(one) for one in found if one.pid not in inside and _runs(one))
+
+    def _lost(self) -> list[psutil.Process]:
+        """Daemons that it made: they came back to the keeper, and may have left its group."""
+        mine = [one for one in self._keeper.orphans() if _runs(one) and self._keeper.origin(one) is self]
+        return [process for one in mine for process in (one, *_below(one))]
 
     def _kill(self, strays: Sequence[psutil.Process]) -> None:
         deadline = time.monotonic() + 5
@@ -325,6 +381,14 @@ def _runs(process: psutil.Process) -> bool:
         return process.status() != psutil.STATUS_ZOMBIE  # type: ignore[no-any-return]
     except psutil.NoSuchProcess:
         return False
+
+
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    """All descendants of a process; none of one that has ended."""
+    try:
+        return process.children(recursive=True)  # type: ignore[no-any-return]
+    except psutil.NoSuchProcess:
+        return []
 
 
 def _session(leader: int) -> list[int]:

@@ -95,6 +95,10 @@ class Route:
         found: list[Finding] = []
         if self.server is not None:
             found += _stop_server(self.server, self._cell.settings)[1]
+            if nameless := self._keeper.end_nameless():
+                words = "processes without a trace of where they came from ran on after the server had ended, and were killed"
+                sentence = f"{len(nameless)} {words}: this server started them, or one that was measured beside it"
+                found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(nameless)[:300]}))
         for hop in (self.proxy, self.pooler):
             if hop is not None:
                 code = hop.child.exit_code()
@@ -129,6 +133,9 @@ def _stop_server(child: Child, settings: Settings) -> tuple[Stopped, list[Findin
     if exited is not None:
         sentence = f"the server ended by itself with exit code {exited}"
         found.append(Finding("server-exit", Severity.REJECT, sentence, {"exit_code": exited}))
+    if outside := child.outside():
+        sentence = f"{len(outside)} of the server's processes had left its control group, so that nobody counted what they used"
+        found.append(Finding("left-group", Severity.REJECT, sentence, {"processes": ", ".join(outside)[:300]}))
     stopped = child.stop(STOP_GRACE_S)
     if stopped.seconds is None:
         sentence = f"the server did not exit within {STOP_GRACE_S:.0f} s of SIGTERM and was killed"
