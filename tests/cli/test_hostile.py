@@ -13,7 +13,7 @@ import pytest
 from builders.hostile import HOSTILE, is_clean, poisoned
 from builders.stored import small_plan
 from cli.command import ONE, Run, stored
-from fairground.cli import say, screen, streams
+from fairground.cli import board, say, screen, streams
 from fairground.host.build import Unavailable, fails
 from fairground.lab import building
 from fairground.model import Finding, Server, Severity, Verdict
@@ -59,7 +59,7 @@ def test_the_screen_of_a_run(out: io.StringIO) -> None:
     with screen.Screen(run.plan, (), terminal, live=False) as shown:
         for trial in run.trials:
             shown.finished(replace(trial, verdict=Verdict.VOID))
-    terminal.print(screen.table(run.trials))
+    terminal.print(board.Table(run.trials))
     said = sink.getvalue()
     assert is_clean(said) and "[/x] [bold]" in said
 

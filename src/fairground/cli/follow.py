@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing
@@ -18,6 +19,7 @@ from fairground.lab.events import (
     Began,
     Building,
     Built,
+    Checked,
     Event,
     Planned,
     Said,
@@ -46,16 +48,20 @@ class Voice:
 def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
     """Show the events of `work` as they come, and pass on those that are results.
 
-    An interruption ends the use case before it goes on to the caller.
+    An interruption ends the use case, says what is kept, and goes on to the caller.
     """
     shown = _Shown(voice or Voice())
-    with ExitStack() as held:
-        events = work(shown.within)
-        held.callback(shown.close)
-        held.enter_context(closing(events))
-        for event in events:
-            if not shown.show(event):
-                yield event
+    try:
+        with ExitStack() as held:
+            events = work(shown.within)
+            held.callback(shown.close)
+            held.enter_context(closing(events))
+            for event in events:
+                if not shown.show(event):
+                    yield event
+    except KeyboardInterrupt:
+        say.note(shown.kept)
+        raise
 
 
 class _Shown:
@@ -66,6 +72,19 @@ class _Shown:
         self._told = 0.0
         self._held = ExitStack()
         self._screen: Screen | None = None
+        self.folder: Path | None = None
+        """Of the run that goes on; None before there is one."""
+        self._checked = False
+
+    @property
+    def kept(self) -> str:
+        """What is kept of what was interrupted, and how to go on with it."""
+        if self.folder is not None:
+            again = f"./fairground run --resume {shlex.quote(str(_near(self.folder)))}"
+            return f"interrupted; finished trials are kept. Go on with: {again}"
+        if self._checked:
+            return "interrupted; what is finished is kept. Go on with: ./fairground check --resume latest"
+        return "interrupted before anything was finished: there is nothing to keep"
 
     def within(self, event: Within) -> None:
         """Something happened inside one long call."""
@@ -87,6 +106,7 @@ class _Shown:
                 if event.seconds > LONG_BUILD_S:
                     say.note(f"built in {duration(event.seconds)}")
             case Planned():
+                self.folder = event.folder
                 say.note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")
                 if self._voice.progress:
                     _line("plan", folder=str(event.folder), left_s=event.left_s)
@@ -96,6 +116,7 @@ class _Shown:
             case TrialDone():
                 self._trial(event)
             case _:
+                self._checked = self._checked or isinstance(event, Checked)
                 self.close()
                 return False
         return True

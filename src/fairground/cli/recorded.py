@@ -35,8 +35,12 @@ def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None],
                     case Finished(record):
                         pass
         except KeyboardInterrupt:
-            if record is not None and record.end is None:
-                say.note(f"interrupted; what is finished is kept. Go on with: ./fairground {verb} --resume {record.id}")
+            if record is None:
+                say.note("interrupted before anything was finished: there is nothing to keep")
+            elif record.end is None:
+                say.note(f"interrupted; what is finished is kept. Go on with: {_again(verb, record)}")
+            else:
+                say.note(f"interrupted; all of it is kept: ./fairground report {shlex.quote(str(record.folder))}")
             raise
         except MachineError as error:
             if record is not None and record.end is None:

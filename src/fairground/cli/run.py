@@ -91,12 +91,8 @@ def measure_suite(suite: Suite, inputs: runs.Inputs, voice: Voice) -> None:
 
 
 def finish(work: Callable[[Sink], Generator[Event]], voice: Voice) -> None:
-    """Show a run as it is made, then its end; an interruption keeps what is finished and says how to go on."""
-    try:
-        (end,) = follow(work, voice)
-    except KeyboardInterrupt:
-        say.note("interrupted; finished trials are kept. Go on with: ./fairground run --resume latest")
-        raise
+    """Show a run as it is made, then its end."""
+    (end,) = follow(work, voice)
     assert isinstance(end, Reported), "a run ends with its report"
     say.the_summary(end.run, end.path, voice.as_json)
     if not runs.measured(end.run):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fairground.cli.screen import duration, table
+from fairground.cli.board import Table
+from fairground.cli.screen import duration
 from fairground.cli.streams import document, line, note, out, plain, talk
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, foreign
 from fairground.report.boards import Board, boards
@@ -21,7 +22,7 @@ __all__ = ["document", "line", "note", "out", "outline", "plain", "talk", "the_c
 
 
 def the_summary(found: Run, path: Path, as_json: bool) -> None:
-    """The end of a run: its table, the count of verdicts, where the page is."""
+    """The end of a run, as its page has it: what is said first, then the table; the count of verdicts, where the page is."""
     counts = {
         verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
     }
@@ -40,9 +41,9 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
         }
         print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
-    out.print(table(found.trials))
     for sentence in sentences:
         line(sentence)
+    out.print(Table(found.trials, found.workloads))
     line(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished")
     if cause := voids(found):
         line(cause)
@@ -70,12 +71,13 @@ def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
 
 def outline(planned: Plan, left_s: float) -> str:
     """`12 stacks, 6 blocks, 144 trials (24 of them controls), about 1 h 52 min, seed 7`."""
-    stacks, controls = len({slot.cell.stack for slot in planned.slots}), sum(slot.control is not None for slot in planned.slots)
+    stacks = plural(len({slot.cell.stack for slot in planned.slots}), "stack")
+    controls = sum(slot.control is not None for slot in planned.slots)
     most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
-    blocks = f"{planned.blocks} block{'s' if planned.blocks > 1 else ''}"
+    blocks = plural(planned.blocks, "block")
     held = f" ({controls} of them controls)" if controls else ""
     time = "" if planned.budget_s is not None else f", about {duration(left_s)}"
-    return f"{stacks} stacks, {most}{blocks}, {len(planned.slots)} trials{held}{time}, seed {planned.seed}"
+    return f"{stacks}, {most}{blocks}, {plural(len(planned.slots), 'trial')}{held}{time}, seed {planned.seed}"
 
 
 def the_plan(planned: Plan, as_json: bool) -> None:
@@ -90,7 +92,7 @@ def the_plan(planned: Plan, as_json: bool) -> None:
     for what, why in planned.skipped.items():
         line(f"skipped  {what}: {why}")
     most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
-    out.print(f"{len(planned.slots)} trials, about {duration(seconds)} without builds{most}")
+    out.print(f"{plural(len(planned.slots), 'trial')}, about {duration(seconds)} without builds{most}")
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:

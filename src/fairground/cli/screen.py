@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on, and the table at its end. Progress goes to stderr; stdout is for results.
+"""What a person sees while a run goes on. Progress goes to stderr; stdout is for results.
 
 Inside a window the live lines are redrawn once a second at most: the screen must not disturb what is measured.
 """
@@ -12,18 +12,16 @@ from types import TracebackType
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
-from fairground.model import Plan, Progress, Severity, Slot, Trial, Verdict, foreign
+from fairground.cli.board import MARK, STYLE, reason
+from fairground.model import Plan, Progress, Slot, Trial, Verdict
 from fairground.run import plan as plans
 from fairground.run import store
 from fairground.stats.intervals import significant
 
 REDRAW_S = 1.0
 STILL_RUNNING_S = 60.0
-MARK = {Verdict.VALID: "✓", Verdict.WARNED: "!", Verdict.VOID: "○", Verdict.REJECTED: "✗"}
-STYLE = {Verdict.VALID: "blue", Verdict.WARNED: "yellow", Verdict.VOID: "dim", Verdict.REJECTED: "red"}
 BAR_CELLS = 24
 
 
@@ -99,48 +97,6 @@ class Screen:
         return duration(left_s)
 
 
-def table(trials: Sequence[Trial]) -> Table:
-    """The end of a run: for each workload its stacks by goodput, with a bar, percentiles, CPU per role and verdict."""
-    shown = Table(box=None, pad_edge=False, header_style="dim", collapse_padding=True)
-    for name, right in (("", False), ("stack", False), ("", False), ("goodput/s", True), ("p50", True), ("p99", True),
-                        ("server", True), ("database", True), ("answers", False), ("limited by", False)):  # fmt: skip
-        shown.add_column(name, justify="right" if right else "left", no_wrap=name != "answers")
-    for workload in dict.fromkeys(trial.cell.workload for trial in trials):
-        rows = _last_attempts([trial for trial in trials if trial.cell.workload == workload])
-        best = max((trial.goodput_per_s or 0.0 for trial in rows), default=0.0)
-        shown.add_row("", Text(workload, style="bold"))
-        for trial in sorted(rows, key=lambda trial: -(trial.goodput_per_s or 0.0)):
-            shown.add_row(*_row(trial, best))
-    return shown
-
-
-def _row(trial: Trial, best: float) -> tuple[Text | str, ...]:
-    mark = Text(MARK[trial.verdict], style=STYLE[trial.verdict])
-    if trial.goodput_per_s is None or trial.result is None:
-        return mark, trial.cell.stack, "", "—", "", "", "", "", Text(f"{trial.verdict}: {reason(trial)}"), ""
-    latency = trial.result.latency_ok
-    cpu = [trial.cpu_us_per_answer(role) for role in ("server", "database")]
-    errors = trial.result.window.not_ok
-    return (
-        mark,
-        trial.cell.stack,
-        Text("█" * max(1, round(trial.goodput_per_s / best * 16)), style="blue"),
-        significant(trial.goodput_per_s),
-        milliseconds(latency.p50_us if latency else None),
-        milliseconds(latency.p99_us if latency else None),
-        *("–" if use is None else f"{significant(use)} µs" for use in cpu),
-        "all good" if not errors else f"{errors / trial.result.window.total:.2%} not ok",
-        trial.diagnosis or "",
-    )
-
-
-def reason(trial: Trial) -> str:
-    """The gravest finding's sentence, on one line."""
-    order = (Severity.REJECT, Severity.VOID, Severity.WARN)
-    worst = next((finding for severity in order for finding in trial.findings if finding.severity is severity), None)
-    return "" if worst is None else foreign.line(worst.sentence)
-
-
 def milliseconds(microseconds: float | None) -> str:
     """Such as `9.10 ms`; `–` where nothing was measured."""
     return "–" if microseconds is None else f"{significant(microseconds / 1000)} ms"
@@ -178,11 +134,6 @@ def _trial_line(trial: Trial, slots: int, pretty: bool = False) -> str:
 
 def _control(of: Slot | Trial) -> str:
     return "" if of.control is None else f" ({of.control})"
-
-
-def _last_attempts(trials: Sequence[Trial]) -> list[Trial]:
-    """The last attempt of each slot."""
-    return list({trial.number: trial for trial in trials}.values())
 
 
 def _clock() -> str:

@@ -85,8 +85,8 @@ class Route:
     def close_server(self) -> tuple[Stopped, tuple[Finding, ...]]:
         """Stop the server alone, whose port falls silent then. What did not end as it should is a finding."""
         assert self.server is not None
-        child, self.server = self.server, None
-        stopped, found = _stop_server(child, self._cell.settings)
+        stopped, found = self._stop_server(self.server)
+        self.server = None
         port, self.server_port = self.server_port, 0
         return stopped, (*found, *_still_listens([port]))
 
@@ -94,11 +94,7 @@ class Route:
         """Stop all of it and prove that nothing of it is left. What did not end as it should is a finding."""
         found: list[Finding] = []
         if self.server is not None:
-            found += _stop_server(self.server, self._cell.settings)[1]
-            if nameless := self._keeper.end_nameless():
-                words = "processes without a trace of where they came from ran on after the server had ended, and were killed"
-                sentence = f"{len(nameless)} {words}: this server started them, or one that was measured beside it"
-                found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(nameless)[:300]}))
+            found += self._stop_server(self.server)[1]
         for hop in (self.proxy, self.pooler):
             if hop is not None:
                 code = hop.child.exit_code()
@@ -110,6 +106,14 @@ class Route:
         hops = [hop.port for hop in (self.proxy, self.pooler) if hop is not None]
         found += _still_listens([*hops, self.server_port] if self.server_port else hops)
         return tuple(found)
+
+    def _stop_server(self, child: Child) -> tuple[Stopped, list[Finding]]:
+        stopped, found = _stop_server(child, self._cell.settings)
+        if nameless := self._keeper.end_nameless():
+            words = "processes without a trace of where they came from ran on after the server had ended, and were killed"
+            sentence = f"{len(nameless)} {words}: this server started them, or one that was measured beside it"
+            found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(nameless)[:300]}))
+        return stopped, found
 
     def _workers(self, settings: Settings, role: str) -> int:
         """Processes or threads of a hop that can have several: one for each core that it may use."""
