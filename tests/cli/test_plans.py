@@ -17,7 +17,7 @@ from builders.full import full
 from cli.command import ONE, ROOT, RUN, Run, document
 from fairground.lab import setup
 from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
-from fairground.report import again
+from fairground.report.trial import again
 
 
 def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:

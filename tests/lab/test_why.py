@@ -12,8 +12,8 @@ from fairground.model import Cell, Finding, LabError, Run, Severity
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.record import Head, Kind, Record
 from fairground.model.window import Window
-from fairground.report import page
-from fairground.report import why as told
+from fairground.report.run import page
+from fairground.report.run import why as told
 from report import fixture
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from fairground.lab.places import ROOT
 from fairground.model import Control
-from fairground.report.words import trial_page
+from fairground.report.text.words import trial_page
 from fairground.run import store
 
 ZOO = ROOT / "tests" / "zoo"

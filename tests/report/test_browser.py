@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from fairground.model.record import Kind
-from fairground.report import charts, history, page, render, site, trial_page
-from fairground.report.site import Line
+from fairground.report.charts import figures, render
+from fairground.report.run import page
+from fairground.report.site import history, site
+from fairground.report.site.site import Line
+from fairground.report.trial import trial_page
 from report import fixture
 from report.browser import Browser, chromium
 
@@ -35,7 +38,7 @@ def browser() -> Iterator[Browser]:
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     run = fixture.two_blocks()
     file: Path = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(page.html(run, render.svg(charts.specs(run))), encoding="utf-8")
+    file.write_text(page.html(run, render.svg(figures.specs(run))), encoding="utf-8")
     (file.parent / "trials").mkdir()
     for place, text in trial_page.pages(run):
         (file.parent / place).write_text(text, encoding="utf-8")

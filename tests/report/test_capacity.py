@@ -12,7 +12,8 @@ from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
 from fairground.capacity.search import Bounds, Capacity, Confirmed
 from fairground.generators.latency import of_counts
 from fairground.model import Finding, Outcomes, Second, Severity, Step
-from fairground.report import capacity, render, visit
+from fairground.report import capacity, visit
+from fairground.report.charts import render
 from fairground.service.values import Closed, Conduct, Visit
 from report import golden
 

@@ -10,7 +10,7 @@ import pytest
 from fairground.model import Load, Settings
 from fairground.model.pair import Pair, Window
 from fairground.model.record import ComparisonAsked
-from fairground.report import caveats
+from fairground.report.text import caveats
 from fairground.stats import rounds
 
 SETTINGS = Settings(workers=1, pool_size=4)

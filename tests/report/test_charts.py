@@ -9,16 +9,16 @@ from typing import Any
 import altair
 import pytest
 
-from fairground.report import charts
 from fairground.report.boards import boards, decoded, pooled
-from fairground.report.curves import spread
-from fairground.report.palette import DARK, LIGHT
+from fairground.report.charts import figures
+from fairground.report.charts.curves import spread
+from fairground.report.charts.palette import DARK, LIGHT
 from report import fixture, golden
 
 
 @pytest.fixture(scope="module")
 def specs() -> dict[str, dict[str, Any]]:
-    return charts.specs(fixture.two_blocks())
+    return figures.specs(fixture.two_blocks())
 
 
 def test_specs_are_the_golden_ones(specs: dict[str, dict[str, Any]]) -> None:
@@ -35,7 +35,7 @@ def test_specs_are_valid_vega_lite(specs: dict[str, dict[str, Any]]) -> None:
 
 def test_every_chart_exists_at_both_widths(specs: dict[str, dict[str, Any]]) -> None:
     """The style sheet chooses between two drawings, so both must be there."""
-    wide, narrow = ({name.rpartition(".")[0] for name in specs if name.endswith(f".{width}")} for width in charts.WIDTHS_PX)
+    wide, narrow = ({name.rpartition(".")[0] for name in specs if name.endswith(f".{width}")} for width in figures.WIDTHS_PX)
     assert wide == narrow
     assert len(wide) == 9
 

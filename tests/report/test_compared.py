@@ -10,10 +10,12 @@ from functools import cache
 import pytest
 
 from builders.pages import section, section_html, text_of
-from fairground.report import forest, page, words
 from fairground.report.boards import boards
-from fairground.report.controls import Controls, sentence
-from fairground.report.headline import beside, headline, leaders
+from fairground.report.charts import forest
+from fairground.report.run import page
+from fairground.report.run.controls import Controls, sentence
+from fairground.report.run.headline import beside, headline, leaders
+from fairground.report.text import words
 from fairground.stats.comparisons import Comparison, Quantity
 from fairground.stats.differences import of_pairs
 from report import fixture, golden

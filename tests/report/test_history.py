@@ -9,8 +9,8 @@ import pytest
 
 from fairground.model import Run, Trial
 from fairground.model.record import Kind
-from fairground.report import history, site
-from fairground.report.site import Line
+from fairground.report.site import history, site
+from fairground.report.site.site import Line
 from report import fixture
 
 

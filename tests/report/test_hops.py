@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import Result, RoleUse, Run, Topology, Trial, Verdict
-from fairground.report import hops, page
 from fairground.report.boards import boards
+from fairground.report.run import hops, page
 from report import fixture
 
 STACK, WORKLOAD = "alder:inline", "tx"

@@ -10,16 +10,19 @@ import pytest
 from builders.hostile import HOSTILE, is_clean, poisoned
 from fairground.capacity.search import Capacity
 from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
-from fairground.report import capacity, charts, comparison, page, render, replication, transfer, trial_page, visit
+from fairground.report import capacity, comparison, replication, visit
 from fairground.report.boards import boards
-from fairground.report.headline import voids
+from fairground.report.charts import figures, render
+from fairground.report.run import page, transfer
+from fairground.report.run.headline import voids
+from fairground.report.trial import trial_page
 from fairground.service.values import Visit
 from report import fixture
 
 RUN = poisoned(fixture.two_blocks())
 FINDING = Finding("odd", Severity.WARN, HOSTILE, {"said": HOSTILE})
 PAGES: dict[str, Callable[[], str]] = {
-    "report": lambda: page.html(RUN, render.svg(charts.specs(RUN))),
+    "report": lambda: page.html(RUN, render.svg(figures.specs(RUN))),
     "trials": lambda: "".join(text for _, text in trial_page.pages(RUN)),
 }
 

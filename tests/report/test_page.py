@@ -13,8 +13,11 @@ from functools import cache
 from builders.pages import section, section_html, text_of
 from builders.paths import TESTS
 from fairground.model import AuditLine, Run, Verdict
-from fairground.report import charts, dots, page, render, trial_page, words
 from fairground.report.boards import boards
+from fairground.report.charts import dots, figures, render
+from fairground.report.run import page
+from fairground.report.text import words
+from fairground.report.trial import trial_page
 from fairground.run import store
 from report import fixture, golden
 
@@ -155,7 +158,7 @@ def test_doubts_follow_the_facts_of_the_run() -> None:
 def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     """With no trial at all the page still stands, without a number."""
     run: Run = replace(fixture.one_block(), trials=(), finished=False)
-    said = text_of(page.html(run, render.svg(charts.specs(run))))
+    said = text_of(page.html(run, render.svg(figures.specs(run))))
     assert "Interrupted: 17 planned trials were not measured." in said
     assert "No stack has a number here." in said
     assert "not measured: the run ended before its turn" in said
@@ -188,7 +191,7 @@ def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
 def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     """80 stacks × 9 workloads × 6 blocks: at most 2 MB and 2,000 table rows, with every stack in its table."""
     run = fixture.big_run()
-    markup = page.html(run, render.svg(charts.specs(run)))
+    markup = page.html(run, render.svg(figures.specs(run)))
     assert len(markup.encode()) <= PAGE_LIMIT_BYTES
     assert markup.count("<tr") <= 2_000
     results = markup.split('<section id="results">')[1].split("</section>")[0]

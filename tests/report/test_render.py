@@ -6,15 +6,15 @@ import sys
 from typing import Any
 from xml.etree import ElementTree
 
-from fairground.report import charts, render
+from fairground.report.charts import figures, render
 from report import fixture
 
-SPEC = charts.specs(fixture.one_block())["cpu.tx.880"]
+SPEC = figures.specs(fixture.one_block())["cpu.tx.880"]
 
 
 def test_charts_are_drawn_as_well_formed_svg() -> None:
     """Each form becomes SVG with marks that a screen reader can name, and ids of its own."""
-    specs = charts.specs(fixture.one_block())
+    specs = figures.specs(fixture.one_block())
     wanted = {name: specs[name] for name in ("latency.tx.880", "cpu.tx.880", "steadiness.tx.360")}
     drawn = render.svg(wanted)
     assert drawn.keys() == wanted.keys()

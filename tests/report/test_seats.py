@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from builders.full import full
 from fairground.model import Plan, Slot
-from fairground.report import seats
+from fairground.report.text import seats
 
 TWO = (("server", (0,)), ("database", (1,)), ("generator", (1,)))
 EIGHT = (("server", (0, 1, 2, 3)), ("database", (4, 5)), ("generator", (6, 7)), ("proxy", (4, 5, 6, 7)))

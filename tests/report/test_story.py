@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import Run
-from fairground.report import bars, boards, grid, palette, story, transfer
+from fairground.report import boards
+from fairground.report.charts import palette
+from fairground.report.run import bars, grid, story, transfer
 from report import fixture
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from builders.pages import section
 from fairground.model import Limit, Run, Trial
-from fairground.report import page, story, transfer
 from fairground.report.boards import boards
-from fairground.report.transfer import Crossing
+from fairground.report.run import page, story, transfer
+from fairground.report.run.transfer import Crossing
 from report import fixture
 
 STACK = "alder:inline"

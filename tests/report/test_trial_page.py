@@ -8,7 +8,9 @@ from functools import cache
 
 from builders.pages import text_of
 from fairground.model import Control, Run, Trial, Verdict
-from fairground.report import page, sketch, trial_page, words
+from fairground.report.run import page
+from fairground.report.text import words
+from fairground.report.trial import sketch, trial_page
 from report import fixture, golden
 
 

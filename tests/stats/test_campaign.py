@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import Run, Trial, Verdict
-from fairground.report.controls import order_sentences
+from fairground.report.run.controls import order_sentences
 from fairground.stats.order_effects import campaign
 from report import fixture
 

@@ -22,7 +22,7 @@ from fairground.model import LabError
 from fairground.model.record import Kind, TryAsked
 from fairground.report import capacity as curves
 from fairground.report import visit as words
-from fairground.report import words as texts
+from fairground.report.text import words as texts
 from fairground.service.values import Visit
 
 

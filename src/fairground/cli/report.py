@@ -20,7 +20,8 @@ from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Checked, Kind, Record
-from fairground.report import boards, transfer
+from fairground.report import boards
+from fairground.report.run import transfer
 from fairground.run import records
 
 

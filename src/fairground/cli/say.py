@@ -12,9 +12,9 @@ from fairground.cli.screen import duration
 from fairground.cli.streams import document, line, note, out, plain, talk
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, foreign
 from fairground.report.boards import Board, boards
-from fairground.report.controls import Controls
-from fairground.report.headline import headline, voids
-from fairground.report.words import plural
+from fairground.report.run.controls import Controls
+from fairground.report.run.headline import headline, voids
+from fairground.report.text.words import plural
 from fairground.run import plan
 from fairground.stats import time_use
 

@@ -9,7 +9,7 @@ from fairground.inputs import asked
 from fairground.inputs.options import Given
 from fairground.lab import setup
 from fairground.model import Load, Settings
-from fairground.report import seats as words
+from fairground.report.text import seats as words
 
 machine = setup.machine_seats
 

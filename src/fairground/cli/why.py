@@ -20,7 +20,7 @@ from fairground.lab.places import Places
 from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Kind, Record
-from fairground.report import why as told
+from fairground.report.run import why as told
 from fairground.run import store
 
 OPTIONS = (

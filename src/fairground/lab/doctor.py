@@ -11,7 +11,7 @@ from fairground.host.machine import Check
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import LabError, Seats
-from fairground.report.seats import picture
+from fairground.report.text.seats import picture
 
 PROGRAMS = ("apt-get", "sysctl", "env", "cargo")
 """Fixes that begin with one of these are commands; others are for the person to do."""

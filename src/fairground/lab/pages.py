@@ -16,8 +16,11 @@ from fairground.lab import service
 from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
-from fairground.report import capacity, caveats, comparison, render, seats, visit, why
+from fairground.report import capacity, comparison, visit
+from fairground.report.charts import render
 from fairground.report.comparison import Line
+from fairground.report.run import why
+from fairground.report.text import caveats, seats
 from fairground.run import journal
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes

@@ -35,7 +35,9 @@ from fairground.model import (
 )
 from fairground.model.record import Kind
 from fairground.postgres import Database
-from fairground.report import charts, page, render, trial_page, why
+from fairground.report.charts import figures, render
+from fairground.report.run import page, why
+from fairground.report.trial import trial_page
 from fairground.run import journal, plan, records, runner, store
 
 PAGE = records.SHAPES[Kind.RUN].page
@@ -157,7 +159,7 @@ def report(folder: Path) -> Reported:
 def rendered(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
     """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site."""
     experiments = [one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id]
-    yield PAGE, page.html(found, render.svg(charts.specs(found)), why.tried(experiments), home)
+    yield PAGE, page.html(found, render.svg(figures.specs(found)), why.tried(experiments), home)
     yield from trial_page.pages(found)
 
 

@@ -15,8 +15,10 @@ from fairground.lab.events import Event, SiteRecord, SiteWritten
 from fairground.lab.places import ROOT
 from fairground.model import LabError, Run, foreign, storing
 from fairground.model.record import Kind, Listed, Record
-from fairground.report import boards, history, site, story, transfer
-from fairground.report.site import Line
+from fairground.report import boards
+from fairground.report.run import story, transfer
+from fairground.report.site import history, site
+from fairground.report.site.site import Line
 from fairground.run import records, store
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
-from fairground.report import seats
-from fairground.report.palette import STACKS_IN_COLOUR
+from fairground.report.charts.palette import STACKS_IN_COLOUR
+from fairground.report.text import seats
 from fairground.stats import intervals, moderated
 from fairground.stats.comparisons import Comparison, Judge, Quantity
 

@@ -10,8 +10,10 @@ from fairground.capacity.loadcurve import Point, Word
 from fairground.capacity.parts import Part
 from fairground.capacity.search import CONFIRMATIONS, Capacity, End
 from fairground.model import foreign
-from fairground.report import loadchart, page, words
-from fairground.report.frame import WIDTHS_PX
+from fairground.report.charts import loadchart
+from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.run import page
+from fairground.report.text import words
 
 BAR_CELLS = 24
 MARKS = {Word.KEPT: "✓", Word.MISSED: "✗", Word.UNSTABLE: "↑", Word.VOID: "○", Word.UNKNOWN: "–"}

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from fairground.model.pair import Round
-from fairground.report import forest, page, words
+from fairground.report.charts import forest
+from fairground.report.run import page
+from fairground.report.text import words
 from fairground.stats import precision
 from fairground.stats.control import Paced
 from fairground.stats.differences import PRACTICAL, Difference, Word

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from fairground.claims.judgement import ClaimVerdict, Judgement, TableReading, TableRow
 from fairground.model import Run, Suite, foreign
-from fairground.report import page, seats, words
+from fairground.report.run import page
+from fairground.report.text import seats, words
 
 GLYPHS = {
     ClaimVerdict.HOLDS: "✓",

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from fairground.model import Finding, Severity, foreign
-from fairground.report import loadchart, page, words
 from fairground.report.capacity import MARKS, point_row
-from fairground.report.frame import WIDTHS_PX
+from fairground.report.charts import loadchart
+from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.run import page
+from fairground.report.text import words
 from fairground.service.values import Visit
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}

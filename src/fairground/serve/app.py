@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 from fairground.lab import lists
 from fairground.lab.places import Places
 from fairground.model import LabError
-from fairground.report import page
+from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
 from fairground.serve.job import Job

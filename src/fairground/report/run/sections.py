@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict, foreign
-from fairground.report import words
 from fairground.report.boards import ROLES, Board, Row, pooled
-from fairground.report.charts import cpu_rows, cpu_total_us, most_windows, steadiness_rows
-from fairground.report.curves import latency_rows
-from fairground.report.frame import MOST_STACKS
+from fairground.report.charts.curves import latency_rows
+from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_windows, steadiness_rows
+from fairground.report.charts.frame import MOST_STACKS
+from fairground.report.text import words
 from fairground.stats import intervals
 
 MOST_ROWS = 120

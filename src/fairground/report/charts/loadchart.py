@@ -14,9 +14,9 @@ from typing import Any
 from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import Point, Word
 from fairground.model import Second
-from fairground.report import words
-from fairground.report.frame import WIDTHS_PX, Spec, framed, short
-from fairground.report.palette import LIGHT
+from fairground.report.charts.frame import WIDTHS_PX, Spec, framed, short
+from fairground.report.charts.palette import LIGHT
+from fairground.report.text import words
 
 LATENCIES = ((0.5, "p50", "stack-3"), (0.99, "p99", "stack-1"))
 ROOM_PX = 64

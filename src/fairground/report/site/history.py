@@ -14,8 +14,10 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from fairground.model import Cell, Load, Machine, Run, Verdict
-from fairground.report import page, sketch, words
 from fairground.report.boards import Row, boards
+from fairground.report.run import page
+from fairground.report.text import words
+from fairground.report.trial import sketch
 from fairground.stats import changes
 from fairground.stats.changes import Change
 from fairground.stats.intervals import Interval

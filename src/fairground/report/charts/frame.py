@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairground.report.palette import LIGHT
+from fairground.report.charts.palette import LIGHT
 
 Spec = dict[str, Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairground.report.boards import Board, Row
-from fairground.report.grid import Tier, reason_of, tiers
+from fairground.report.run.grid import Tier, reason_of, tiers
 
 
 @dataclass(frozen=True)

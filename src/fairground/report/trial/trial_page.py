@@ -12,7 +12,9 @@ from functools import cache
 from markupsafe import Markup
 
 from fairground.model import Run, Severity, Trial
-from fairground.report import again, page, sketch, words
+from fairground.report.run import page
+from fairground.report.text import words
+from fairground.report.trial import again, sketch
 
 
 @dataclass(frozen=True)

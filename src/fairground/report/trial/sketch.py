@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from fairground.model import Second, Trial
-from fairground.report import words
 from fairground.report.boards import pooled
+from fairground.report.text import words
 from fairground.stats import intervals
 
 WIDTH_PX, HEIGHT_PX, LEFT_PX, BOTTOM_PX, TOP_PX = 560, 190, 52, 24, 10

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.model import Control, Run
-from fairground.report import words
+from fairground.report.text import words
 from fairground.stats.comparisons import Judge, Quantity, Reading
 from fairground.stats.order_effects import Campaign, Effect
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairground.report import words
 from fairground.report.boards import Board, Row
-from fairground.report.grid import meaning, reason_of
-from fairground.report.headline import leaders
-from fairground.report.transfer import CROSSING, ORDERED, Crossing
+from fairground.report.run.grid import meaning, reason_of
+from fairground.report.run.headline import leaders
+from fairground.report.run.transfer import CROSSING, ORDERED, Crossing
+from fairground.report.text import words
 from fairground.stats.differences import Word
 
 TELLING = 1.5

@@ -10,9 +10,9 @@ from typing import Any
 
 from fairground.model import Run, Verdict
 from fairground.report.boards import ROLES, Board, Row, boards, stack_colours
-from fairground.report.curves import latency
-from fairground.report.frame import MOST_STACKS, WIDTHS_PX, Spec, framed, short
-from fairground.report.palette import LIGHT
+from fairground.report.charts.curves import latency
+from fairground.report.charts.frame import MOST_STACKS, WIDTHS_PX, Spec, framed, short
+from fairground.report.charts.palette import LIGHT
 from fairground.stats import intervals
 
 MOST_CELLS = 36

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from fairground.model import Settings
 from fairground.model.record import ComparisonAsked
-from fairground.report import words
+from fairground.report.text import words
 from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
 
 WIDE = 0.02

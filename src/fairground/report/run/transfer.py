@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.model import Cell, Run, Trial, foreign
-from fairground.report import words
 from fairground.report.boards import CONFIDENCE, Board, Row
+from fairground.report.text import words
 from fairground.stats import differences, intervals
 
 CROSSING, ORDERED = "transfer", "transfer-ordered"

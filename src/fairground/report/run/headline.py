@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from fairground.model import Run, Severity, Verdict, foreign
-from fairground.report import words
 from fairground.report.boards import Board
-from fairground.report.controls import Controls, verdict
+from fairground.report.run.controls import Controls, verdict
+from fairground.report.text import words
 from fairground.run.retry import OF_THE_MACHINE
 from fairground.stats.comparisons import Comparison
 from fairground.stats.differences import Word

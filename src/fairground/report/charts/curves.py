@@ -8,8 +8,8 @@ from typing import Any
 
 from fairground.model import Trial
 from fairground.report.boards import Board, Row, pooled, unanswered
-from fairground.report.frame import MOST_STACKS, Spec, framed, short
-from fairground.report.palette import LIGHT
+from fairground.report.charts.frame import MOST_STACKS, Spec, framed, short
+from fairground.report.charts.palette import LIGHT
 from fairground.stats import intervals
 
 FIRST_X = 1.3

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from fairground.report import words
+from fairground.report.text import words
 from fairground.stats.comparisons import Comparison, Quantity
 from fairground.stats.differences import PRACTICAL, Difference, Word
 

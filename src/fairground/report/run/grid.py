@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairground.model import Approach, Run, Tuning, Verdict
-from fairground.report import words
 from fairground.report.boards import Board, Row
-from fairground.report.palette import TIERS
+from fairground.report.charts.palette import TIERS
+from fairground.report.text import words
 from fairground.stats.comparisons import Comparison
 
 Mark = Literal["number", "rejected", "void", "absent"]

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.model import Cell, Topology
-from fairground.report import words
 from fairground.report.boards import CONFIDENCE, ROLES, Board, Row, pooled
+from fairground.report.text import words
 from fairground.stats import intervals
 
 

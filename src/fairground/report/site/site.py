@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fairground.model.record import Kind
-from fairground.report import history, page, words
-from fairground.report.history import History
+from fairground.report.run import page
+from fairground.report.site import history
+from fairground.report.site.history import History
+from fairground.report.text import words
 
 OVERVIEW, CELLS = "index.html", "cells.html"
 

@@ -18,15 +18,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
-from fairground.report import controls, forest, grid, hops, palette, seats, sections, transfer, words
-from fairground.report.bars import picture
 from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
-from fairground.report.controls import Controls
-from fairground.report.dots import axis, dots
-from fairground.report.frame import WIDTHS_PX
-from fairground.report.headline import beside, headline, voids
-from fairground.report.story import story
-from fairground.report.why import TriedBy
+from fairground.report.charts import forest, palette
+from fairground.report.charts.dots import axis, dots
+from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.run import controls, grid, hops, sections, transfer
+from fairground.report.run.bars import picture
+from fairground.report.run.controls import Controls
+from fairground.report.run.headline import beside, headline, voids
+from fairground.report.run.story import story
+from fairground.report.run.why import TriedBy
+from fairground.report.text import seats, words
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
 

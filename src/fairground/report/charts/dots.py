@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from fairground.report import words
 from fairground.report.boards import Board, Row
+from fairground.report.text import words
 
 WIDTH_PX, HEIGHT_PX, EDGE_PX = 220, 22, 6
 

@@ -1,6 +1,6 @@
 """Draw charts as SVG in a child process, so that a renderer that runs out of memory ends the child and not the lab.
 
-`svg` is the parent's side; `python -m fairground.report.render` the child's: specifications as one JSON object on stdin, one
+`svg` is the parent's side; `python -m fairground.report.charts.render` the child's: specifications as one JSON object on stdin, one
 JSON line per drawn chart on stdout. A chart that the renderer refuses, or dies of, is None; the page then shows its table.
 """
 
@@ -47,7 +47,7 @@ _TAGS = {
 
 def svg(specs: Mapping[str, Mapping[str, Any]], command: tuple[str, ...] | None = None) -> dict[str, str | None]:
     """Draw every specification; None where it could not be drawn. Never raises for a bad chart. `command` replaces the child."""
-    command = command or (sys.executable, "-m", "fairground.report.render")
+    command = command or (sys.executable, "-m", "fairground.report.charts.render")
     drawn: dict[str, str | None] = {}
     waiting = list(specs)
     while waiting:

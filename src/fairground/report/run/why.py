@@ -9,7 +9,7 @@ from typing import Any
 from fairground.model.experiment import Direction, Start, WhyAsked
 from fairground.model.pair import rejection
 from fairground.model.record import Record
-from fairground.report import words
+from fairground.report.text import words
 from fairground.stats import effects
 from fairground.stats.effects import LEAST, LEAST_STARTS, Effect, Outcome
 

@@ -1,0 +1,1 @@
+"""The page of a run: its first screen, its sections, and what they say."""

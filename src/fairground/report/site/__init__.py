@@ -1,0 +1,1 @@
+"""All records as a site, and a cell over runs."""

@@ -1,0 +1,1 @@
+"""How numbers, names and verdicts are written, whatever they are shown on."""
