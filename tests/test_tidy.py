@@ -82,7 +82,6 @@ MORE_PARAMETERS: Mapping[str, int] = {
     "cli/attempt.py: try_": 14,
     "cli/capacity.py: capacity_": 14,
     "cli/compare.py: compare": 21,
-    "host/child.py: spawn": 12,
 }
 """Functions with more parameters, and how many. The table may shrink, not grow."""
 

@@ -96,17 +96,17 @@ def test_limits_that_no_group_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "limits", "cpus", "cores", "data", "words"),
+    ("group", "limits", "cores", "data", "words"),
     [
-        (Group(None, ()), Limits(), None, None, None, {}),
-        (Group(None, ()), Limits(), (1,), (1,), None, {"cores": "1"}),
-        (Group(1, (), frozenset({"cpus"})), Limits(0.5), None, None, None, {"cpus": "cgroup1 quota of 0.5"}),
+        (Group(None, ()), Limits(), None, None, {}),
+        (Group(None, ()), Limits(cores=(1,)), (1,), None, {"cores": "1"}),
+        (Group(1, (), frozenset({"cpus"})), Limits(0.5), None, None, {"cpus": "cgroup1 quota of 0.5"}),
         (
-            Group(2, (), frozenset({"cpus", "memory_bytes"})), Limits(1, 5_000_000), (0, 1), (0, 1), None,
+            Group(2, (), frozenset({"cpus", "memory_bytes"})), Limits(1, 5_000_000, (0, 1)), (0, 1), None,
             {"cpus": "cgroup2 quota of 1", "cores": "0,1", "memory": "5 MB by cgroup2"},
         ),
         (
-            Group(None, ()), Limits(1.5, 5_000_000), (0, 2, 4), (0, 2), 5_000_000,
+            Group(None, ()), Limits(1.5, 5_000_000, (0, 2, 4)), (0, 2), 5_000_000,
             {
                 "cpus": "affinity to 2, for want of a quota", "cores": "0,2",
                 "memory": "5 MB by rlimit of each process's data, for want of a memory controller",
@@ -117,13 +117,12 @@ def test_limits_that_no_group_holds(tmp_path: Path) -> None:
 def test_bounds(
     group: Group,
     limits: Limits,
-    cpus: tuple[int, ...] | None,
     cores: tuple[int, ...] | None,
     data: int | None,
     words: dict[str, str],
 ) -> None:
     """What a cgroup does not hold falls to affinity and rlimit, and the result is told which."""
-    assert Bounds.of(group, limits, cpus) == Bounds(cores, data, words)
+    assert Bounds.of(group, limits) == Bounds(cores, data, words)
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -17,7 +17,7 @@ import pytest
 
 from builders.paths import ROOT
 from builders.waiting import PATIENCE_S, eventually
-from fairground.host import Child, Clock, Keeper, Limits, RoleMeter
+from fairground.host import Child, Clock, Keeper, Limits, RoleMeter, Streams
 from fairground.host import child as child_module
 from fairground.host.cgroup import Groups
 from fairground.model import LabError
@@ -310,7 +310,11 @@ def test_child_sees_what_it_was_given(keeper: Keeper, tmp_path: Path) -> None:
     program = f"import json, os, signal; print(json.dumps([{facts}]))"
     with open(tmp_path / "said", "w+b") as said:
         child = keeper.spawn(
-            [sys.executable, "-S", "-c", program], role="server", env={"ONE": "1", "LC_ALL": "C.UTF-8"}, cwd=tmp_path, stdout=said
+            [sys.executable, "-S", "-c", program],
+            role="server",
+            env={"ONE": "1", "LC_ALL": "C.UTF-8"},
+            cwd=tmp_path,
+            streams=Streams(stdout=said),
         )
         assert child.wait(PATIENCE_S) == 0
         said.seek(0)
@@ -392,7 +396,7 @@ def test_limits_of_a_real_process(groups: str, request: pytest.FixtureRequest, t
     with open(tmp_path / "said", "w+b") as said:
         child = kept.spawn(
             [sys.executable, "-S", "-c", program, str(tmp_path / "go")],
-            role="server", env=ENVIRONMENT, stdout=said, cpus=(0,), limits=Limits(0.02, 60_000_000),
+            role="server", env=ENVIRONMENT, streams=Streams(stdout=said), limits=Limits(0.02, 60_000_000, (0,)),
         )  # fmt: skip
         try:
             assert eventually(lambda: (tmp_path / "said").stat().st_size > 0, 60)

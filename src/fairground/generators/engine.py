@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from fairground.generators.accounts import accounts
-from fairground.host import Child, Keeper, Stopped
+from fairground.host import Child, Keeper, Limits, Stopped, Streams
 from fairground.model import BadAnswer, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
 
 PROTOCOL = 1
@@ -42,10 +42,8 @@ class Session:
                     [str(binary), "run", "--plan", "-"],
                     role="generator",
                     env={"PATH": os.defpath},
-                    stdin=stdin_read,
-                    stdout=stdout,
-                    stderr=events_write,
-                    cpus=cpus,
+                    streams=Streams(stdin_read, stdout, events_write),
+                    limits=Limits(cores=cpus),
                 )
         finally:
             os.close(stdin_read)

@@ -16,7 +16,7 @@ from typing import Any
 
 from fairground.generators.session import Task
 from fairground.generators.slots import Templates
-from fairground.host import Child, Keeper, Stopped
+from fairground.host import Child, Keeper, Stopped, Streams
 from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload
 
 SLACK_S = 30.0
@@ -277,8 +277,7 @@ class ToolSession:
                 role="generator",
                 env=environment,
                 cwd=job.folder.resolve(),
-                stdout=out,
-                stderr=complaints,
+                streams=Streams(None, out, complaints),
             )
         self._children.append(child)
         return child

@@ -2,7 +2,7 @@
 
 from fairground.host.awake import keep_awake
 from fairground.host.cgroup import Limits
-from fairground.host.child import Child, Keeper, Stopped
+from fairground.host.child import Child, Keeper, Stopped, Streams
 from fairground.host.network import free_port, listens, wait_ready, wait_until_silent
 from fairground.host.resident import Resident, listener
 from fairground.host.usage import Clock, HostReading, RoleMeter, host_use, stolen_us
@@ -16,6 +16,7 @@ __all__ = [
     "Resident",
     "RoleMeter",
     "Stopped",
+    "Streams",
     "free_port",
     "host_use",
     "keep_awake",

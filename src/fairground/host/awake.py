@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 
 from fairground.host.cgroup import Group
-from fairground.host.child import Child, Keeper
+from fairground.host.child import Child, Keeper, Streams
 from fairground.model import LabError
 
 SESSIONS_GROUPED = Path("/proc/sys/kernel/sched_autogroup_enabled")
@@ -57,7 +57,7 @@ def _spin(keeper: Keeper, engine: Path, group: Group) -> tuple[Child, int]:
     stdin, ours = os.pipe2(os.O_CLOEXEC)
     told, theirs = os.pipe2(os.O_CLOEXEC)
     try:
-        child = keeper.spawn([str(engine), "awake"], role="awake", env={}, stdin=stdin, stderr=theirs, group=group)
+        child = keeper.spawn([str(engine), "awake"], role="awake", env={}, streams=Streams(stdin, None, theirs), group=group)
     finally:
         os.close(stdin)
         os.close(theirs)

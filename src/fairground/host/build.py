@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.host import Child, Keeper
+from fairground.host.child import Streams
 from fairground.model import LabError, MachineError, Server, foreign, storing
 
 BUILD_TIMEOUT_S = 1800.0
@@ -173,7 +174,7 @@ class Command:
         self._child: Child | None = None
         descriptor, own = self._output.fileno(), environment(keeper.environ)
         try:
-            self._child = keeper.spawn(words, role="build", env=own, cwd=folder, stdout=descriptor, stderr=descriptor)
+            self._child = keeper.spawn(words, role="build", env=own, cwd=folder, streams=Streams.into(descriptor))
         except MachineError:
             raise
         except LabError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper
 from fairground.model import LabError
 
@@ -21,4 +22,4 @@ def plant(keeper: Keeper, engine: Path, server: Child, share: float, cores: tupl
         raise LabError("a planted slowdown needs cgroups, and none can be made here", "run it as root", exit_code=3)
     joins = [word for file in group.join for word in ("--join", str(file))]
     argv = [str(engine), "burn", "--share", str(share), "--usage", str(group.usage_file), *joins]
-    return keeper.spawn(argv, role="burner", env={}, cpus=cores)
+    return keeper.spawn(argv, role="burner", env={}, limits=Limits(cores=cores))

@@ -22,10 +22,14 @@ PERIOD_US = 100_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process and all that descend from it may use at most; None: no limit. `cpus` may be a fraction of a core."""
+    """What a process and all that descend from it may use at most; None: no limit. `cpus` may be a fraction of a core.
+
+    `cores` are the numbers of those that it may run on.
+    """
 
     cpus: float | None = None
     memory_bytes: int | None = None
+    cores: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,31 @@ CHANGED = ("PATH", "HOME")
 """Variables that wrappers of programs change, so that nobody is known by them."""
 
 
+OPEN_FILES = 65_536
+"""How many files a child may have open, as far as the machine lets it."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Where a process reads and writes: descriptors or files; None is /dev/null."""
+
+    stdin: int | IO[bytes] | None = None
+    stdout: int | IO[bytes] | None = None
+    stderr: int | IO[bytes] | None = None
+
+    @classmethod
+    def into(cls, output: int | IO[bytes], stdin: int | IO[bytes] | None = None) -> Streams:
+        """All that it writes goes to one place."""
+        return cls(stdin, output, output)
+
+    def descriptors(self, null: int) -> list[int]:
+        """The three in their order; `null` is that of /dev/null."""
+        return [
+            null if stream is None else stream if isinstance(stream, int) else stream.fileno()
+            for stream in (self.stdin, self.stdout, self.stderr)
+        ]
+
+
 @dataclass(frozen=True)
 class Stopped:
     """How a process ended: `seconds` from the signal to the exit (None: it had to be killed), and strays that it left behind."""
@@ -95,28 +120,19 @@ class Keeper:
         role: str,
         env: Mapping[str, str],
         cwd: Path | str = "/",
-        stdin: int | IO[bytes] | None = None,
-        stdout: int | IO[bytes] | None = None,
-        stderr: int | IO[bytes] | None = None,
-        cpus: Sequence[int] | None = None,
+        streams: Streams | None = None,
         limits: Limits | None = None,
-        nofile: int | None = 65_536,
         map_user: bool = False,
         group: Group | None = None,
     ) -> Child:
-        """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`; a stream None is /dev/null.
+        """Start `argv` in a session and (where the machine has them) a cgroup of its own, or `group`.
 
-        `cpus` are the cores that it may run on. What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say
-        how.
+        What of `limits` no cgroup can hold is held otherwise; the child's `bounds` say how. `streams` None: all are /dev/null.
         Raises LabError when the program cannot be executed.
         """
         group = group or self.groups.add(role, limits)
-        bounds = Bounds.of(group, limits or Limits(), cpus)
+        bounds = Bounds.of(group, limits or Limits())
         with open(os.devnull, "r+b") as null:
-            streams = [
-                null.fileno() if stream is None else stream if isinstance(stream, int) else stream.fileno()
-                for stream in (stdin, stdout, stderr)
-            ]
             order = {
                 "argv": list(argv),
                 "cwd": str(cwd),
@@ -124,10 +140,10 @@ class Keeper:
                 "cpus": list(bounds.cores) if bounds.cores else None,
                 "data_bytes": bounds.data_bytes,
                 "join": [str(path) for path in group.join],
-                "nofile": nofile,
+                "nofile": OPEN_FILES,
                 "map_user": map_user,
             }
-            answer = self._ask(order, streams)
+            answer = self._ask(order, (streams or Streams()).descriptors(null.fileno()))
         if "error" in answer:
             group.remove()
             if refused := of_machine(OSError(answer["number"], answer["error"])):
@@ -229,9 +245,9 @@ class Bounds:
     """`cores`, `cpus` and `memory` → by what and to how much, for the result."""
 
     @classmethod
-    def of(cls, group: Group, limits: Limits, cpus: Sequence[int] | None) -> Bounds:
+    def of(cls, group: Group, limits: Limits) -> Bounds:
         """Without a quota the nearest whole number of cores has to do; without a memory controller each process has the limit."""
-        cores, words = tuple(cpus) if cpus else None, dict[str, str]()
+        cores, words = limits.cores or None, dict[str, str]()
         if limits.cpus is not None and "cpus" in group.held:
             words["cpus"] = f"cgroup{group.version} quota of {limits.cpus:g}"
         elif limits.cpus is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from fairground.host.cgroup import Limits
-from fairground.host.child import Child, Keeper
+from fairground.host.child import Child, Keeper, Streams
 from fairground.host.network import wait_ready
 from fairground.model import Finding, Settings, Severity, Stack
 
@@ -35,16 +35,15 @@ def environment(
 
 def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int, database_url: str, stderr: Path) -> Child:
     """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
+    memory_bytes = None if settings.memory_mb is None else settings.memory_mb * 1_000_000
     with open(stderr, "ab") as stream:
         return keeper.spawn(
             stack.serve,
             role="server",
             env=environment(keeper.environ, stack, settings, host, port, database_url),
             cwd=stack.server.folder,
-            stdout=stream,
-            stderr=stream,
-            cpus=settings.cores_of("server"),
-            limits=Limits(settings.cpus, None if settings.memory_mb is None else settings.memory_mb * 1_000_000),
+            streams=Streams.into(stream),
+            limits=Limits(settings.cpus, memory_bytes, settings.cores_of("server")),
         )
 
 

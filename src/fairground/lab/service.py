@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.capacity import objective
-from fairground.host import Child, Keeper, Resident, listener, listens, machine
+from fairground.host import Child, Keeper, Resident, Streams, listener, listens, machine
 from fairground.lab import measuring, setup
 from fairground.lab.address import is_here
 from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
@@ -86,7 +86,7 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
     log, inputs = subject.folder / "server.log", subject.inputs
     with open(log, "ab") as stream:
         child = subject.keeper.spawn(
-            command, role="server", env=inputs.places.environ, cwd=Path.cwd(), stdout=stream, stderr=stream
+            command, role="server", env=inputs.places.environ, cwd=Path.cwd(), streams=Streams.into(stream)
         )
     try:
         fault, said = _not_ready(child, command[0], request), set[str]()

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairground.host import Keeper
+from fairground.host import Keeper, Streams
 from fairground.measure import bench as measuring
 from fairground.measure.arm import Arm, NullArm, PgbenchArm, Window
 from fairground.measure.ladder import Ladder
@@ -99,7 +99,7 @@ def qualify(bench: Bench) -> Qualification:
     log, began = bench.folder / "qualify.json", time.monotonic()
     with open(log, "wb") as output:
         argv = [str(bench.engine), "qualify", "--quick", "--json"]
-        child = bench.keeper.spawn(argv, role="qualify", env={}, cwd=bench.folder, stdout=output)
+        child = bench.keeper.spawn(argv, role="qualify", env={}, cwd=bench.folder, streams=Streams(stdout=output))
     child.wait(QUALIFY_S)
     child.stop()
     return qualification(log.read_text(errors="replace"), time.monotonic() - began)

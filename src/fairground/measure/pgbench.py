@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from fairground.host import Limits, Streams
 from fairground.judge import answers, validity
 from fairground.measure.arm import Ended, PgbenchArm, Window
 from fairground.measure.loaded import Loaded
@@ -61,8 +62,8 @@ class Pgbench(Loaded):
         cores, log = settings.cores_of("generator"), self.folder / f"{self.workload.id}-{number}.pgbench"
         with open(log, "wb") as output:
             child = self.bench.keeper.spawn(
-                argv, role="pgbench", env={"PGPASSWORD": address.password}, cwd=self.folder, stdout=output, stderr=output,
-                cpus=cores,
+                argv, role="pgbench", env={"PGPASSWORD": address.password}, cwd=self.folder, streams=Streams.into(output),
+                limits=Limits(cores=cores),
             )  # fmt: skip
         code = child.wait(seconds + GRACE_S)
         child.stop()

@@ -7,7 +7,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-from fairground.host import Child, RoleMeter, free_port
+from fairground.host import Child, RoleMeter, Streams, free_port
 from fairground.judge import answers
 from fairground.measure import audit
 from fairground.measure.arm import Ended, NullArm, ServiceArm
@@ -58,7 +58,7 @@ class NullResponder(Loaded):
         argv = [str(self.bench.engine), "null", "--host", HOST, "--port", str(self.port), "--threads", str(self.arm.threads)]
         theirs, self.stdin = os.pipe2(os.O_CLOEXEC)  # it serves until its standard input closes
         try:
-            self.child = keeper.spawn(argv, role="null", env={}, stdin=theirs)
+            self.child = keeper.spawn(argv, role="null", env={}, streams=Streams(stdin=theirs))
             self.seen.meters["server"] = RoleMeter(self.child)
             if not self._listens():
                 self.find("instrument", Severity.VOID, "the null responder did not start")

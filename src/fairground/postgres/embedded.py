@@ -24,7 +24,7 @@ from typing import IO
 
 import psycopg
 
-from fairground.host import Child, Keeper, free_port
+from fairground.host import Child, Keeper, Streams, free_port
 from fairground.model import Durability, LabError, foreign, storing
 from fairground.postgres import role, storage
 from fairground.postgres.database import HOME, Address, Database
@@ -135,7 +135,7 @@ class Cluster:
             self.log.write_bytes(b"")
         with open(self.log, "ab") as stream:  # at its end, wherever that is: the log may be emptied while it is written
             self._child = keeper.spawn(
-                argv, role="database", env=_environment(), cwd=self.data, stdout=stream, stderr=stream, map_user=os.geteuid() == 0
+                argv, role="database", env=_environment(), cwd=self.data, streams=Streams.into(stream), map_user=os.geteuid() == 0
             )
         self._wait(self.log)
 

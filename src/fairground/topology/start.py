@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 import psutil
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from fairground.host import Child, Keeper, free_port, listens
+from fairground.host import Child, Keeper, Limits, Streams, free_port, listens
 from fairground.model import LabError, Topology
 from fairground.topology.hop import Admin, Hop, Pooler
 from fairground.topology.kind import KINDS, PREPARED_SINCE, Kind, version, version_numbers
@@ -33,7 +33,7 @@ GRAVE = re.compile(r"\b(?:in use|emerg|fatal|error|panic)\b", re.IGNORECASE)
 Started = TypeVar("Started", bound=Hop)
 
 
-def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores: Sequence[int] | None, workers: int) -> Hop:
+def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores: tuple[int, ...] | None, workers: int) -> Hop:
     """Put the proxy `name` before a server on this host. `folder` gets its configuration and log; `workers` are its processes."""
     kind, port = KINDS[name], free_port()
     binary, config, log = _binary(keeper, kind), folder / "nginx.conf", folder / "proxy.log"
@@ -50,7 +50,7 @@ def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores
 
 
 def start_pooler(
-    keeper: Keeper, topology: Topology, database_url: str, folder: Path, cores: Sequence[int] | None, workers: int
+    keeper: Keeper, topology: Topology, database_url: str, folder: Path, cores: tuple[int, ...] | None, workers: int
 ) -> Pooler:
     """Put the topology's pooler before the database of `database_url`. `workers` are its threads, where it can have several."""
     assert topology.pooler is not None, "a topology without a pooler starts none"
@@ -94,7 +94,7 @@ def _binary(keeper: Keeper, kind: Kind) -> str:
 
 
 def _spawn(
-    keeper: Keeper, kind: Kind, argv: Sequence[str], log: Path, cores: Sequence[int] | None, stdin: IO[bytes] | None = None
+    keeper: Keeper, kind: Kind, argv: Sequence[str], log: Path, cores: tuple[int, ...] | None, stdin: IO[bytes] | None = None
 ) -> Child:
     """Start a hop's program. PgBouncer refuses to be root, and nginx as root becomes another user: both see an ordinary one."""
     with open(log, "wb") as stream:
@@ -102,10 +102,8 @@ def _spawn(
             argv,
             role=kind.role,
             env={"PATH": os.defpath, "LANG": "C.UTF-8", "TZ": "UTC"},
-            stdin=stdin,
-            stdout=stream,
-            stderr=stream,
-            cpus=cores,
+            streams=Streams.into(stream, stdin),
+            limits=Limits(cores=cores),
             map_user=os.geteuid() == 0,
         )
 

@@ -1,7 +1,8 @@
 """Draw charts as SVG in a child process, so that a renderer that runs out of memory ends the child and not the lab.
 
-`svg` is the parent's side; `python -m fairground.report.charts.render` the child's: specifications as one JSON object on stdin, one
-JSON line per drawn chart on stdout. A chart that the renderer refuses, or dies of, is None; the page then shows its table.
+`svg` is the parent's side; `python -m fairground.report.charts.render` the child's: specifications as one JSON object on
+stdin, one JSON line per drawn chart on stdout. A chart that the renderer refuses, or dies of, is None; the page then shows its
+table.
 """
 
 from __future__ import annotations
