@@ -227,6 +227,21 @@ def test_what_is_measured_comes_before_what_is_published() -> None:
     assert found.sentence.endswith("; its own table refutes it (published: 2,000 against 1,000)")
 
 
+def test_metrics_read_their_numbers() -> None:
+    """Each latency, what was received in a second, and the connections that failed; what a record lacks is not told."""
+    one = trial("a:x", 1000)
+    assert one.result is not None and one.result.latency_ok is not None
+    latency = replace(one.result.latency_ok, min_us=500, p75_us=2_000, p95_us=None)
+    window = replace(one.result.window, connect=3)
+    told = replace(one, result=replace(one.result, latency_ok=latency, window=window, bytes_received=5_000_000))
+    for metric, value in {"min": 0.5, "p75": 2.0, "bytes": 1_000_000.0}.items():
+        measured = verdict_of(f"{metric}(a:x ping) > 0.1", [told]).measured
+        assert measured is not None and measured.middle == pytest.approx(value)
+    assert verdict_of("p95(a:x ping) > 1ms", [told]).sentence.endswith("the generator did not tell it")
+    assert verdict_of("connecterrors(a:x ping) > 2", [told]).verdict is ClaimVerdict.HOLDS
+    assert verdict_of("connecterrors(a:x ping) > 3", [told]).verdict is ClaimVerdict.FAILS
+
+
 def test_words_choose_the_cell() -> None:
     """Marks narrow the cell; what is not said is plain; what still means two cells is not tested."""
     trials = [

@@ -46,6 +46,8 @@ def latency(found: dict[str, Any]) -> Latency:
         p90_us=found["p90_us"],
         p99_us=found["p99_us"],
         p999_us=found["p999_us"],
+        p75_us=found["p75_us"],
+        p95_us=found["p95_us"],
         v2=found["v2"],
     )
 

@@ -176,6 +176,7 @@ def test_ab_percentiles_are_finer_than_a_millisecond() -> None:
     spread = read("ab", "null").latency_ok
     assert spread is not None
     assert (spread.count, spread.min_us, spread.max_us) == (2213, 37, 70_133)
+    assert (spread.p75_us, spread.p95_us) == (84, 10_492)
     assert (spread.p50_us, spread.p90_us, spread.p99_us, spread.p999_us, spread.mean_us, spread.v2) == (
         64,
         4117,
@@ -201,6 +202,7 @@ def test_hey_percentiles() -> None:
     """Seconds become µs, an unfilled line (`0% in`) is unknown, and beside bad answers nothing is known of the good ones."""
     spread = read("hey", "null").latency_ok
     assert spread is not None and (spread.p50_us, spread.p90_us, spread.p99_us, spread.max_us) == (200, 300, 500, 12_100)
+    assert (spread.p75_us, spread.p95_us) == (200, 300)
     assert read("hey", "everything").latency_ok is None
     assert read("hey", "mute").latency_all is None
 
@@ -228,6 +230,8 @@ def test_latency_of_counts() -> None:
     spread = latency.of_counts({100: 98, 500: 1, 900: 1})
     assert (spread.count, spread.min_us, spread.max_us, spread.mean_us) == (100, 100, 900, 112.0)
     assert (spread.p50_us, spread.p90_us, spread.p99_us) == (100, 100, 500)
+    wider = latency.of_counts({100: 74, 500: 20, 900: 6})
+    assert (wider.p75_us, wider.p95_us) == (500, 900)
     nothing = latency.of_counts({})
     assert (nothing.count, nothing.p50_us, nothing.mean_us) == (0, None, None)
 
@@ -261,10 +265,10 @@ def test_vegeta_rows(tmp_path: Path) -> None:
 
 def oha(statuses: dict[str, int], errors: dict[str, int], average: float | None = 0.002) -> Seen:
     """What is read of a report made by hand after oha 1.16's source, with the words of errors that it really prints."""
-    times = [None if average is None else value for value in (0.001, 0.009, 0.0015, 0.004, 0.0085, 0.0089)]
+    times = [None if average is None else value for value in (0.001, 0.009, 0.0015, 0.004, 0.0085, 0.0089, 0.002, 0.006)]
     document = {
         "summary": {"total": 1.5, "fastest": times[0], "slowest": times[1], "average": average, "requestsPerSec": 9e9, "totalData": 260},
-        "latencyPercentiles": dict(zip(("p50", "p90", "p99", "p99.9"), times[2:], strict=True)),
+        "latencyPercentiles": dict(zip(("p50", "p90", "p99", "p99.9", "p75", "p95"), times[2:], strict=True)),
         "statusCodeDistribution": statuses,
         "errorDistribution": errors,
     }  # fmt: skip
@@ -280,6 +284,7 @@ def test_oha_report() -> None:
     assert spread is not None and spread == seen.latency_all
     assert (spread.count, spread.min_us, spread.mean_us, spread.max_us) == (10, 1000, 2000.0, 9000)
     assert (spread.p50_us, spread.p90_us, spread.p99_us, spread.p999_us) == (1500, 4000, 8500, 8900)
+    assert (spread.p75_us, spread.p95_us) == (2000, 6000)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +325,8 @@ def k6(folder: Path, metrics: dict[str, dict[str, float]], **load: Any) -> Seen:
     return generators.TOOLS["k6"].read(job(**load), Output("", "", 0, folder))
 
 
-TREND = {"min": 0.5, "avg": 1.25, "max": 9.0, "p(50)": 1.0, "p(90)": 2.0, "p(99)": 8.0, "p(99.9)": 8.9, "count": 80}
+TREND = {"min": 0.5, "avg": 1.25, "max": 9.0, "p(50)": 1.0, "p(90)": 2.0, "p(99)": 8.0, "p(99.9)": 8.9, "p(75)": 1.5, "p(95)": 4.0,
+         "count": 80}  # fmt: skip
 
 
 def test_k6_report(tmp_path: Path) -> None:
@@ -350,6 +356,7 @@ def test_k6_report(tmp_path: Path) -> None:
         8900,
         1250.0,
     )
+    assert (seen.latency_ok.p75_us, seen.latency_ok.p95_us) == (1500, 4000)
     assert seen.latency_all.count == 100
 
 

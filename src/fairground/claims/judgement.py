@@ -281,8 +281,9 @@ def _above_zero(metric: str, trial: Trial) -> float | None:
     result = trial.result
     if result is None:
         return None
-    if metric == "answers":
-        return result.completed / result.window_s if result.completed is not None and result.window_s else None
+    if metric in ("answers", "bytes"):
+        count = result.completed if metric == "answers" else result.bytes_received
+        return count / result.window_s if count is not None and result.window_s else None
     if trial.verdict is Verdict.REJECTED:
         return None
     if metric == "rps":
@@ -299,8 +300,8 @@ def _share_or_count(metric: str, trial: Trial) -> float | None:
     window = trial.result.window
     if metric == "deadlocks":
         return None if trial.database is None else trial.database.deadlocks
-    if metric == "timeouts":
-        return window.timeout
+    if metric in ("timeouts", "connecterrors"):
+        return window.timeout if metric == "timeouts" else window.connect
     part = window.not_ok if metric == "errors" else window.shed
     return None if part is None or not window.total else part / window.total
 
@@ -371,7 +372,7 @@ def _unit(statement: Statement) -> str:
     (term, *others) = statement.terms
     if others:
         return ""
-    return {"rps": " per second", "answers": " per second", "cpu": " µs"}.get(term.metric, " ms")
+    return {"rps": " per second", "answers": " per second", "bytes": " B per second", "cpu": " µs"}.get(term.metric, " ms")
 
 
 def _read_table(table: PublishedTable, trials: Sequence[Trial]) -> TableReading:

@@ -86,7 +86,8 @@ def _latency(table: str, complete: int) -> Latency | None:
     rows = {int(percent): round(float(ms) * 1000) for percent, ms in re.findall(r"^(\d+),([\d.]+)$", table, re.MULTILINE)}
     if not rows or not complete:
         return None
-    return Latency(complete, rows.get(0), None, rows.get(100), rows.get(50), rows.get(90), rows.get(99), None, None)
+    least, most, p50, p75, p90, p95, p99 = (rows.get(percent) for percent in (0, 100, 50, 75, 90, 95, 99))
+    return Latency(complete, least, None, most, p50, p90, p99, None, None, p75, p95)
 
 
 def _refuse(load: Load, workload: Workload) -> str | None:

@@ -68,8 +68,9 @@ def _latency(text: str, answered: int) -> Latency | None:
     if not answered or fastest is None or slowest is None:
         return None
     return Latency(
-        answered, round(fastest * 1e6), None, round(slowest * 1e6), rows.get(50), rows.get(90), rows.get(99), None, None
-    )
+        answered, round(fastest * 1e6), None, round(slowest * 1e6), rows.get(50), rows.get(90), rows.get(99), None, None,
+        rows.get(75), rows.get(95),
+    )  # fmt: skip
 
 
 def _refuse(load: Load, workload: Workload) -> str | None:

@@ -19,7 +19,7 @@ from fairground.model import Latency
 REPORT = "report.json"
 ERRORS = {1050: "timeout", 1210: "connect", 1211: "connect", 1212: "connect", 1213: "connect", 1201: "reset", 1220: "reset"}
 """k6's codes of errors that have a kind of ours; its other codes hold several causes each."""
-PERCENTILES = ("min", "avg", "max", "p(50)", "p(90)", "p(99)", "p(99.9)", "count")
+PERCENTILES = ("min", "avg", "max", "p(50)", "p(90)", "p(99)", "p(99.9)", "p(75)", "p(95)", "count")
 
 SCRIPT = """
 import http from 'k6/http';
@@ -149,9 +149,10 @@ def _read(job: Job, output: Output) -> Seen:
 def _latency(found: Mapping[str, float] | None) -> Latency | None:
     if not found:
         return None
-    least, mean, most, p50, p90, p99, p999, count = (found.get(name) for name in PERCENTILES)
-    us = [None if value is None else round(value * 1000) for value in (least, most, p50, p90, p99, p999)]
-    return Latency(int(count or 0), us[0], None if mean is None else mean * 1000, us[1], us[2], us[3], us[4], us[5], None)
+    least, mean, most, p50, p90, p99, p999, p75, p95, count = (found.get(name) for name in PERCENTILES)
+    us = [None if value is None else round(value * 1000) for value in (least, most, p50, p90, p99, p999, p75, p95)]
+    mean_us = None if mean is None else mean * 1000
+    return Latency(int(count or 0), us[0], mean_us, us[1], us[2], us[3], us[4], us[5], None, us[6], us[7])
 
 
 TOOL = Tool(

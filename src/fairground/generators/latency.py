@@ -21,6 +21,6 @@ def of_counts(counts: Mapping[int, int]) -> Latency:
     if not total:
         return Latency(0, None, None, None, None, None, None, None, histogram.encode().decode())
     mean = sum(value_us * count for value_us, count in counts.items()) / total
-    p50, p90, p99, p999 = (int(histogram.get_value_at_percentile(percent)) for percent in (50, 90, 99, 99.9))
+    p50, p75, p90, p95, p99, p999 = (int(histogram.get_value_at_percentile(one)) for one in (50, 75, 90, 95, 99, 99.9))
     seen = [value_us for value_us, count in counts.items() if count]
-    return Latency(total, min(seen), mean, max(seen), p50, p90, p99, p999, histogram.encode().decode())
+    return Latency(total, min(seen), mean, max(seen), p50, p90, p99, p999, histogram.encode().decode(), p75, p95)

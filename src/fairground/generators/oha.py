@@ -84,9 +84,9 @@ def _latency(document: dict[str, Any], answered: int) -> Latency | None:
     summary, ranks = document["summary"], document["latencyPercentiles"]
     if not answered or summary["average"] is None:
         return None
-    us = [None if value is None else round(value * 1e6) for value in (
-        summary["fastest"], summary["slowest"], *(ranks.get(name) for name in ("p50", "p90", "p99", "p99.9")))]  # fmt: skip
-    return Latency(answered, us[0], summary["average"] * 1e6, us[1], us[2], us[3], us[4], us[5], None)
+    found = (summary["fastest"], summary["slowest"], *(ranks.get(name) for name in ("p50", "p90", "p99", "p99.9", "p75", "p95")))
+    us = [None if value is None else round(value * 1e6) for value in found]
+    return Latency(answered, us[0], summary["average"] * 1e6, us[1], us[2], us[3], us[4], us[5], None, us[6], us[7])
 
 
 def _refuse(load: Load, workload: Workload) -> str | None:

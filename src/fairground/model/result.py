@@ -95,6 +95,9 @@ class Latency:
     p99_us: int | None
     p999_us: int | None
     v2: str | None
+    p75_us: int | None = None
+    """These two: None also where a record is older than they are."""
+    p95_us: int | None = None
 
 
 @dataclass(frozen=True)
