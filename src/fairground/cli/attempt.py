@@ -37,7 +37,7 @@ def try_(
         list[str] | None, typer.Option("--header", "-H", metavar="NAME: VALUE", help="A header of the request; repeatable.")
     ] = None,
     slo: Annotated[str, typer.Option("--slo", help="What each rate of the load curve is held against.")] = objective.DEFAULT,
-    seconds: Annotated[int, typer.Option(help="Seconds of each measurement: 3 closed loops and 7 rates.")] = 2,
+    seconds: Annotated[int, typer.Option("--window", help="Seconds of each measurement: 3 closed loops and 7 rates.")] = 2,
     timeout_ms: Annotated[int, typer.Option(help="Longest wait for an answer.")] = 5_000,
     no_load: Annotated[bool, typer.Option("--no-load", help="Only the checks.")] = False,
     mine: Annotated[bool, typer.Option("--i-own-this-host", help="Allow a URL on another machine.")] = False,
@@ -61,7 +61,7 @@ def try_(
         at, command = _address(what or [], url)
         asked = TryAsked(
             at, method, address.kept(given), None if body is None else _body(body), objective.parse(slo).text,
-            numbers.positive("--seconds", seconds), numbers.positive("--timeout-ms", timeout_ms), not no_load, mine,
+            numbers.positive("--window", seconds), numbers.positive("--timeout-ms", timeout_ms), not no_load, mine,
             tuple(command) if command else None,
         )  # fmt: skip
         inputs = Inputs(places, _command(sys.argv[1:]))

@@ -22,13 +22,14 @@ from fairground.lab.places import Places
 
 OPTIONS = (
     Option("stack", "The stack that is loaded.", str, ..., short="-s"),
-    Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generators"),
+    Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generator"),
     Option("workload", "The workload.", str, "ping", short="-w"),
     Option("rounds", "How often each of them measures, in turns.", int, 5),
     Option("connections", "Connections at once.", int, 50),
     Option("window", "Seconds of each measurement.", float, 2.0),
-    Option("warmup", "Seconds of warm-up before each.", float, 1.0),
+    Option("warmup", "Least and most seconds of warm-up before each; one number for both.", str, "1"),
     Option("rate", "Open loop: requests per second, evenly spaced.", float | None, None),
+    *options.some("threads"),
     *options.SHARED,
 )
 
@@ -37,8 +38,8 @@ OPTIONS = (
 def cross_check(_: typer.Context, given: Given) -> None:
     """Do several load generators find the same? Exit code 1: they differ beyond their noise.
 
-    Examples: ./fairground cross-check -s SERVER:VARIANT --generators engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
-    --generators engine,k6
+    Examples: ./fairground cross-check -s SERVER:VARIANT --generator engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
+    --generator engine,k6
     """
     report, found = follow(_work(given), Voice(given["quiet"]))
     assert isinstance(report, Reported) and isinstance(found, CrossChecked), "a cross-check ends with its report and its answer"
@@ -52,8 +53,17 @@ def cross_check(_: typer.Context, given: Given) -> None:
 def _work(given: Given) -> Work:
     """The use case with what is given."""
     places = Places.of(os.environ, given["servers"], given["results"])
-    warmup, count = f"{given['warmup']},{given['warmup']}", numbers.positive("--connections", given["connections"])
-    load = {"generator": given["named"], "connections": str(count), "window": given["window"], "warmup": warmup}
+    warmup, count = (
+        given["warmup"] if "," in given["warmup"] else f"{given['warmup']},{given['warmup']}",
+        numbers.positive("--connections", given["connections"]),
+    )
+    load = {
+        "generator": given["named"],
+        "connections": str(count),
+        "window": given["window"],
+        "warmup": warmup,
+        "threads": given["threads"],
+    }
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
     rounds, command = numbers.positive("--rounds", given["rounds"]), "./fairground " + shlex.join(sys.argv[1:])
     inputs = Inputs(places, given["stack"], given["workload"], loads, rounds, command, given["database"])
