@@ -72,7 +72,7 @@ def verbs() -> list[Verb]:
         Verb("run", ("-s", "healthy", "-w", "ping", "--window", "1", "--warmup", "1,1", "--blocks", "2", "--quiet"), 9),
         Verb("compare", ("healthy", "healthy", "-w", "ping", "--budget", "20s", "--pairs", "1", "--workers", "1"), 20),
         Verb("capacity", ("-s", "healthy", "-w", "ping", "--budget", "60s", "--workers", "1", "--quiet"), 60),
-        Verb("try", ("--url", f"http://127.0.0.1:{port}/", "--seconds", "1", "--", *held), 15),
+        Verb("try", ("--url", f"http://127.0.0.1:{port}/", "--window", "1", "--", *held), 15),
     ]
 
 

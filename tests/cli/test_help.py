@@ -97,3 +97,8 @@ def test_exit_code_of_the_module() -> None:
     )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: there is no list of `wishes`\n")
+
+
+def test_no_help_shows_a_type_of_python() -> None:
+    """What may be repeated is shown by the type of each value."""
+    assert not [path.name for path in GOLDEN.glob("*.txt") if "list[" in path.read_text()]

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from cli.command import ONE, RUN, Done, Run
+from fairground.model import StorageError
+from fairground.run import journal
 
 
 @pytest.mark.parametrize(
@@ -109,6 +111,65 @@ def test_wrong_input(lab: Run, words: tuple[str, ...], message: str, hint: str |
     if hint is not None:
         assert said[1:] == [f"hint: {hint}"]
     assert len(said) <= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--connections", "10000000"), "10,000,000 connections are more than can be opened"),
+        (("--threads", "5000"), "5,000 threads of the generator are too many for this machine"),
+        (("--cpus", "4096"), "the server is to use 4096 processors, and this machine has "),
+    ],
+)
+def test_impossible_amounts(lab: Run, words: tuple[str, ...], says: str) -> None:
+    """What this machine cannot have is refused before anything is built, and the hint says what it can."""
+    done = lab(*ONE, *words)
+    assert (done.returncode, done.stdout) == (2, "") and says in done.stderr and "\nhint: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("demo", "did you mean suites/demo.toml?"),
+        ("matrx", "did you mean suites/matrix.toml?"),
+        ("xyzzy", "suites: suites/"),
+    ],
+)
+def test_a_suites_bare_name(lab: Run, name: str, hint: str) -> None:
+    """A name without a file gets the nearest suite's path, or all of them."""
+    done = lab(*RUN, name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error: there is no suite file `{name}`" in done.stderr and f"hint: {hint}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "name"), [(("--stack", "x"), "--stack"), (("suites/demo.toml",), "SUITE"), (("--rate", "5"), "--rate")]
+)
+def test_what_clashes_with_resume(lab: Run, words: tuple[str, ...], name: str) -> None:
+    """A run that goes on measures what it began with: another wish is refused, not passed over."""
+    done = lab("run", "--resume", "latest", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"error: `{name}` goes with a new run, and `--resume` goes on with one\n\nhint: leave it out\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (("cross-check", "-s", "zzz", "--generators=engine,wrk"), "`--generators` is written `--generator` now"),
+        (("try", "--seconds", "2", "--", "x", "--seconds", "3"), "`--seconds` is written `--window` now"),
+    ],
+)
+def test_earlier_spellings_work_and_say_so_once(lab: Run, words: tuple[str, ...], note: str) -> None:
+    """An earlier spelling is taken for today's: the error is another one. Words of another program stay as they are."""
+    done = lab(*words)
+    assert done.stderr.count(note) == 1 and "no such option" not in done.stderr
+
+
+def test_results_that_cannot_be_made() -> None:
+    """A file system without folders, such as /proc, is the machine's refusal, exit code 3."""
+    with pytest.raises(StorageError, match="`/proc/nope` cannot be made: its file system takes no folders") as caught:
+        journal.new_folder(Path("/proc/nope"), 0.0, "x")
+    assert caught.value.exit_code == 3 and caught.value.hint
 
 
 @pytest.mark.parametrize("text", ["abc", "", "0", "-5", "1.5", "10,,20", "10,x", "nan", "inf", "1e3"])
@@ -241,7 +302,7 @@ HERE = "http://127.0.0.1:9/"
             None,
         ),
         (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is no objective", None),
-        (("try", HERE, "--seconds", "0"), "`--seconds 0` should be more than 0", None),
+        (("try", HERE, "--window", "0"), "`--window 0` should be more than 0", None),
     ],
 )
 def test_wrong_input_of_load(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:

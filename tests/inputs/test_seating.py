@@ -95,6 +95,7 @@ def test_the_command_line_takes_its_seats() -> None:
     assert (group.settings, group.loads) == (Settings(4, pin=APART), (Load(threads=2),))
     assert asked.seated({}, Load(), EIGHT) == (group.settings, group.loads[0])
     assert asked.seated({"seats": "shared", "workers": 3}, Load(), EIGHT) == (Settings(3), Load())
+    assert [asked.seated({"threads": 5, **seats}, Load(), EIGHT)[1].threads for seats in ({}, {"seats": "shared"})] == [5, 5]
     (group,) = asked.suite({**asked.DEFAULTS, "threads": 1, "workers": 1}, "title", ["a:b"], EIGHT).groups
     assert (group.settings, group.loads) == (Settings(1, pin=APART), (Load(),))
 

@@ -208,6 +208,7 @@ def test_given_server_with_a_wrong_password(bare: Database) -> None:
 def test_given_server_that_is_not_there() -> None:
     """A port where nobody listens is refused in one line."""
     error = refusal("postgresql://u:p@127.0.0.1:1/postgres")
+    assert "Connection refused" in error.message and "check host, port" in (error.hint or "")
     assert error.message.startswith("cannot connect to the given database: ")
     assert "\n" not in error.message
 

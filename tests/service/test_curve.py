@@ -36,7 +36,8 @@ def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 
     """The visit whose curve came of a service that answers so; `asked` gets the rates of each load."""
     seen: dict[float, int] = {}
 
-    def load(_shape: Load, _seed: int, rates: Rates) -> Any:
+    def load(shape: Load, _seed: int, rates: Rates) -> Any:
+        assert shape.threads == 3
         steps = []
         for rate, _ in rates:
             steps.append(answer(rate, seen.get(rate, 0)))
@@ -45,7 +46,7 @@ def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 
             asked.append(rates)
         return SimpleNamespace(steps=steps, void=None)
 
-    part: Part = drive._curve(load, best_per_s, drive.Effort(objective.parse("p99<50ms"), 2, 5000))
+    part: Part = drive._curve(load, best_per_s, drive.Effort(objective.parse("p99<50ms"), 2, 5000, threads=3))
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or ())
 
 

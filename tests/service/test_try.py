@@ -30,7 +30,7 @@ def attempt(*words: str) -> subprocess.CompletedProcess[str]:
 def test_a_service_that_runs(tmp_path: Path) -> None:
     """Checks, closed loops and a load curve of a service that is up; its process is found and metered; page and JSON are kept."""
     with served("null") as port:
-        done = attempt(f"http://localhost:{port}/x?a=1", "--seconds", "1", "--results", str(tmp_path), "--json")
+        done = attempt(f"http://localhost:{port}/x?a=1", "--window", "1", "--results", str(tmp_path), "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["schema"] == 1 and found["status"] == 200 and found["same_bodies"]

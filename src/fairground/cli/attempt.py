@@ -13,12 +13,14 @@ import typer
 
 from fairground.capacity import objective
 from fairground.cli import recorded, say
-from fairground.cli.options import BAD_ANSWER, Json, Quiet, Results
-from fairground.inputs import numbers
-from fairground.lab import address, pages, service
+from fairground.cli.arguments import also_takes
+from fairground.cli.options import BAD_ANSWER, Json, Results
+from fairground.inputs import numbers, options
+from fairground.inputs.options import Given
+from fairground.lab import address, pages, service, setup
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.places import Places
-from fairground.model import LabError
+from fairground.model import LabError, Load, Settings
 from fairground.model.record import Kind, TryAsked
 from fairground.report import capacity as curves
 from fairground.report import visit as words
@@ -26,6 +28,7 @@ from fairground.report.text import words as texts
 from fairground.service.values import Visit
 
 
+@also_takes(*options.some("threads", "quiet"))
 def try_(
     what: Annotated[
         list[str] | None, typer.Argument(metavar="[URL | -- COMMAND]...", help="The URL; or, after --, what starts the service.")
@@ -37,7 +40,7 @@ def try_(
         list[str] | None, typer.Option("--header", "-H", metavar="NAME: VALUE", help="A header of the request; repeatable.")
     ] = None,
     slo: Annotated[str, typer.Option("--slo", help="What each rate of the load curve is held against.")] = objective.DEFAULT,
-    seconds: Annotated[int, typer.Option(help="Seconds of each measurement: 3 closed loops and 7 rates.")] = 2,
+    seconds: Annotated[int, typer.Option("--window", help="Seconds of each measurement: 3 closed loops and 7 rates.")] = 2,
     timeout_ms: Annotated[int, typer.Option(help="Longest wait for an answer.")] = 5_000,
     no_load: Annotated[bool, typer.Option("--no-load", help="Only the checks.")] = False,
     mine: Annotated[bool, typer.Option("--i-own-this-host", help="Allow a URL on another machine.")] = False,
@@ -45,14 +48,14 @@ def try_(
         str | None, typer.Option("--resume", metavar="RECORD", help="Go on with an interrupted try: its id, or `latest`.")
     ] = None,
     results: Results = None,
-    quiet: Quiet = False,
+    given: Given = options.NOTHING,
     as_json: Json = False,
 ) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
 
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
     """
-    places, given = Places.of(os.environ, None, results), tuple(_header(text) for text in header or [])
+    places, headers = Places.of(os.environ, None, results), tuple(_header(text) for text in header or [])
     if resume is not None:
         recorded.refuse_beside_resume(URL=what or None, **{"--url": url})
         record = recorded.resumed(places, resume, Kind.TRY)
@@ -60,17 +63,23 @@ def try_(
     else:
         at, command = _address(what or [], url)
         asked = TryAsked(
-            at, method, address.kept(given), None if body is None else _body(body), objective.parse(slo).text,
-            numbers.positive("--seconds", seconds), numbers.positive("--timeout-ms", timeout_ms), not no_load, mine,
-            tuple(command) if command else None,
+            at, method, address.kept(headers), None if body is None else _body(body), objective.parse(slo).text,
+            numbers.positive("--window", seconds), numbers.positive("--timeout-ms", timeout_ms), not no_load, mine,
+            tuple(command) if command else None, _threads(given["threads"]),
         )  # fmt: skip
         inputs = Inputs(places, _command(sys.argv[1:]))
-    request = address.request(asked, given)
-    record = recorded.follow(service.attempt(inputs, asked, request), "try", _tell, quiet)
+    request = address.request(asked, headers)
+    record = recorded.follow(service.attempt(inputs, asked, request), "try", _tell, given["quiet"])
     page, found = pages.write(record), service.found(record)
     _say(page, found, as_json)
     if found.broken:
         raise typer.Exit(BAD_ANSWER)
+
+
+def _threads(given: int | None) -> int:
+    threads = 1 if given is None else numbers.positive("--threads", given)
+    setup.check_amounts(Load(threads=threads), Settings())
+    return threads
 
 
 def _command(words: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ from fairground.report import capacity as words
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
 
 
-@also_takes(*options.some("workers", "pool_size", "pool_wait_ms", "durable", "scale", "pin", "seats"))
+@also_takes(*options.some("threads", "workers", "pool_size", "pool_wait_ms", "durable", "scale", "pin", "seats"))
 def capacity_(
     stack: Annotated[
         list[str] | None, typer.Option("--stack", "-s", help="A stack, or a server for all of its stacks; repeatable.")

@@ -32,7 +32,7 @@ FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
 
 
-@also_takes(*options.some("workers", "pool_size", "pin", "seats"))
+@also_takes(*options.some("threads", "workers", "pool_size", "pin", "seats", "quiet"))
 def compare(
     a: Annotated[str | None, typer.Argument(help="A stack (SERVER:VARIANT) or a run; what B is held against.")] = None,
     b: Annotated[str | None, typer.Argument(help="Another stack or run; none with --revisions.")] = None,
@@ -68,12 +68,12 @@ def compare(
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
     """
-    places, rule = Places.of(os.environ, servers, results), _rule(fail_on)
+    places, rule, quiet = Places.of(os.environ, servers, results), _rule(fail_on), given["quiet"]
     known, folder = places.load_servers(), None
     if resume is not None:
         recorded.refuse_beside_resume(A=a, B=b, **{"--revisions": revisions})
         record = recorded.resumed(places, resume, Kind.COMPARISON)
-        shown, folder = _measured(Inputs(places, record.head.command, database, record), record.head.asked)
+        shown, folder = _measured(Inputs(places, record.head.command, database, record), record.head.asked, quiet)
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         shown = _of_runs(places, a, b)
     else:
@@ -86,14 +86,14 @@ def compare(
             numbers.seconds("--budget", budget), width / 100, numbers.positive("--pairs", pairs), margin / 100,
             numbers.positive("--turn", turn), numbers.positive("--plant", plant) / 100 if plant else 0.0,
         )  # fmt: skip
-        shown, folder = _measured(Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked)
+        shown, folder = _measured(Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked, quiet)
     _say(shown, folder, markdown, as_json)
     _exit(shown, rule, fail_on)
 
 
-def _measured(inputs: Inputs, asked: ComparisonAsked) -> tuple[Compared, Path | None]:
+def _measured(inputs: Inputs, asked: ComparisonAsked, quiet: bool) -> tuple[Compared, Path | None]:
     """Carry it out under lines of progress; what it says, and its folder."""
-    record = recorded.follow(comparing.compare(inputs, asked), "compare", _tell)
+    record = recorded.follow(comparing.compare(inputs, asked), "compare", _tell, quiet)
     pages.write(record)
     return pages.compared(record), record.folder
 

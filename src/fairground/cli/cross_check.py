@@ -26,14 +26,15 @@ from fairground.stats.agreement import Agreement
 
 OPTIONS = (
     Option("stack", "The stack that is loaded.", str | None, None, short="-s"),
-    Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generators"),
+    Option("named", "Two or more; the first is what the others are held against.", str, "engine,wrk", spelled="--generator"),
     Option("workload", "The workload.", str, "ping", short="-w"),
     Option("rounds", "How often each of them measures, in turns.", int, 5),
     Option("connections", "Connections at once.", int, 50),
     Option("window", "Seconds of each measurement.", float, 2.0),
-    Option("warmup", "Seconds of warm-up before each.", float, 1.0),
+    Option("warmup", "Least and most seconds of warm-up before each; one number for both.", str, "1"),
     Option("rate", "Open loop: requests per second, evenly spaced.", float | None, None),
     Option("resume", "Go on with an interrupted cross-check: its id, or `latest`.", str | None, None, metavar="RECORD"),
+    *options.some("threads"),
     *options.SHARED,
 )
 
@@ -42,8 +43,8 @@ OPTIONS = (
 def cross_check(_: typer.Context, given: Given) -> None:
     """Do several load generators find the same? Exit code 1: they differ beyond their noise.
 
-    Examples: ./fairground cross-check -s SERVER:VARIANT --generators engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
-    --generators engine,k6
+    Examples: ./fairground cross-check -s SERVER:VARIANT --generator engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
+    --generator engine,k6
     """
     work, voice = _work(given), Voice(given["quiet"])
     try:
@@ -84,8 +85,15 @@ def _work(given: Given) -> Work:
         return lambda sink: use_case.cross_check(resumed, sink)
     if given["stack"] is None:
         raise LabError("name the stack that is loaded", "./fairground cross-check --stack SERVER:VARIANT")
-    warmup, count = f"{given['warmup']},{given['warmup']}", numbers.positive("--connections", given["connections"])
-    load = {"generator": given["named"], "connections": str(count), "window": given["window"], "warmup": warmup}
+    count, asked_warmup = numbers.positive("--connections", given["connections"]), given["warmup"]
+    warmup = asked_warmup if "," in asked_warmup else f"{asked_warmup},{asked_warmup}"
+    load = {
+        "generator": given["named"],
+        "connections": str(count),
+        "window": given["window"],
+        "warmup": warmup,
+        "threads": given["threads"],
+    }
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
     rounds = numbers.positive("--rounds", given["rounds"])
     inputs = Inputs(places, given["stack"], given["workload"], loads, rounds, command, given["database"])

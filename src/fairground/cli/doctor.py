@@ -36,13 +36,22 @@ def doctor(
         streams.document({"checks": [asdict(line) for line in lines], "seats": asdict(seats)})
     else:
         for line in lines:
-            mark = {"ok": "✓", "note": "!", "lacking": "✗"}[line.state]
+            mark = {"ok": "✓", "note": "!", "optional": "–", "lacking": "✗"}[line.state]
             streams.line(f"{mark} {line.sentence}")
             if line.fix:
-                streams.line(f"    fix: {line.fix}")
+                streams.line(f"    {'get it' if line.state == 'optional' else 'fix'}: {line.fix}")
         for text in diagnosis.seats_lines(seats):
             streams.line(text)
-        lacking = sum(line.state == "lacking" for line in lines)
-        streams.out.print("ready" if not lacking else f"{lacking} things are lacking: what needs them is left out")
+        streams.out.print(_sum(sum(line.state == "lacking" for line in lines)))
     if not diagnosis.can_measure(lines):
         raise typer.Exit(NOTHING_MEASURED)
+
+
+def _sum(lacking: int) -> str:
+    if not lacking:
+        return "ready"
+    return (
+        "one thing is lacking: what needs it is left out"
+        if lacking == 1
+        else f"{lacking} things are lacking: what needs them is left out"
+    )

@@ -17,10 +17,14 @@ from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options
 from fairground.inputs.options import Given
 from fairground.lab import run as runs
+from fairground.lab import suites
 from fairground.lab.events import Event, Reported, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Suite
 from fairground.run import store
+
+MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume"))
+"""What may be said of a run that goes on."""
 
 
 @takes(*options.OPTIONS)
@@ -35,6 +39,7 @@ def run(context: typer.Context, given: Given) -> None:
         raise LabError("`--progress` goes with `--json`", "without them the terminal shows what goes on")
     inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
     if given["resume"] is not None:
+        _refuse_beside_resume(context)
         folder = store.find(places.results, given["resume"])
         budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
         finish(lambda sink: runs.resume(folder, inputs, budget_s, sink), voice)
@@ -57,13 +62,22 @@ def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
         raise LabError(f"`--profile {profile}` goes with a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:
         _refuse_with_suite(context)
-        chosen = manifest.load_suite(path, profile, machine(given["database"]), given["seats"])
+        chosen = manifest.load_suite(suites.named(places, path), profile, machine(given["database"]), given["seats"])
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
         chosen = asked.suite(given, _title(stacks), named, machine(given["database"]))
     anchor = given["anchor"]
     return asked.overridden(chosen, given if anchor is None else {**given, "anchor": _one_stack(places, anchor)})
+
+
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """A run that goes on measures what it began with: what would be passed over is an error."""
+    for option in options.OPTIONS:
+        source = context.get_parameter_source(option.name)
+        if option not in MAY_GO_ON and source is not None and source.name == "COMMANDLINE":
+            name = "SUITE" if option.argument else option.spelling
+            raise LabError(f"`{name}` goes with a new run, and `--resume` goes on with one", "leave it out")
 
 
 def _refuse_with_suite(context: typer.Context) -> None:

@@ -18,6 +18,7 @@ def seated(given: Given, load: Load, database_url: str | None) -> tuple[Settings
     """Settings and load of a verb, in their seats. LabError for a core that is not here."""
     settings, load = asked.seated(given, load, machine(database_url))
     setup.check_pins(settings, database_url)
+    setup.check_amounts(load, settings)
     return settings, load
 
 

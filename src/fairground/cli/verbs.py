@@ -28,7 +28,12 @@ class Verb:
         """The command itself; this imports its module."""
         alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         alone.command(name=name)(getattr(import_module(f"fairground.cli.{self.module}"), self.function))
-        return typer.main.get_command(alone)
+        found: Any = typer.main.get_command(alone)
+        for one in found.params:
+            if (shown := one.bare_type()).startswith("list["):
+                # Python's word for what may be repeated says nothing to a person: that of each value does.
+                setattr(one, "display_type", lambda _, text=f"<{shown[5:-1]}>": text)  # noqa: B010  (an attribute of one, not of all)
+        return found
 
 
 VERBS: Mapping[str, Verb] = {

@@ -36,7 +36,7 @@ OPTIONS = (
     Option("reason", "Try this reason, in place of the one that the run named.", str | None, None, metavar="REASON"),
     Option("budget", "Most time to spend, such as 60s or 2m.", str, "60s", metavar="TIME"),
     Option("resume", "Go on with an interrupted experiment: its id, or `latest`.", str | None, None, metavar="RECORD"),
-    *(one for one in options.SHARED if one.name != "quiet"),
+    *options.SHARED,
 )
 
 
@@ -49,8 +49,9 @@ def why(_: typer.Context, given: Given) -> None:
     Examples: ./fairground why latest SERVER:ONE tx · ./fairground why RUN SERVER:ONE transfer --budget 2m
     """
     inputs, asked = _inputs(given)
-    _announce(asked)
-    record = recorded.follow(asking.why(inputs, asked), "why", _tell)
+    if not given["quiet"]:
+        _announce(asked)
+    record = recorded.follow(asking.why(inputs, asked), "why", _tell, given["quiet"])
     pages.write(record)
     experiment(record, given["as_json"])
 

@@ -32,14 +32,27 @@ SHORT_HASHES, LONG_HASHES = 1_000, 6_000
 VIRTUAL = "virtual machine"
 
 
+FILES_OF_ITS_OWN = 64
+"""Open files that a process has beside its connections, at most."""
+
+
 @dataclass(frozen=True)
 class Check:
-    """One line of the doctor: `state` is `ok`, `note` or `lacking`; `fix` is the exact command that mends it."""
+    """One line of the doctor. `fix` is the exact command that mends it.
+
+    `state` is `ok`, `note`, `optional` (missing, and not needed) or `lacking`.
+    """
 
     id: str
     state: str
     sentence: str
     fix: str | None = None
+
+
+def most_connections() -> int:
+    """So many connections one process can open to one address: for each a local port and an open file."""
+    low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
+    return min(high - low + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - FILES_OF_ITS_OWN)
 
 
 def fingerprint(awake: bool = False) -> Machine:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairground.inputs import conditions, options, seating
+from fairground.inputs import conditions, numbers, options, seating
 from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
 from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology
@@ -61,6 +61,8 @@ def settings(given: Given) -> Settings:
 def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
     """The settings of a verb that takes some of the options, and its load, in their seats."""
     said = {**DEFAULTS, **given}
+    if said["threads"] is not None:
+        load = replace(load, threads=numbers.positive("--threads", said["threads"]))
     found = seating.seated(settings(said), (), _wish(said), machine)
     return found, seating.threaded(load, found, _wish(said), machine)
 

@@ -12,7 +12,7 @@ from fairground.host import machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
 from fairground.lab import measuring, revisions, setup
-from fairground.lab.measuring import Began, Event, Inputs
+from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.rounds import Effort, Side, one_round
@@ -60,6 +60,8 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
     places = inputs.places
     workload = manifest.render(_workload(places, asked.workload), asked.settings.scale)
     arms = _arms(places, asked)
+    if (warning := stopping.too_short(asked)) is not None:
+        yield Said(warning)
     with ExitStack() as held:
         keeper = held.enter_context(setup.keeping(places))
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)

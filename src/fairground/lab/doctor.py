@@ -38,7 +38,7 @@ def seats_lines(found: Seats) -> tuple[str, ...]:
 def fixes(lines: Sequence[Check]) -> Iterator[list[str]]:
     """The commands that mend what is lacking. Run each before the next is asked for."""
     for line in lines:
-        if line.state == "lacking" and line.fix and line.fix.split()[0] in PROGRAMS:
+        if line.state in ("lacking", "optional") and line.fix and line.fix.split()[0] in PROGRAMS:
             if line.fix.startswith("apt-get"):
                 yield ["apt-get", "update", "-q"]
             yield shlex.split(line.fix)

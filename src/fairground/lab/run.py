@@ -239,6 +239,8 @@ def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads
     postgres.check(dict(needs.database.postgres))
     for settings in dict.fromkeys(cell.settings for cell in cells):
         setup.check_pins(settings, inputs.database_url)
+    for cell in cells:
+        setup.check_amounts(cell.load, cell.settings)
     return planned, needs
 
 

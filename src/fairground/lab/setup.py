@@ -17,10 +17,12 @@ from fairground.host import Keeper, machine, seats
 from fairground.host.build import Built, Unavailable
 from fairground.host.machine import Check
 from fairground.lab.places import ROOT, Places
-from fairground.model import LabError, RunSettings, Seats, Settings, Stack, StackInfo
+from fairground.model import LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
 from fairground.postgres import Database
 
 AWAKE = "FAIRGROUND_AWAKE"
+THREADS_PER_CORE = 8
+"""More threads of a generator only wait for each other."""
 AWAKE_CHOICES = ("auto", "yes", "no")
 
 
@@ -93,6 +95,22 @@ def check_pins(settings: Settings, database_url: str | None) -> None:
             raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
 
 
+def check_amounts(load: Load, settings: Settings) -> None:
+    """LabError for more connections, threads or processors than this machine can have: nothing needs to be built to know that."""
+    cores, connections = machine.cores(), machine.most_connections()
+    if load.connections > connections:
+        why = f"this machine has ports and open files for {connections:,}"
+        raise LabError(f"{load.connections:,} connections are more than can be opened: {why}", f"--connections {connections}")
+    if load.threads > cores * THREADS_PER_CORE:
+        why = f"it has {cores} core{'s' if cores > 1 else ''}"
+        raise LabError(f"{load.threads:,} threads of the generator are too many for this machine: {why}", f"--threads {cores}")
+    if settings.cpus is not None and settings.cpus > cores:
+        raise LabError(
+            f"the server is to use {settings.cpus:g} processors, and this machine has {cores}",
+            "leave `--cpus` out for all of them",
+        )
+
+
 def stack_infos(stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> dict[str, StackInfo]:
     """What a run says of its stacks, the unavailable ones among them."""
     infos = {}
@@ -150,7 +168,9 @@ def tool_checks(places: Places) -> list[Check]:
         if tool is not None:
             lines.append(Check(f"generator-{name}", "ok", f"load generator {tool.title} is at {tool.program}"))
         else:
-            lines.append(Check(f"generator-{name}", "lacking", f"load generator {name} is missing", install_words(places, name)))
+            lines.append(
+                Check(f"generator-{name}", "optional", f"load generator {name} is not installed", install_words(places, name))
+            )
     return lines
 
 

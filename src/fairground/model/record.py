@@ -137,6 +137,8 @@ class TryAsked:
     other_host: bool
     """Whether the caller said that the host is theirs."""
     command: tuple[str, ...] | None
+    threads: int = 1
+    """Of the load engine."""
 
 
 @dataclass(frozen=True)

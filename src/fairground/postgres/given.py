@@ -12,6 +12,8 @@ from fairground.postgres import role
 from fairground.postgres.database import HOME, Address, Database, require_ours
 from fairground.postgres.names import TRIAL_DATABASE
 
+HINT = "start it, or check host, port, user and password; without `--database` the lab starts a PostgreSQL of its own"
+
 
 def given(url: str, contract: Path) -> Database:
     """A server that somebody else runs. Refused unless it is PostgreSQL ≥ 14, we may create databases, and what would be
@@ -31,13 +33,19 @@ def given(url: str, contract: Path) -> Database:
             f"`--database` is not a connection URL: {str(error).strip()}", hint="postgresql://USER:PASSWORD@HOST:PORT/postgres"
         ) from error
     except psycopg.OperationalError as error:
-        raise LabError(f"cannot connect to the given database: {str(error).strip().splitlines()[-1]}") from error
+        raise LabError(f"cannot connect to the given database: {_cause(error)}", HINT) from error
     with connection:
         _require_rights(connection)
         require_ours(connection, TRIAL_DATABASE)
         database.drop_arms()
         shared = _why_shared(connection, database.app)
     return Database(address, contract, None, shared=shared) if shared else database
+
+
+def _cause(error: psycopg.Error) -> str:
+    """The line that says why; the one after it asks whether the server runs."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if "failed:" in line), lines[0] if lines else "no reason is told")
 
 
 def _require_rights(connection: psycopg.Connection[Any]) -> None:

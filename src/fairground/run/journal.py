@@ -75,7 +75,10 @@ def new_folder(results: Path, started_unix_s: float, title: str) -> Path:
     name = f"{datetime.fromtimestamp(started_unix_s, UTC).strftime('%Y-%m-%d-%H%M')}-{slug(title)}"
     number, folder = 1, results / name
     with storing(results):
-        results.mkdir(parents=True, exist_ok=True)
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+        except FileNotFoundError:  # such as in /proc
+            raise StorageError(f"`{results}` cannot be made: its file system takes no folders", "choose another folder") from None
     while True:
         try:
             with storing(folder):

@@ -76,6 +76,15 @@ def comparison_end(rounds: Sequence[Round], asked: ComparisonAsked) -> str | Non
     return None
 
 
+def too_short(asked: ComparisonAsked) -> str | None:
+    """That a comparison's budget cannot hold the rounds without which nothing is called, told before it starts; None: it can."""
+    least_s = arms.JUDGED_ROUNDS * (asked.load.warmup_min_s + 2 * asked.pairs * asked.load.window_s)
+    if asked.budget_s >= least_s:
+        return None
+    needed = f"{arms.JUDGED_ROUNDS} starts are needed before a difference is called, and take {least_s:.0f} s at least"
+    return f"{needed}: within {asked.budget_s:.0f} s the comparison will stay inconclusive"
+
+
 def experiment_end(starts: Sequence[Start], asked: WhyAsked) -> str | None:
     """Why an experiment ends after these starts; None: another one is worth its time.
 

@@ -61,11 +61,12 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long each measurement is, in seconds, and when an answer is too late."""
+    """How long each measurement is, in seconds, when an answer is too late, and how many threads load."""
 
     objective: Objective
     seconds: int
     timeout_ms: int
+    threads: int = 1
 
 
 class Over(Exception):
@@ -96,7 +97,9 @@ def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort
     seconds, timeout_ms = float(effort.seconds), effort.timeout_ms
     for number, connections in enumerate(CONNECTIONS, 1):
         if all(one.connections != connections for one in known):
-            shape = Load(connections, window_s=seconds, warmup_min_s=min(1.0, seconds / 2), timeout_ms=timeout_ms)
+            shape = Load(
+                connections, window_s=seconds, warmup_min_s=min(1.0, seconds / 2), timeout_ms=timeout_ms, threads=effort.threads
+            )
             part, closed = _loop(load(shape, number), cores)
             known.append(closed)
             yield part
@@ -108,7 +111,7 @@ def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort
     """The load curve about the best closed loop; empty where no loop got a good answer."""
     if best_per_s == 0:
         return Part(Unit.CURVE, curve=())
-    shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms)
+    shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=effort.threads)
     rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
     seed = len(CONNECTIONS) + 1
 
