@@ -57,7 +57,7 @@ def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
         raise LabError(f"`--profile {profile}` goes with a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:
         _refuse_with_suite(context)
-        chosen = manifest.load_suite(path, profile, machine(given["database"]), given["seats"])
+        chosen = manifest.load_suite(places.suite(path), profile, machine(given["database"]), given["seats"])
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]

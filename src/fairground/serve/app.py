@@ -79,7 +79,7 @@ class Lab:
             return {"job": job, "run": run, "here": here, "goes_on": here or goes_on, "drawing": self._is_drawing}
 
     def _run(self, folder: Path | None) -> tuple[dict[str, Any] | None, bool]:
-        """A run's state and whether it goes on; the last one without a `folder`. Nothing of one that is damaged or being removed."""
+        """A run's state and whether it goes on; without a `folder` the last one's. Nothing of one that is damaged or removed."""
         try:
             folder = folder or latest(self.places.results)
             if folder is None:
