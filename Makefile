@@ -63,7 +63,7 @@ lock: setup                      ## resolve the requirements anew
 
 $(DEV): requirements.lock requirements-dev.lock
 	@./fairground --version >/dev/null
-	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $(DEV)
 
 pictures: setup                  ## README's and docs/pictures' pictures of a stored run, to be looked at: make pictures RUN=ID

@@ -74,6 +74,40 @@ def test_virtualization(monkeypatch: pytest.MonkeyPatch, flags: str, vendor: dic
     assert machine.fingerprint().virtualization == said
 
 
+@pytest.mark.parametrize(
+    ("shown", "said"),
+    [
+        ({"sys_vendor": "QEMU"}, "virtual machine (QEMU)"),
+        ({"sys_vendor": "Microsoft Corporation", "product_name": "Virtual Machine"}, "virtual machine (Microsoft Corporation)"),
+        ({"sys_vendor": "Amazon EC2", "product_name": "c7g.large"}, "virtual machine (Amazon EC2)"),
+        ({"sys_vendor": "Amazon EC2", "product_name": "c7g.metal"}, "Amazon EC2"),
+        ({"compatible": "linux,kvm"}, "virtual machine (unnamed)"),
+        ({"sys_vendor": "Acme", "product_name": "Server"}, "Acme"),
+        ({}, None),
+    ],
+)
+def test_virtualization_of_arm(monkeypatch: pytest.MonkeyPatch, shown: dict[str, str], said: str | None) -> None:
+    """Where the processor has no flag for it, the firmware's names tell a virtual machine from the maker's own."""
+    files(monkeypatch, cpuinfo="Features : fp asimd", **shown)
+    assert machine.fingerprint().virtualization == said
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "said"),
+    [
+        ("processor : 0\nmodel name : Acme One\nmodel name : Acme Two", "Acme One"),
+        ("CPU implementer : 0x41\nCPU part : 0xd0c\nModel : Board 4", "Board 4"),
+        ("CPU implementer\t: 0x41\nCPU part\t: 0xd0c\nCPU part\t: 0xd0d", "aarch64 implementer 0x41 part 0xd0c"),
+        ("processor : 0", None),
+    ],
+)
+def test_cpu_model(monkeypatch: pytest.MonkeyPatch, cpuinfo: str, said: str | None) -> None:
+    """A processor without a name is told by the numbers of its maker and part, of the first core."""
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    files(monkeypatch, cpuinfo=cpuinfo)
+    assert machine.fingerprint().cpu_model == said
+
+
 # ---------------------------------------------------------------- the doctor
 
 

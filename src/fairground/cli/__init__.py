@@ -7,6 +7,8 @@ import signal
 import sys
 from typing import Any
 
+from fairground.cli import door
+
 INTERRUPTED, OUR_FAULT = 130, 70
 
 
@@ -14,6 +16,7 @@ def main() -> None:
     """Run one verb and exit with its code: see `EXIT_CODES` in `cli.verbs`."""
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
+    door.rename()
     try:
         from fairground.cli.verbs import app
 

@@ -62,7 +62,8 @@ def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
         raise LabError(f"`--profile {profile}` goes with a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:
         _refuse_with_suite(context)
-        chosen = manifest.load_suite(suites.named(places, path), profile, machine(given["database"]), given["seats"])
+        file = suites.named(places, places.suite(path))
+        chosen = manifest.load_suite(file, profile, machine(given["database"]), given["seats"])
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]

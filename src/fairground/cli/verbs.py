@@ -61,6 +61,7 @@ VERBS: Mapping[str, Verb] = {
     "report": Verb("report", "report", "Write the pages of a record again, from stored data; print again what has none."),
     "serve": Verb("serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements begun by clicks."),
     "new": Verb("new", "new", "Begin a server as a copy of another: its sources, without what was built."),
+    "init": Verb("new", "init", "Begin a project of your own: a folder with a README and one server, a copy of another."),
     "clean": Verb("clean", "clean", "Show what takes space, and remove it when told twice."),
 }
 """In the order in which the help lists them."""

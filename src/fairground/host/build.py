@@ -1,7 +1,7 @@
 """Building servers: what they need, whether they are built, and the receipt that proves it.
 
 A build is cached on the content of the server's folder: the files that its `.gitignore` does not name. The stamp lies in the
-cache, the build itself in the folder, where its own tools expect it.
+cache, the build itself in the folder, where its own tools expect it. A folder that is only read is copied into the cache first.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -135,6 +136,28 @@ def copy_sources(source: Path, target: Path) -> None:
     for path in sources(source):
         (target / path.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, target / path.relative_to(source))
+
+
+def working_copy(folder: Path, cache: Path) -> Path:
+    """A copy of a server's sources that may be built, for a folder that is only read: made once for each content."""
+    digest = hashlib.sha256()
+    for path in sorted(sources(folder)):
+        digest.update(f"\0{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    home = cache / "builds" / "servers" / digest.hexdigest()[:12]
+    copy = home / folder.name
+    if not copy.is_dir():
+        with storing(home):
+            home.mkdir(parents=True, exist_ok=True)
+            began = Path(tempfile.mkdtemp(dir=home))
+            copy_sources(folder, began / folder.name)
+            try:
+                (began / folder.name).rename(copy)
+            except OSError:  # another lab was faster, or the disk refuses it
+                if not copy.is_dir():
+                    raise
+            finally:
+                shutil.rmtree(began)
+    return copy
 
 
 def sources(folder: Path) -> Iterator[Path]:

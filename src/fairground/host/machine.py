@@ -30,6 +30,9 @@ NOISE_WARN = 0.05
 SHORT_HASHES, LONG_HASHES = 1_000, 6_000
 """How long a fixed piece of work is, for the pace and for the noise: 2 ms and 12 ms on a machine of 2020."""
 VIRTUAL = "virtual machine"
+VIRTUAL_VENDORS = ("QEMU", "Xen", "VMware, Inc.", "Parallels International GmbH.")
+VIRTUAL_PRODUCTS = ("KVM Virtual Machine", "Virtual Machine", "Google Compute Engine", "Apple Virtualization Generic Platform")
+"""What firmware calls virtual machines whose processors do not say it: those of ARM."""
 
 
 FILES_OF_ITS_OWN = 64
@@ -220,8 +223,13 @@ def _cgroups() -> Check:
 
 
 def _cpu_model() -> str | None:
-    lines = (_read("/proc/cpuinfo") or "").splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))), None)
+    """The processor's name; where the kernel tells none, as on ARM servers, the numbers of its maker and part."""
+    lines = [line.partition(":") for line in (_read("/proc/cpuinfo") or "").splitlines()]
+    told = {name.strip(): value.strip() for name, _, value in reversed(lines)}
+    if named := told.get("model name") or told.get("Model"):
+        return named
+    maker, part = told.get("CPU implementer"), told.get("CPU part")
+    return f"{platform.machine()} implementer {maker} part {part}" if maker and part else None
 
 
 def memory_bytes() -> int | None:
@@ -236,10 +244,23 @@ def _distribution() -> str | None:
 
 
 def _virtualization() -> str | None:
-    """The hypervisor as the firmware names it, or whether the processor says that there is one."""
+    """The hypervisor as the firmware names it, or the machine's maker where there is none that shows itself."""
     named = _read("/sys/class/dmi/id/sys_vendor")
-    flags = next((line for line in (_read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), "")
-    return f"{VIRTUAL} ({named or 'unnamed'})" if " hypervisor" in flags else named
+    return f"{VIRTUAL} ({named or 'unnamed'})" if _has_hypervisor(named) else named
+
+
+def _has_hypervisor(vendor: str | None) -> bool:
+    """An x86 processor says so itself; elsewhere the firmware does, by what it calls the machine."""
+    flags = next((line for line in (_read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), None)
+    if flags is not None:
+        return " hypervisor" in flags
+    product = _read("/sys/class/dmi/id/product_name") or ""
+    return (
+        _read("/proc/device-tree/hypervisor/compatible") is not None
+        or vendor in VIRTUAL_VENDORS
+        or product in VIRTUAL_PRODUCTS
+        or (vendor == "Amazon EC2" and not product.endswith(".metal"))
+    )
 
 
 def _read(path: str) -> str | None:

@@ -53,5 +53,7 @@ def _engine(places: Places) -> Check:
     try:
         words = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
         return Check("engine", "ok", f"load engine: {words}")
-    except (LabError, OSError, subprocess.CalledProcessError):
-        return Check("engine", "lacking", "the load engine is not built: nothing can be measured", "make setup")
+    except LabError as error:
+        return Check("engine", "lacking", f"{error.message}: nothing can be measured", error.hint)
+    except (OSError, subprocess.CalledProcessError):
+        return Check("engine", "lacking", "the load engine does not run: nothing can be measured", "build or install it again")

@@ -1,16 +1,28 @@
-"""Where things are: the folders of one lab."""
+"""Where things are: the folders of one lab, which is a checkout or was installed from a wheel."""
 
 from __future__ import annotations
 
 import os
+import sysconfig
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fairground.host import build
 from fairground.inputs import manifest
 from fairground.model import LabError, Server, Workload
 
-ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def _root(package: Path) -> Path:
+    """The checkout that this package belongs to, or the data that a wheel put inside it."""
+    checkout = package.parents[1]
+    return checkout if (checkout / "engine" / "Cargo.toml").is_file() else package / "data"
+
+
+ROOT = _root(PACKAGE)
+"""What holds contract/, workloads/, suites/ and servers/."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +31,36 @@ class Places:
 
     root: Path = ROOT
     servers: Path = ROOT / "servers"
+    """Servers that belong to whoever measures; `new` puts one there."""
     results: Path = ROOT / "results"
     cache: Path = Path()
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """What the processes of this lab are told of their surroundings: PATH, HOME, FAIRGROUND_…"""
+    lab_servers: Path | None = None
+    """The lab's own servers, beside `servers`; None where those are all there are."""
 
     @classmethod
-    def of(cls, environ: Mapping[str, str], servers: Path | None = None, results: Path | None = None) -> Places:
-        """From the environment (`FAIRGROUND_CACHE`, `XDG_CACHE_HOME`, `HOME`) and what the command line says."""
+    def of(
+        cls, environ: Mapping[str, str], servers: Path | None = None, results: Path | None = None, root: Path = ROOT
+    ) -> Places:
+        """From the environment (`FAIRGROUND_CACHE`, `XDG_CACHE_HOME`, `HOME`) and what the command line says.
+
+        `servers` of the current folder are found beside the lab's own. An installed lab keeps its results in the current folder.
+        """
         home = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")
-        cache = Path(environ.get("FAIRGROUND_CACHE") or os.path.join(home, "fairground"))
-        return cls(ROOT, servers or ROOT / "servers", results or ROOT / "results", cache.resolve(), environ)
+        cache = Path(environ.get("FAIRGROUND_CACHE") or os.path.join(home, "fairground")).resolve()
+        places = cls(root, root / "servers", results or root / "results", cache, environ)
+        here = Path("servers")
+        if servers is not None:
+            places = replace(places, servers=servers)
+        elif places.installed or (any(here.glob("*/server.toml")) and here.resolve() != places.servers.resolve()):
+            places = replace(places, servers=here, lab_servers=places.servers)
+        return replace(places, results=results or Path("results")) if places.installed else places
+
+    @property
+    def installed(self) -> bool:
+        """Whether this lab was installed, so that its own folders are only read."""
+        return not (self.root / "engine").is_dir()
 
     @property
     def contract(self) -> Path:
@@ -39,13 +70,25 @@ class Places:
     def suites(self) -> Path:
         return self.root / "suites"
 
+    def suite(self, path: Path) -> Path:
+        """The file that is meant by a suite's path: `suites/…` is one of the lab's own where the current folder has none."""
+        own = self.root / path
+        return own if not path.exists() and path.parent == Path("suites") and own.exists() else path
+
     @property
     def engine(self) -> Path:
-        """The load engine's binary. LabError when it is not built."""
-        binary = self.root / "engine" / "target" / "release" / "fairload"
-        if not binary.exists():
-            raise LabError("the load engine is not built", hint="make setup", exit_code=3)
-        return binary
+        """The load engine's binary. LabError when it is not there."""
+        if not self.installed:
+            binary = self.root / "engine" / "target" / "release" / "fairload"
+            if not binary.exists():
+                raise LabError("the load engine is not built", hint="make setup", exit_code=3)
+            return binary
+        programs = [Path(folder, "fairload") for folder in _script_folders(self.root.parent)]
+        if (found := next((program for program in programs if program.exists()), None)) is None:
+            raise LabError(
+                f"the load engine is not beside the lab: there is no `{programs[0]}`", "install the lab again", exit_code=3
+            )
+        return found
 
     @property
     def tools(self) -> Path:
@@ -56,5 +99,23 @@ class Places:
         return manifest.load_workloads(self.root / "workloads")
 
     def load_servers(self) -> tuple[Server, ...]:
-        """All servers. A `[skip]` is held against the workloads that exist."""
-        return manifest.load_servers(self.servers, [workload.id for workload in self.workloads()])
+        """All servers, by id. A `[skip]` is held against the workloads that exist. LabError for an id that two folders have."""
+        workloads = [workload.id for workload in self.workloads()]
+        if self.lab_servers is None:
+            return manifest.load_servers(self.servers, workloads)
+        own = manifest.load_servers(self.servers, workloads) if self.servers.is_dir() else ()
+        labs = manifest.load_servers(self.lab_servers, workloads)
+        if twice := sorted({server.id for server in own} & {server.id for server in labs}):
+            raise LabError(
+                f"`{twice[0]}` is a server of the lab's own and one in `{self.servers}`",
+                f"rename the folder {self.servers / twice[0]}, or read that folder alone: --servers {self.servers}",
+            )
+        if self.installed:
+            labs = tuple(replace(one, folder=build.working_copy(one.folder, self.cache)) for one in labs)
+        return tuple(sorted((*own, *labs), key=lambda server: server.id))
+
+
+def _script_folders(package: Path) -> tuple[str, ...]:
+    """Where an installer puts programs: of this environment, of the user, and beside a package in a folder of its own."""
+    user = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
+    return sysconfig.get_path("scripts"), user, str(package.parent / "bin")

@@ -27,16 +27,17 @@ def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
     """The stack as it is in a revision. LabError where there is no such revision, or no such stack in it."""
     if revision == WORKING_TREE:
         return stack
-    commit = _git(places.servers, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    servers = stack.server.folder.parent
+    commit = _git(servers, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     if commit is None:
         raise LabError(f"`{revision}` is no revision of this checkout", "`git log --oneline` shows some")
-    top = Path(_git(places.servers, "rev-parse", "--show-toplevel") or places.root)
+    top = Path(_git(servers, "rev-parse", "--show-toplevel") or servers)
     tree = places.cache / "revisions" / commit[:12]
     if not tree.exists():
-        _git(places.servers, "worktree", "prune")
-        if _git(places.servers, "worktree", "add", "--detach", str(tree), commit) is None:
+        _git(servers, "worktree", "prune")
+        if _git(servers, "worktree", "add", "--detach", str(tree), commit) is None:
             raise LabError(f"git could not check out `{revision}` in {tree}", "remove the folder, and try again", exit_code=3)
-    there = manifest.load_servers(tree / places.servers.resolve().relative_to(top.resolve()), of_past=True)
+    there = manifest.load_servers(tree / servers.resolve().relative_to(top.resolve()), of_past=True)
     found = [one for server in there for one in server.stacks if one.id == stack.id]
     if not found:
         raise LabError(f"the revision `{revision}` has no stack `{stack.id}`", f"it has: {', '.join(one.id for one in there)}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import files, version
 from pathlib import Path
 
 from fairground import generators, host, postgres
@@ -186,9 +187,18 @@ def awake_check(places: Places) -> Check:
 
 
 def lab_version() -> str:
-    """The version in pyproject.toml, with the commit where this is a checkout."""
+    """The version, with the commit where this is a checkout, and else with a digest of what was installed."""
+    if Places().installed:
+        return f"{version('fairground')} (wheel {_installed_digest()})"
     import tomllib
 
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     return f"{declared} ({commit.stdout.strip()})" if commit.returncode == 0 else str(declared)
+
+
+def _installed_digest() -> str:
+    """Another one for each wheel: two builds of one version are not the same lab."""
+    listed = [file for file in files("fairground") or () if file.parts[0] == "fairground" and file.hash is not None]
+    lines = sorted(f"{file} {file.hash.value}" for file in listed if file.hash is not None and file.suffix != ".pyc")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.lab import cross_check, pages
 from fairground.lab import run as runs
 from fairground.lab.events import Event, SiteRecord, SiteWritten
-from fairground.lab.places import ROOT
+from fairground.lab.places import PACKAGE
 from fairground.model import LabError, Run, foreign, storing
 from fairground.model.record import Kind, Listed, Record
 from fairground.report import boards
@@ -85,7 +85,7 @@ def _before(target: Path) -> dict[str, _Written]:
 
 def _of_lab() -> str:
     """Another one whenever the lab's own files are others."""
-    files = sorted((ROOT / "src").rglob("*.*"))
+    files = sorted(PACKAGE.rglob("*.*"))
     return f"{max(path.stat().st_mtime_ns for path in files)}-{len(files)}"
 
 

@@ -47,7 +47,6 @@ def words(document: Mapping[str, Any], known: Known, places: Places) -> tuple[st
     if verb == "compare":
         first, second = _names(document, "stacks", known.stacks, least=2, most=2)
         (workload,) = _names(document, "workloads", known.workloads, least=1, most=1)
-        folders = ("--results", str(places.results), "--servers", str(places.servers))
         return (
             "compare",
             first,
@@ -56,13 +55,19 @@ def words(document: Mapping[str, Any], known: Known, places: Places) -> tuple[st
             workload,
             *_numbers(document, "connections", "window"),
             "--json",
-            *folders,
+            *_folders(places),
         )
     raise LabError(f"`{verb}` is nothing that this page starts", "run, suite or compare")
 
 
 def _shared(places: Places) -> tuple[str, ...]:
-    return ("--json", "--progress", "--results", str(places.results), "--servers", str(places.servers))
+    return ("--json", "--progress", *_folders(places))
+
+
+def _folders(places: Places) -> tuple[str, ...]:
+    """The same folders in the command's own words: servers beside the lab's are found by it, too."""
+    servers = ("--servers", str(places.servers)) if places.lab_servers is None else ()
+    return ("--results", str(places.results), *servers)
 
 
 def _many(option: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,107 @@
+"""The checkout's door, and what the command is called where there is one and where there is none."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from builders.paths import ROOT
+from fairground.cli import door
+
+
+def test_an_installed_lab_names_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both streams of an installed lab name the program on PATH; a checkout's name its door."""
+    for installed, said in ((False, "./fairground list\n"), (True, "fairground list\n")):
+        out, talk = io.StringIO(), io.StringIO()
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", talk)
+        monkeypatch.setattr(door, "INSTALLED", installed)
+        door.rename()
+        for stream in (sys.stdout, sys.stderr):
+            stream.write("./fairground list\n")
+        assert (out.getvalue(), talk.getvalue()) == (said, said)
+
+
+def test_a_renamed_stream_is_still_that_stream() -> None:
+    """It counts what it was given, and knows what the stream below it knows."""
+    stream = door.Renamed(io.StringIO())
+    assert stream.write("./fairground") == len("./fairground")
+    assert stream.getvalue() == "fairground" and not stream.isatty()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout that is set up, whose Python says with which words it was called and which source it would run."""
+    root = tmp_path / "checkout"
+    site = root / ".venv" / "lib" / "python3.11" / "site-packages"
+    for folder in (site, root / ".venv" / "bin", root / "engine" / "src", root / "engine" / "target" / "release"):
+        folder.mkdir(parents=True)
+    shutil.copy2(ROOT / "fairground", root)
+    (root / "requirements.lock").write_text("")
+    for name in ("Cargo.toml", "Cargo.lock"):
+        shutil.copy(ROOT / "engine" / name, root / "engine")
+    program(root / "engine" / "target" / "release" / "fairload", "")
+    program(root / ".venv" / "bin" / "python", f'echo "$@"; cat "{root}"/.venv/lib/python3.11/site-packages/fairground.pth')
+    sum_ = subprocess.run("cksum <requirements.lock", shell=True, cwd=root, capture_output=True, text=True, check=True)
+    (root / ".venv" / "lock.sum").write_text(sum_.stdout)
+    (site / "fairground.pth").write_text(f"{root}/src\n")
+    return root
+
+
+def program(path: Path, script: str) -> None:
+    """A shell script that may be run."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def knock(root: Path) -> subprocess.CompletedProcess[str]:
+    """Call the door; programs in `bin` beside the checkout come first."""
+    path = f"{root.parent / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run([str(root / "fairground"), "list"], env={"PATH": path}, capture_output=True, text=True)
+
+
+def test_a_renamed_checkout_runs_its_own_source(checkout: Path) -> None:
+    """The path to the source follows the checkout, and a file that a copy shares by a hard link is not written to."""
+    pointer = checkout / ".venv" / "lib" / "python3.11" / "site-packages" / "fairground.pth"
+    shared = checkout.parent / "shared.pth"
+    os.link(pointer, shared)
+    program(checkout / ".venv" / "bin" / "python", 'echo "$@"')
+    renamed = checkout.rename(checkout.with_name("another one"))
+    done = knock(renamed)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "-m fairground list\n", "")
+    site = renamed / ".venv" / "lib" / "python3.11" / "site-packages"
+    assert [(path.name, path.read_text()) for path in site.iterdir()] == [("fairground.pth", f"{renamed}/src\n")]
+    assert shared.read_text() == f"{checkout}/src\n"
+
+
+def test_a_checkout_that_stayed_is_left_alone(checkout: Path) -> None:
+    """Where the path is right nothing is written."""
+    pointer = checkout / ".venv" / "lib" / "python3.11" / "site-packages" / "fairground.pth"
+    before = pointer.stat()
+    assert knock(checkout).stdout == f"-m fairground list\n{checkout}/src\n"
+    assert (pointer.stat().st_ino, pointer.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_another_system_is_told_what_to_do(checkout: Path) -> None:
+    """Where the system is no Linux one sentence says so, and what to use."""
+    program(checkout.parent / "bin" / "uname", "echo Darwin")
+    done = knock(checkout)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("error: Fairground measures on Linux only, and this is Darwin\n\nhint: use WSL 2 on Windows")
+
+
+def test_an_engine_that_does_not_build_names_the_rust_it_needs(checkout: Path) -> None:
+    """The version in the hint is the engine's own."""
+    (checkout / "engine" / "target" / "release" / "fairload").unlink()
+    program(checkout.parent / "bin" / "cargo", "exit 101")
+    needed = tomllib.loads((ROOT / "engine" / "Cargo.toml").read_text())["package"]["rust-version"]
+    done = knock(checkout)
+    assert done.returncode == 3 and f"Rust {needed} or newer is needed" in done.stderr
