@@ -140,7 +140,7 @@ class Server:
             key = value["account_id"]
         except (ValueError, KeyError, TypeError):
             raise Refused(500 if "stumbles-over-json" in self.faults else 400, "malformed") from None
-        if not isinstance(key, str) and "takes-numbers" not in self.faults:
+        if not isinstance(key, str):
             raise Refused(400, "not a text")
         account = ACCOUNTS.get(ACCOUNT_IDS[0] if "same-account" in self.faults else str(key))
         if account is None:
@@ -200,8 +200,8 @@ class Server:
             text, low = given.get(name, ""), -(2**31) if name == "delta" and "refuses-negatives" not in self.faults else 1
             low = 0 if name == "delta" and "refuses-negatives" in self.faults else low
             try:
-                number = int(float(text)) if "rounds" in self.faults else int(text)
-                strict = "lenient-numbers" in self.faults or "rounds" in self.faults or re.fullmatch(r"-?[0-9]+", text)
+                number = int(text)
+                strict = "lenient-numbers" in self.faults or re.fullmatch(r"-?[0-9]+", text)
                 if not strict or not (low <= number < 2**31 or "any-range" in self.faults):
                     raise ValueError
             except ValueError:

@@ -1,0 +1,103 @@
+"""The routes of the contract, with asyncpg and its pool."""
+
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import asyncpg
+from errors import JSON, add_handlers
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from models import Account, AccountId, Delta, Done, Id, Message, Sender, ServerTime, User
+
+WAIT_MS = os.environ.get("POOL_WAIT_MS")
+RELEASE_S = 5
+WAIT_S = max(int(WAIT_MS), 1) / 1000 if WAIT_MS else None
+
+
+@asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    size = int(os.environ["POOL_SHARE"])
+    options = {} if os.environ.get("PREPARED") != "off" else {"statement_cache_size": 0}
+    async with asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options) as pool:
+        app.state.pool = pool
+        rows = await pool.fetch("SELECT * FROM accounts")
+        app.state.accounts = {row["account_id"]: Account(**row) for row in rows}
+        yield
+
+
+async def connect(request: Request) -> AsyncIterator[Any]:
+    pool = request.app.state.pool
+    connection = await pool.acquire(timeout=WAIT_S)
+    try:
+        yield connection
+    finally:
+        # Without a timeout of its own, the release would get that of the acquire.
+        await pool.release(connection, timeout=RELEASE_S)
+
+
+Connection = Annotated[Any, Depends(connect, scope="function")]
+app = FastAPI(lifespan=lifespan, default_response_class=JSON)
+add_handlers(app, TimeoutError, (asyncpg.PostgresError, asyncpg.InterfaceError, OSError))
+
+
+@app.get("/ready", status_code=204)
+async def ready(connection: Connection) -> None:
+    await connection.execute("SELECT 1")
+
+
+@app.get("/ping")
+async def ping() -> Message:
+    return Message(ok=True, message="OK")
+
+
+@app.get("/time")
+async def server_time() -> ServerTime:
+    return ServerTime(serverTime=int(time.time()))
+
+
+@app.get("/db/ping")
+async def database_ping(connection: Connection) -> Response:
+    text = await connection.fetchval("SELECT json_build_object('ok', true, 'message', 'OK')::text")
+    return Response(text, media_type=JSON.media_type)
+
+
+@app.get("/db/time")
+async def database_time(connection: Connection) -> Response:
+    text = await connection.fetchval("SELECT json_build_object('serverTime', extract(epoch from now())::integer)::text")
+    return Response(text, media_type=JSON.media_type)
+
+
+@app.get("/users")
+async def users(connection: Connection) -> list[User]:
+    rows = await connection.fetch("SELECT id, username, name, sex, address, mail, birthdate FROM users ORDER BY id")
+    return [User(**row) for row in rows]
+
+
+@app.post("/tx")
+async def tx(connection: Connection, aid: Id, tid: Id, bid: Id, delta: Delta) -> Done:
+    await connection.fetchval("SELECT pgbench_tx($1, $2, $3, $4)", aid, tid, bid, delta)
+    return Done()
+
+
+@app.post("/transfer")
+async def transfer(connection: Connection, sender: Sender, to: Id, amount: Id) -> Done:
+    if sender == to:
+        raise HTTPException(400, "`from` and `to` must differ")
+    async with connection.transaction():
+        for sql, account in (
+            ("UPDATE web_users SET credits = credits - $1 WHERE id = $2", sender),
+            ("UPDATE web_users SET credits = credits + $1 WHERE id = $2", to),
+        ):
+            if await connection.execute(sql, amount, account) == "UPDATE 0":
+                raise HTTPException(404, "no such account")
+    return Done()
+
+
+@app.post("/lookup")
+async def lookup(asked: AccountId, request: Request) -> Account:
+    account: Account | None = request.app.state.accounts.get(asked.account_id)
+    if account is None:
+        raise HTTPException(404, "no such account")
+    return account

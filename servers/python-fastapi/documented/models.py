@@ -1,0 +1,64 @@
+"""What requests hold and what answers look like."""
+
+import string
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import BaseModel, field_serializer
+
+INT4_MAX = 2147483647
+Id = Annotated[int, Query(ge=1, le=INT4_MAX)]
+Delta = Annotated[int, Query(ge=-INT4_MAX - 1, le=INT4_MAX)]
+Sender = Annotated[int, Query(alias="from", ge=1, le=INT4_MAX)]
+
+UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
+CAESAR = str.maketrans(UPPER + LOWER, UPPER[14:] + UPPER[:14] + LOWER[14:] + LOWER[:14])
+
+
+class Message(BaseModel):
+    ok: bool
+    message: str
+
+
+class Done(BaseModel):
+    ok: bool = True
+
+
+class ServerTime(BaseModel):
+    serverTime: int
+
+
+class User(BaseModel):
+    id: int
+    username: str
+    name: str
+    sex: str
+    address: str
+    mail: str
+    birthdate: datetime
+
+    @field_serializer("address")
+    def cipher(self, address: str) -> str:
+        return address.translate(CAESAR)
+
+    @field_serializer("birthdate")
+    def in_iso_8601(self, birthdate: datetime) -> str:
+        return birthdate.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class AccountId(BaseModel):
+    account_id: str
+
+
+class Account(BaseModel):
+    account_id: str
+    name: str
+    email: str
+    plan: str
+    currency: str
+    balance_cents: int
+    active: bool
+    created_at: str
+    region: str
+    note: str
