@@ -63,6 +63,7 @@ from fairground.model.subject import (
     TableNeed,
     Variant,
     Workload,
+    Written,
 )
 from fairground.model.work import StatementWork, TableWork, Work
 
@@ -130,6 +131,7 @@ __all__ = [
     "Verdict",
     "Work",
     "Workload",
+    "Written",
     "of_machine",
     "storing",
 ]
