@@ -81,6 +81,10 @@ class Wire:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
+    def until(self, deadline_s: float) -> None:
+        """Another request may last until then."""
+        self._deadline_s = deadline_s
+
     @property
     def surplus(self) -> bytes:
         """Bytes that came after the last answer and belong to no request."""

@@ -175,11 +175,9 @@ def _workload(path: Path) -> Workload:
     _check_texts(source, file)
     _check_answer(source, file)
     _check_audit(source, file)
-    request = file.request
     return Workload(
-        path.stem, file.title, file.why.strip(), request.method, request.path, tuple(request.headers.items()), request.body,
-        file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks,
-        file.errors_expected,
+        path.stem, file.title, file.why.strip(), file.request.method, file.request.path, tuple(file.request.headers.items()),
+        file.request.body, file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
     )  # fmt: skip
 
 
@@ -226,6 +224,9 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
         for key, slot in (("account", entry.account), ("add", entry.add.removeprefix("-"))):
             if slot not in slots and not (key == "add" and slot == "1"):
                 raise source.error(("ledger", i, key), f"the request has no slot `{slot}` for `ledger` of", known(slots, "slots"))
+    if (one := file.audit.written) is not None and one.slot not in slots:
+        hint = known(slots, "slots")
+        raise source.error(("audit", "written"), f"the request has no slot `{one.slot}` for `audit.written` of", hint)
     for i, invariant in enumerate(file.audit.invariants):
         if not _is_expression(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")

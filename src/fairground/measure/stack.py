@@ -14,11 +14,12 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, burner, machine
-from fairground.judge import answers, bottleneck, connecting, growth, stalls, statements, validity
+from fairground.judge import answers, bottleneck, connecting, growth, stalls, statements, validity, written
 from fairground.measure import audit, backends, prepared
 from fairground.measure.arm import Ended, StackArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import HOST, Route
+from fairground.measure.prober import PATIENCE_S, Prober
 from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
@@ -55,6 +56,7 @@ class StartedStack(Loaded):
     audit: tuple[AuditLine, ...] = ()
     diagnosis: str | None = None
     opened: bool = False
+    prober: Prober | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,16 +151,25 @@ class StartedStack(Loaded):
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
             self.connect_cpu_us = backends.cpu_us(self.seen.meters.get("database"), lambda: self.database.connect("postgres"))
+            if (place := self.workload.audit.written) is not None:
+                address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
+                self.prober = Prober(self.workload, place, address, self.database, self._on_turn, keep_alive)
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
 
+    def _on_turn(self) -> bool:
+        """Whether it is loaded at this moment."""
+        return self.watch.turn == self.arm.label and not self.failed
+
     # ------------------------------------------------------------ after the load
 
     def close(self) -> None:
         """Stop what is planted, then the path from its end. A server's end is said once."""
+        if self.prober is not None:
+            self.prober.stop()
         if self.planted is not None:
             self.planted.stop(0.0)
         with self.phase("stop"):
@@ -204,8 +215,10 @@ class StartedStack(Loaded):
         result = self._joined()
         if result is None or self.before is None:
             return
-        rules = self.bench.thresholds.rules
-        self.audit = audit.lines(self.database, self.workload, result, self.use, self.before, rules)
+        rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
+        self.findings.extend(written.findings(probes, PATIENCE_S))
+        told = written.with_probes(result, probes, self.workload)
+        self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules)
         self.findings.extend(answers.audit_findings(self.audit))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))

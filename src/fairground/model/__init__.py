@@ -67,6 +67,7 @@ from fairground.model.subject import (
     Tuning,
     Variant,
     Workload,
+    Written,
 )
 from fairground.model.work import StatementWork, TableWork, Work
 
@@ -139,6 +140,7 @@ __all__ = [
     "Verdict",
     "Work",
     "Workload",
+    "Written",
     "of_machine",
     "storing",
 ]

@@ -136,6 +136,17 @@ class TableNeed:
 
 
 @dataclass(frozen=True)
+class Written:
+    """Where one request's write is seen: `sql` has a single value, `%s` in it being what the request has in its `slot`.
+
+    Few requests of a load may have the same value there: another's write is taken for the one that is looked for.
+    """
+
+    slot: str
+    sql: str
+
+
+@dataclass(frozen=True)
 class Audit:
     """What must hold in the database after a workload's trial. Counters are per good answer."""
 
@@ -151,6 +162,8 @@ class Audit:
     tables: Mapping[str, TableNeed] = field(default_factory=dict)
     functions: Mapping[str, float] = field(default_factory=dict)
     """Function → calls that one answer needs."""
+    written: Written | None = None
+    """How the lab sees whether an acknowledged write is there at the moment of its answer; None: it cannot."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""Requests of the lab's own, each looked for in the database at the moment of its answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fairground.model import Finding, LedgerEntry, LedgerRow, Result, Severity, Workload
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One such request: what it had in its slots, and whether it was acknowledged (None: its answer does not tell).
+
+    `late_ms`: how long after the answer its write was there; 0 where it was there at once, None where it never came.
+    """
+
+    slots: Mapping[str, int]
+    acknowledged: bool | None
+    late_ms: float | None = 0.0
+
+
+def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
+    """Any acknowledged write that was not there at the moment of its answer rejects: the look began after the answer had come."""
+    told = [probe for probe in probes if probe.acknowledged]
+    lost = [probe for probe in told if probe.late_ms is None]
+    late = [probe.late_ms for probe in told if probe.late_ms]
+    if not late and not lost:
+        return ()
+    words = [f"{len(late)} were in the database only up to {max(late):,.0f} ms later"] if late else []
+    words += [f"{len(lost)} were not there {patience_s:g} s later"] if lost else []
+    sentence = f"of {len(told)} writes that the lab looked for at the moment of their answer, {' and '.join(words)}"
+    evidence = {"looked_for": len(told), "late": len(late), "lost": len(lost), "late_ms": round(max(late), 1) if late else None}
+    return (Finding("late-writes", Severity.REJECT, sentence, evidence),)
+
+
+def with_probes(result: Result, probes: Sequence[Probe], workload: Workload) -> Result:
+    """The result with what the probes wrote, as the audit must count it: the generator's ledger does not know of them."""
+    life, ledgers = result.life or result.window, None
+    counted = [probe for probe in probes if probe.acknowledged is not False]
+    sure = sum(probe.acknowledged is True for probe in counted)
+    life = replace(life, ok=life.ok + sure, in_flight=(life.in_flight or 0) + len(counted) - sure)
+    if result.ledgers is not None:
+        ledgers = {name: dict(rows) for name, rows in result.ledgers.items()}
+        for probe in counted:
+            for entry in workload.ledger:
+                rows, account = ledgers.setdefault(entry.name, {}), str(probe.slots[entry.account])
+                rows[account] = _moved(rows.get(account, LedgerRow(0, 0, 0, 0)), probe, entry)
+    return replace(result, life=life, ledgers=ledgers)
+
+
+def _moved(row: LedgerRow, probe: Probe, entry: LedgerEntry) -> LedgerRow:
+    """One ledger row after a probe that names it."""
+    slot, sign = entry.add.removeprefix("-"), -1 if entry.add.startswith("-") else 1
+    value = sign * (1 if slot == "1" else probe.slots[slot])
+    if probe.acknowledged:
+        return replace(row, acknowledged_count=row.acknowledged_count + 1, acknowledged_sum=row.acknowledged_sum + value)
+    return replace(row, unknown_count=row.unknown_count + 1, unknown_sum=row.unknown_sum + value)

@@ -1,0 +1,106 @@
+"""Writes of the lab's own while a server is loaded: each is looked for in the database at the very moment of its answer."""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+
+from fairground.contract.case import Request
+from fairground.contract.wire import Trouble, Wire
+from fairground.judge.written import Probe
+from fairground.model import Workload, Written
+from fairground.postgres import Database
+
+EVERY_S = 0.3
+PATIENCE_S = 2.0
+LOOK_EVERY_S = 0.002
+INT_SLOT = re.compile(r"(\w+)=\{int:(-?\d+)\.\.(-?\d+)\}")
+
+
+class Prober:
+    """A thread that probes a server while `loaded` says that it is under load. `probes` holds what it found.
+
+    A request has the bytes of the load's, with values that nobody can foresee, on a connection of the same kind.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        written: Written,
+        address: tuple[str, int],
+        database: Database,
+        loaded: Callable[[], bool],
+        keep_alive: bool,
+    ) -> None:
+        self._workload, self._written, self._address, self._keep_alive = workload, written, address, keep_alive
+        self._database, self._loaded, self._ending = database, loaded, threading.Event()
+        self._chance = random.SystemRandom()
+        self._wire: Wire | None = None
+        self.probes: list[Probe] = []
+        self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """The load is over; a probe that is under way ends first."""
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        connection: psycopg.Connection[Any] | None = None
+        while not self._ending.wait(EVERY_S):
+            if not self._loaded():
+                continue
+            try:
+                connection = connection or self._database.connect()
+                self._probe(connection)
+            except psycopg.Error:
+                connection = None  # the database is away: the session finds that out itself
+        if connection is not None:
+            connection.close()
+        self._hang_up()
+
+    def _probe(self, connection: psycopg.Connection[Any]) -> None:
+        slots = {name: self._chance.randint(int(low), int(high)) for name, low, high in INT_SLOT.findall(self._workload.path)}
+        target = INT_SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", self._workload.path)
+        before = self._value(connection, slots)
+        acknowledged = self._ask(Request(self._workload.method, target, headers=self._workload.headers))
+        answered = time.monotonic()
+        late_ms: float | None = 0.0
+        try:
+            while acknowledged and self._value(connection, slots) == before:
+                late_ms = (time.monotonic() - answered) * 1000
+                if late_ms > PATIENCE_S * 1000:
+                    late_ms = None
+                    break
+                time.sleep(LOOK_EVERY_S)
+        finally:
+            self.probes.append(Probe(slots, acknowledged, late_ms))
+
+    def _value(self, connection: psycopg.Connection[Any], slots: dict[str, int]) -> object:
+        return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
+
+    def _ask(self, request: Request) -> bool | None:
+        """Whether the server acknowledged the request; None where nobody knows what it did with it."""
+        try:
+            deadline_s = time.monotonic() + PATIENCE_S * 5
+            self._wire = self._wire or Wire(*self._address, deadline_s)
+            self._wire.until(deadline_s)
+            self._wire.send(request.encode(*self._address))
+            answer = self._wire.answer(request.method)
+        except Trouble as trouble:
+            self._hang_up()
+            return False if trouble.kind == "connect" else None
+        if answer.says("close") or not self._keep_alive:
+            self._hang_up()
+        return answer.status == self._workload.expect.status if answer.status < 400 else False
+
+    def _hang_up(self) -> None:
+        if self._wire is not None:
+            self._wire.__exit__()
+        self._wire = None
