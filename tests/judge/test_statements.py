@@ -270,3 +270,34 @@ def test_busiest_statement() -> None:
     counted = Work({}, None, {"SELECT x($1)": StatementWork(1, 1, 90.0), "SELECT y": StatementWork(9, 9, 10.0)})
     assert statements.busiest(replace(sampled, work=counted)) == ("select x(?)", 0.9)
     assert statements.busiest(use({})) is None
+
+
+# ---------------------------------------------------------------- what pays for many answers at once
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"BEGIN; {PING}; COMMIT", statements.DECLARED),
+        (";".join([PING, *["BEGIN;COMMIT"] * 2]), "other"),
+        (f"DO $$ BEGIN PERFORM 1; {PING}; END $$", "other"),
+    ],
+)
+def test_many_statements_in_one_message_are_not_the_declared_one(text: str, kind: str) -> None:
+    """A transaction around the declared statement is its; a message of many statements, or a block around it, is not."""
+    assert statements.kind(statements.normalised(text), WORKLOADS["db-ping"]) == kind
+
+
+@pytest.mark.parametrize(("more", "holds"), [(0, True), (1, False)])
+def test_far_more_commits_than_requests_need(more: int, holds: bool) -> None:
+    """Commits may be a few times what requests need, and some for each connection; one more is a payment."""
+    most = RULES.paid_most * GOOD + RULES.paid_free * 3
+    told = line("db-ping", replace(use({}, commits=int(most) + more), sessions=2), "commits-most")
+    assert told is not None and told.holds is holds
+
+
+@pytest.mark.parametrize(("rows", "holds"), [(99 * GOOD, False), (100 * GOOD, True), (400 * (GOOD + 100), True), (10**9, False)])
+def test_far_more_rows_than_requests_need(rows: int, holds: bool) -> None:
+    """A table's rows have a bound on both sides where a workload says how many an answer reads."""
+    told = line("users", use({}, work=Work({"users": TableWork(GOOD, rows)})), "rows-users")
+    assert told is not None and told.holds is holds

@@ -54,6 +54,7 @@ def client(database: Database, **other: Any) -> psycopg.Connection[tuple[Any, ..
         "ALTER ROLE fairground_app CONNECTION LIMIT -1",
         "CREATE DATABASE mine",
         "SET ROLE fairground",
+        "DO $$ BEGIN COMMIT; END $$",
     ],
 )
 def test_what_a_server_may_not_do(database: Database, statement: str) -> None:

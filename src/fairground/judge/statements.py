@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairground.judge.thresholds import Rules
-from fairground.model import AuditLine, DatabaseUse, Evidence, Finding, Result, Severity, TableNeed, Work, Workload
+from fairground.model import AuditLine, DatabaseUse, Evidence, Finding, Outcomes, Result, Severity, TableNeed, Work, Workload
 from fairground.stats.intervals import share_interval
 
 DECLARED = "declared"
 MOST_TEXTS = 50
+MOST_PARTS = 4
+"""Statements of one message, at most; more of them, or a block of a procedural language, commit more than once for one answer."""
 SHOWN_CHARACTERS = 120
 OTHERS = "(other statements)"
 Z_99 = 2.326
@@ -78,6 +80,8 @@ def kind(statement: str, workload: Workload) -> str:
     statement reads less than it seems to (`LIMIT 0`) is for the counters of tables and the ledgers to find.
     """
     parts = statement.split(";")
+    if len(parts) > MOST_PARTS or statement.startswith("do "):
+        return "other"
     spoken = [WORD.findall(part) for part in parts]
     for declared in (WORD.findall(normalised(one)) for one in workload.audit.statements):
         if any(words[:1] == declared[:1] and set(declared) <= set(words) for words in spoken):
@@ -88,8 +92,11 @@ def kind(statement: str, workload: Workload) -> str:
 
 def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[AuditLine, ...]:
     """The audit's lines on tables, functions and statements; what the database does not tell has none, and `unknown` says so."""
-    good, work = (result.life or result.window).ok, database.work
-    found = [] if work is None else [*_table_lines(workload, work, good), *_function_lines(workload, work, good)]
+    life, work = result.life or result.window, database.work
+    good = life.ok
+    found = [*_most_commits(workload, database, life, rules)]
+    if work is not None:
+        found += [*_table_lines(workload, work, life, rules), *_function_lines(workload, work, good)]
     needed = workload.audit.statements_per_answer
     if workload.audit.statements and (calls := _calls(work)) is not None:
         done = sum(count for text, count in calls.items() if kind(text, workload) == DECLARED)
@@ -173,14 +180,26 @@ def read_whole(workload: Workload, work: Work | None, good: int, rules: Rules) -
 # ---------------------------------------------------------------- what is counted
 
 
-def _table_lines(workload: Workload, work: Work, good: int) -> Iterable[AuditLine]:
+def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rules: Rules) -> Iterable[AuditLine]:
+    """Far more commits than requests pay for answers that come from elsewhere; pings, resets and connecting are allowed for."""
+    each = workload.audit.commits_per_answer
+    if each and database.commits is not None:
+        most = math.ceil(rules.paid_most * each * life.total) + rules.paid_free * (1 + (database.sessions or 0))
+        sentence = f"at most {rules.paid_most * each:g} commits for each request, and {rules.paid_free} for each connection"
+        yield AuditLine("commits-most", sentence, database.commits, 0, most)
+
+
+def _table_lines(workload: Workload, work: Work, life: Outcomes, rules: Rules) -> Iterable[AuditLine]:
+    good = life.ok
     for name, need in workload.audit.tables.items():
         table = work.tables.get(name)
         sentence = f"at least {need.scans:g} scan of `{name}` for each good answer"
         yield AuditLine(f"scans-{name}", sentence, table.scans if table else None, math.floor(good * need.scans), None)
         if need.rows:
-            sentence = f"at least {need.rows:g} rows of `{name}` read for each good answer"
-            yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), None)
+            many = rules.paid_most * need.rows
+            most = math.ceil(many * (life.total + rules.paid_free))
+            sentence = f"at least {need.rows:g} rows of `{name}` read for each good answer, and at most {many:g} for each request"
+            yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), most)
 
 
 def _function_lines(workload: Workload, work: Work, good: int) -> Iterable[AuditLine]:

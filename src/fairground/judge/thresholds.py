@@ -85,6 +85,8 @@ class Rules:
     statement_samples: int
     statement_least: float
     statement_share_note: float
+    paid_most: float
+    paid_free: int
     table_scans_note: float
     table_rows_note: float
     table_rows_least: int
