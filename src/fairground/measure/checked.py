@@ -18,6 +18,8 @@ from fairground.model import Durability, Finding, LabError, PoolScope, Settings
 from fairground.postgres import Database
 
 LOCK_TIMEOUT_MS = 10_000
+UNLIMITED = -1
+"""PostgreSQL's word for no limit on a role's connections."""
 
 
 @dataclass
@@ -95,7 +97,7 @@ class LiveStage:
         peak, refused = checked.seen.connections_peak, self._database.refused()
         self._database.wait_for_no_connections()  # those of a server that was killed are not its successor's
         checked.seen.connections_peak = None
-        if not self._disturbed:  # where connections were cut, their successors may overlap with the last moments of the old ones
+        if not self._disturbed:
             found += answers.connections(peak, self._settings.pool_total, refused=refused)
         for one in found:
             checked.note(one)
@@ -114,12 +116,17 @@ class LiveStage:
     def restart_database(self) -> None:
         if self._database.owner is None:
             raise contract.NotStaged("a given database is not ours to restart")
-        self._disturbed = True
+        self._disturb()
         self._database.owner.restart(self._checked.bench.keeper, Durability.RELAXED, pause_s=0.2)
 
     def sever_connections(self) -> None:
-        self._disturbed = True
+        self._disturb()
         self._database.sever()
+
+    def _disturb(self) -> None:
+        """All connections will be cut: that their successors overlap with the last moments of the old ones is no breach."""
+        self._disturbed = True
+        self._database.limit_connections(UNLIMITED)
 
     @contextmanager
     def holding(self, *user_ids: int) -> Iterator[contract.Hold]:
