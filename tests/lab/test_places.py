@@ -20,6 +20,7 @@ version  = ["true"]
 serve    = ["true"]
 [variants.plain]
 about = "as it comes"
+approach = "documented"
 """
 
 
