@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -26,25 +26,7 @@ def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
     return made
 
 
-def also_takes(*options: Option) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Put these options in the place of a verb's parameter `given`, which gets what was typed for them by name."""
-
-    def made(verb: Callable[..., None]) -> Callable[..., None]:
-        def called(**typed: Any) -> None:
-            verb(given={one.name: typed.pop(one.name) for one in options}, **typed)
-
-        hints, parameters = get_type_hints(verb, include_extras=True), list[inspect.Parameter]()
-        for one in inspect.signature(verb).parameters.values():
-            kept = one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-            parameters += _parameters(options) if one.name == "given" else [kept]
-        return _shaped(called, verb, parameters)
-
-    return made
-
-
-def _shaped(
-    called: Callable[..., None], verb: Callable[..., None], parameters: Sequence[inspect.Parameter]
-) -> Callable[..., None]:
+def _shaped(called: Callable[..., None], verb: Verb, parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
     """A function under a verb's name and text, with these parameters."""
     setattr(called, "__signature__", inspect.Signature(parameters))  # noqa: B010  (no attribute that mypy knows)
     called.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -7,16 +7,15 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from fairground.capacity import objective
 from fairground.cli import recorded, say
-from fairground.cli.arguments import also_takes
-from fairground.cli.options import BAD_ANSWER, Json, Results
+from fairground.cli.arguments import takes
+from fairground.cli.options import BAD_ANSWER
 from fairground.inputs import numbers, options
-from fairground.inputs.options import Given
+from fairground.inputs.options import Given, Option
 from fairground.lab import address, pages, service, setup
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.places import Places
@@ -27,59 +26,63 @@ from fairground.report import visit as words
 from fairground.report.text import words as texts
 from fairground.service.values import Visit
 
+OPTIONS = (
+    Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,
+           metavar="[URL | -- COMMAND]..."),
+    Option("url", "The URL, where a command is given, too.", str | None, None),
+    Option("method", "The request's method.", str, "GET"),
+    Option("body", "The request's body; @FILE reads it from a file.", str | None, None),
+    Option("header", "A header of the request; repeatable.", list[str] | None, None, short="-H", metavar="NAME: VALUE"),
+    Option("slo", "What each rate of the load curve is held against.", str, objective.DEFAULT),
+    Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
+    Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
+    Option("no_load", "Only the checks.", bool, False),
+    Option("mine", "Allow a URL on another machine.", bool, False, spelled="--i-own-this-host"),
+    Option("resume", "Go on with an interrupted try: its id, or `latest`.", str | None, None, metavar="RECORD"),
+    Option("threads", "Threads of the generator.", int, 1),
+    *(one for one in options.SHARED if one.name in ("results", "quiet", "as_json")),
+)  # fmt: skip
 
-@also_takes(*options.some("threads", "quiet"))
-def try_(
-    what: Annotated[
-        list[str] | None, typer.Argument(metavar="[URL | -- COMMAND]...", help="The URL; or, after --, what starts the service.")
-    ] = None,
-    url: Annotated[str | None, typer.Option("--url", help="The URL, where a command is given, too.")] = None,
-    method: Annotated[str, typer.Option(help="The request's method.")] = "GET",
-    body: Annotated[str | None, typer.Option(help="The request's body; @FILE reads it from a file.")] = None,
-    header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", metavar="NAME: VALUE", help="A header of the request; repeatable.")
-    ] = None,
-    slo: Annotated[str, typer.Option("--slo", help="What each rate of the load curve is held against.")] = objective.DEFAULT,
-    seconds: Annotated[int, typer.Option("--window", help="Seconds of each measurement: 3 closed loops and 7 rates.")] = 2,
-    timeout_ms: Annotated[int, typer.Option(help="Longest wait for an answer.")] = 5_000,
-    no_load: Annotated[bool, typer.Option("--no-load", help="Only the checks.")] = False,
-    mine: Annotated[bool, typer.Option("--i-own-this-host", help="Allow a URL on another machine.")] = False,
-    resume: Annotated[
-        str | None, typer.Option("--resume", metavar="RECORD", help="Go on with an interrupted try: its id, or `latest`.")
-    ] = None,
-    results: Results = None,
-    given: Given = options.NOTHING,
-    as_json: Json = False,
-) -> None:
+
+@takes(*OPTIONS)
+def try_(_: typer.Context, given: Given) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
 
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
     """
-    places, headers = Places.of(os.environ, None, results), tuple(_header(text) for text in header or [])
-    if resume is not None:
-        recorded.refuse_beside_resume(URL=what or None, **{"--url": url})
-        record = recorded.resumed(places, resume, Kind.TRY)
+    places, headers = Places.of(os.environ, None, given["results"]), tuple(_header(text) for text in given["header"] or [])
+    if given["resume"] is not None:
+        recorded.refuse_beside_resume(URL=given["what"] or None, **{"--url": given["url"]})
+        record = recorded.resumed(places, given["resume"], Kind.TRY)
         inputs, asked = Inputs(places, record.head.command, record=record), record.head.asked
     else:
-        at, command = _address(what or [], url)
-        asked = TryAsked(
-            at, method, address.kept(headers), None if body is None else _body(body), objective.parse(slo).text,
-            numbers.positive("--window", seconds), numbers.positive("--timeout-ms", timeout_ms), not no_load, mine,
-            tuple(command) if command else None, _threads(given["threads"]),
-        )  # fmt: skip
-        inputs = Inputs(places, _command(sys.argv[1:]))
+        inputs, asked = Inputs(places, _command(sys.argv[1:])), _asked(given, headers)
     request = address.request(asked, headers)
     record = recorded.follow(service.attempt(inputs, asked, request), "try", _tell, given["quiet"])
     page, found = pages.write(record), service.found(record)
-    _say(page, found, as_json)
+    _say(page, found, given["as_json"])
     if found.broken:
         raise typer.Exit(BAD_ANSWER)
 
 
-def _threads(given: int | None) -> int:
-    threads = 1 if given is None else numbers.positive("--threads", given)
+def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
+    """What is tried, and how. LabError for what cannot be meant."""
+    url, command = _address(given["what"] or [], given["url"])
+    threads = numbers.positive("--threads", given["threads"])
     setup.check_amounts(Load(threads=threads), Settings())
-    return threads
+    return TryAsked(
+        url,
+        given["method"],
+        address.kept(headers),
+        None if given["body"] is None else _body(given["body"]),
+        objective.parse(given["slo"]).text,
+        seconds=numbers.positive("--window", given["seconds"]),
+        timeout_ms=numbers.positive("--timeout-ms", given["timeout_ms"]),
+        load=not given["no_load"],
+        other_host=given["mine"],
+        command=tuple(command) if command else None,
+        threads=threads,
+    )
 
 
 def _command(words: Sequence[str]) -> str:

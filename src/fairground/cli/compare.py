@@ -6,24 +6,24 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from fairground.cli import recorded, say
-from fairground.cli.arguments import also_takes
-from fairground.cli.options import BAD_ANSWER, DatabaseUrl, Json, Results, Servers
+from fairground.cli.arguments import takes
+from fairground.cli.options import BAD_ANSWER
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
 from fairground.inputs import numbers, options
-from fairground.inputs.options import Given
+from fairground.inputs.options import Given, Option
 from fairground.lab import compare as comparing
 from fairground.lab import pages
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
-from fairground.model import LabError, Load, storing
+from fairground.model import LabError, Load, Server, storing
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.run import store
@@ -32,63 +32,76 @@ FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
 
 
-@also_takes(*options.some("threads", "workers", "pool_size", "pin", "seats", "quiet"))
-def compare(
-    a: Annotated[str | None, typer.Argument(help="A stack (SERVER:VARIANT) or a run; what B is held against.")] = None,
-    b: Annotated[str | None, typer.Argument(help="Another stack or run; none with --revisions.")] = None,
-    revisions: Annotated[
-        str | None,
-        typer.Option(metavar="OLD,NEW", help="Two git revisions of the stack A; `.` is the working tree."),
-    ] = None,
-    workload: Annotated[str, typer.Option("--workload", "-w", help="What is asked.")] = "ping",
-    connections: Annotated[int, typer.Option(help="Connections at once.")] = 100,
-    budget: Annotated[str, typer.Option(help="Most time to spend, such as 90s or 5m.")] = "3m",
-    width: Annotated[float, typer.Option(help="Stop when the interval is within ± this many percent.")] = 0.5,
-    window: Annotated[float, typer.Option(help="Seconds of load on each server in one pair.")] = 1.0,
-    turn: Annotated[float, typer.Option(help="Seconds of a turn, at least; slow answers make it longer.")] = comparing.TURN_S,
-    pairs: Annotated[int, typer.Option(help="Pairs of windows for each start of the servers.")] = 5,
-    plant: Annotated[float, typer.Option(help="Positive control: slow B down by this many percent of its CPU.")] = 0.0,
-    margin: Annotated[float, typer.Option(help="Within ± this many percent two stacks are equivalent.")] = 1.0,
-    fail_on: Annotated[
-        str | None, typer.Option(metavar="RULE", help="Exit with 1 when B is called worse by more: slower:5%, dearer:5%, any:5%.")
-    ] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the summary for a pull request to this file.")] = None,
-    given: Given = options.NOTHING,
-    seed: Annotated[int, typer.Option(help="Seed of the requests.")] = 1,
-    resume: Annotated[
-        str | None, typer.Option("--resume", metavar="RECORD", help="Go on with an interrupted comparison: its id, or `latest`.")
-    ] = None,
-    database: DatabaseUrl = None,
-    servers: Servers = None,
-    results: Results = None,
-    as_json: Json = False,
-) -> None:
+OPTIONS = (
+    Option("a", "A stack (SERVER:VARIANT) or a run; what B is held against.", str | None, None, argument=True),
+    Option("b", "Another stack or run; none with --revisions.", str | None, None, argument=True),
+    Option("revisions", "Two git revisions of the stack A; `.` is the working tree.", str | None, None, metavar="OLD,NEW"),
+    Option("workload", "What is asked.", str, "ping", short="-w"),
+    Option("connections", "Connections at once.", int, 100),
+    Option("budget", "Most time to spend, such as 90s or 5m.", str, "3m"),
+    Option("width", "Stop when the interval is within ± this many percent.", float, 0.5),
+    Option("window", "Seconds of load on each server in one pair.", float, 1.0),
+    Option("turn", "Seconds of a turn, at least; slow answers make it longer.", float, comparing.TURN_S),
+    Option("pairs", "Pairs of windows for each start of the servers.", int, 5),
+    Option("plant", "Positive control: slow B down by this many percent of its CPU.", float, 0.0),
+    Option("margin", "Within ± this many percent two stacks are equivalent.", float, 1.0),
+    Option("fail_on", "Exit with 1 when B is called worse by more: slower:5%, dearer:5%, any:5%.", str | None, None,
+           metavar="RULE"),
+    Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
+    *options.some("threads", "workers", "pool_size", "pin", "seats"),
+    Option("seed", "Seed of the requests.", int, 1),
+    Option("resume", "Go on with an interrupted comparison: its id, or `latest`.", str | None, None, metavar="RECORD"),
+    *options.SHARED,
+)  # fmt: skip
+
+
+@takes(*OPTIONS)
+def compare(_: typer.Context, given: Given) -> None:
     """Whether two stacks, two revisions of one, or two runs differ. Both servers run at once, loaded in short turns.
 
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
     """
-    places, rule, quiet = Places.of(os.environ, servers, results), _rule(fail_on), given["quiet"]
-    known, folder = places.load_servers(), None
-    if resume is not None:
-        recorded.refuse_beside_resume(A=a, B=b, **{"--revisions": revisions})
-        record = recorded.resumed(places, resume, Kind.COMPARISON)
-        shown, folder = _measured(Inputs(places, record.head.command, database, record), record.head.asked, quiet)
+    places, rule = Places.of(os.environ, given["servers"], given["results"]), _rule(given["fail_on"])
+    a, b, known = given["a"], given["b"], places.load_servers()
+    folder = None
+    if given["resume"] is not None:
+        recorded.refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"]})
+        record = recorded.resumed(places, given["resume"], Kind.COMPARISON)
+        inputs = Inputs(places, record.head.command, given["database"], record)
+        shown, folder = _measured(inputs, record.head.asked, given["quiet"])
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         shown = _of_runs(places, a, b)
     else:
-        window_s = numbers.positive("--window", window)
-        load = Load(numbers.positive("--connections", connections), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
-        settings, load = seated(given, load, database)
-        named = comparing.name(known, a, b, revisions)
-        asked = ComparisonAsked(
-            named.label_a, named.label_b, named.stack_a, named.stack_b, named.revisions, workload, load, settings, seed,
-            numbers.seconds("--budget", budget), width / 100, numbers.positive("--pairs", pairs), margin / 100,
-            numbers.positive("--turn", turn), numbers.positive("--plant", plant) / 100 if plant else 0.0,
-        )  # fmt: skip
-        shown, folder = _measured(Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked, quiet)
-    _say(shown, folder, markdown, as_json)
-    _exit(shown, rule, fail_on)
+        inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
+        shown, folder = _measured(inputs, _asked(given, known), given["quiet"])
+    _say(shown, folder, given["markdown"], given["as_json"])
+    _exit(shown, rule, given["fail_on"])
+
+
+def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
+    """What is compared, and how. LabError for what cannot be meant."""
+    window_s = numbers.positive("--window", given["window"])
+    load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
+    settings, load = seated(given, load, given["database"])
+    named = comparing.name(known, given["a"], given["b"], given["revisions"])
+    return ComparisonAsked(
+        named.label_a,
+        named.label_b,
+        named.stack_a,
+        named.stack_b,
+        named.revisions,
+        given["workload"],
+        load,
+        settings,
+        given["seed"],
+        budget_s=numbers.seconds("--budget", given["budget"]),
+        width=given["width"] / 100,
+        pairs=numbers.positive("--pairs", given["pairs"]),
+        margin=given["margin"] / 100,
+        turn_s=numbers.positive("--turn", given["turn"]),
+        planted=numbers.positive("--plant", given["plant"]) / 100 if given["plant"] else 0.0,
+    )
 
 
 def _measured(inputs: Inputs, asked: ComparisonAsked, quiet: bool) -> tuple[Compared, Path | None]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from fairground.cli.arguments import also_takes
+import typer
+
+from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice
-from fairground.cli.options import DatabaseUrl, Json, Quiet, Results
 from fairground.cli.run import measure_suite
 from fairground.cli.seats import machine
 from fairground.inputs import manifest, options
@@ -15,20 +16,13 @@ from fairground.lab import run as runs
 from fairground.lab.places import Places
 
 
-@also_takes(*options.some("seats"))
-def demo(
-    given: Given = options.NOTHING,
-    as_json: Json = False,
-    results: Results = None,
-    database: DatabaseUrl = None,
-    quiet: Quiet = False,
-) -> None:
+@takes(options.SEATS, *(one for one in options.SHARED if one.name != "servers"))
+def demo(_: typer.Context, given: Given) -> None:
     """Everything in one go: build the servers, measure seven workloads briefly, write report.html.
 
     Examples: ./fairground demo · ./fairground demo --json > demo.jsonl
     """
-    places = Places.of(os.environ, None, results)
-    seats = given["seats"]
+    places, seats, database = Places.of(os.environ, None, given["results"]), given["seats"], given["database"]
     suite = manifest.load_suite(places.suites / "demo.toml", machine=machine(database), seats=seats)
     command = "./fairground demo" + ("" if seats is None else f" --seats {seats}")
-    measure_suite(suite, runs.Inputs(places, command, database), Voice(quiet, as_json))
+    measure_suite(suite, runs.Inputs(places, command, database), Voice(given["quiet"], given["as_json"]))

@@ -12,7 +12,3 @@ BAD_ANSWER, NOTHING_MEASURED = 1, 3
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Servers = Annotated[Path | None, typer.Option("--servers", metavar="DIR", help="Read servers from another folder.")]
 Results = Annotated[Path | None, typer.Option("--results", metavar="DIR", help="Where runs are kept (default: results).")]
-DatabaseUrl = Annotated[
-    str | None, typer.Option("--database", metavar="URL", help="Use this PostgreSQL instead of the embedded one.")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the summary.")]

@@ -106,8 +106,6 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) and float(f"{value:g}") == value else str(value)
 
 
-NOTHING: Given = {}
-"""What stands in a verb's signature where options of the table go."""
 MANY, TIME = "write how many", "write how long"
 
 LOADS = (
