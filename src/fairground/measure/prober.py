@@ -66,7 +66,7 @@ class Prober:
         self._hang_up()
 
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
-        slots = {name: self._chance.randint(int(low), int(high)) for name, low, high in INT_SLOT.findall(self._workload.path)}
+        slots = drawn(self._workload.path, self._chance)
         target = INT_SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", self._workload.path)
         before = self._value(connection, slots)
         acknowledged = self._ask(Request(self._workload.method, target, headers=self._workload.headers))
@@ -104,3 +104,9 @@ class Prober:
         if self._wire is not None:
             self._wire.__exit__()
         self._wire = None
+
+
+def drawn(path: str, chance: random.Random) -> dict[str, int]:
+    """A value for each slot of a path, by name. Never 0: a write that moves nothing would look like one that never came."""
+    ranges = [(name, int(low), int(high)) for name, low, high in INT_SLOT.findall(path)]
+    return {name: chance.randint(low, high) or high or low for name, low, high in ranges}
