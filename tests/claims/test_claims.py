@@ -9,6 +9,7 @@ import pytest
 
 from fairground.claims import judgement
 from fairground.claims.judgement import ClaimVerdict
+from fairground.claims.statement import Term
 from fairground.model import Cell, Claim, Load, PublishedTable, Settings, Topology, Trial, Verdict
 from report.fixture import run
 
@@ -234,7 +235,7 @@ def test_metrics_read_their_numbers() -> None:
     latency = replace(one.result.latency_ok, min_us=500, p75_us=2_000, p95_us=None)
     window = replace(one.result.window, connect=3)
     told = replace(one, result=replace(one.result, latency_ok=latency, window=window, bytes_received=5_000_000))
-    for metric, value in {"min": 0.5, "p75": 2.0, "bytes": 1_000_000.0}.items():
+    for metric, value in {"min": 0.5, "p75": 2.0, "bytes": 1_000_000.0, "interval": 1.0}.items():
         measured = verdict_of(f"{metric}(a:x ping) > 0.1", [told]).measured
         assert measured is not None and measured.middle == pytest.approx(value)
     assert verdict_of("p95(a:x ping) > 1ms", [told]).sentence.endswith("the generator did not tell it")
@@ -272,3 +273,27 @@ def test_published_table_beside_ours() -> None:
     assert [(row.stack, row.published) for row in reading.rows] == [("a:x", 2000.0), ("b:x", 900.0), ("gone:x", 5.0)]
     assert reading.rows[0].measured == pytest.approx(1005, rel=0.01) and reading.rows[2].measured is None
     assert reading.correlation == 1.0
+
+
+def test_published_shares_and_counts_beside_ours() -> None:
+    """Both may be zero; our counts are told over the window that was published, whatever ours was, and shares as they are."""
+    one = trial("a:x", 1000)
+    assert one.result is not None
+    window = replace(one.result.window, timeout=6)
+    late = replace(one, result=replace(one.result, window=window, window_s=3.0))
+    none = replace(late, block=late.block + 1, result=replace(one.result, window_s=3.0))
+    share = late.result.window.not_ok / window.total if late.result and late.result.window.not_ok is not None else None
+    assert share
+    counts = PublishedTable("Late", "timeouts", "requests", "ping", {"a:x": 0.0, "gone:x": 5.0}, window_s=10.0)
+    errors = PublishedTable("Errors", "errors", "share", "ping", {"a:x": 0.4})
+    late_reading, share_reading = judgement.read_tables([counts, errors], [late, none])
+    assert [row.measured for row in late_reading.rows] == [pytest.approx(10.0), None]
+    assert share_reading.rows[0].measured == pytest.approx(share / 2)
+
+
+def test_a_published_table_of_what_nothing_measures_has_no_numbers_of_ours() -> None:
+    """It stands with its rows, and a claim's paper cannot mean it."""
+    table = PublishedTable("Relative speed", None, "of the fastest", "", {"a:x": 1.0}, unmeasured="a ratio to another machine's")
+    (reading,) = judgement.read_tables([table], STEADY)
+    assert [(row.published, row.measured) for row in reading.rows] == [(1.0, None)]
+    assert judgement.published(Term("rps", ("a:x",)), [table]) is None

@@ -62,3 +62,15 @@ def test_bars_are_scaled_to_their_own_column() -> None:
     assert max(length for _, length in lengths if length is not None) == 100
     assert lengths[2][1] is None
     assert replication.factor(reading.rows[2]) == "—"
+
+
+def test_a_table_that_nothing_measures_says_why() -> None:
+    """The page and the Markdown give the reason in place of an order; a published zero has a bar of no length and no ratio."""
+    whole = found()
+    table = PublishedTable("Late", None, "requests", "", {"aspen": 0.0}, unmeasured="PM2 was not run")
+    told = replace(whole, tables=judgement.read_tables([table], whole.run.trials))
+    assert "<p>Not measured here: PM2 was not run.</p>" in replication.html(told, "quick")
+    assert "**Late** (requests): not measured here: PM2 was not run" in replication.markdown(told, "quick")
+    (row,) = told.tables[0].rows
+    assert replication.share(told.tables[0], row, True) == 0 and replication.factor(row) == "—"
+    assert replication.factor(replace(row, measured=3.0)) == "—"

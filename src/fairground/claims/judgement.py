@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from fairground.claims.statement import Product, Statement, Term, parse
+from fairground.claims.statement import RATIO_METRICS, Product, Statement, Term, parse
 from fairground.model import Cell, Claim, PublishedTable, Trial, Verdict
 from fairground.stats.differences import Spread, known_spread_interval, rank_correlation, residual_spread
 from fairground.stats.intervals import Interval, geometric_mean, significant
@@ -286,8 +286,9 @@ def _above_zero(metric: str, trial: Trial) -> float | None:
         return count / result.window_s if count is not None and result.window_s else None
     if trial.verdict is Verdict.REJECTED:
         return None
-    if metric == "rps":
-        return trial.goodput_per_s
+    if metric in ("rps", "interval"):
+        rate = trial.goodput_per_s
+        return 1000 / rate if metric == "interval" and rate else rate
     if metric == "cpu":
         return trial.cpu_us_per_answer("server")
     latency_us = None if result.latency_ok is None else getattr(result.latency_ok, f"{metric}_us")
@@ -376,14 +377,31 @@ def _unit(statement: Statement) -> str:
 
 
 def _read_table(table: PublishedTable, trials: Sequence[Trial]) -> TableReading:
-    rows = []
-    for stack, published in table.values.items():
-        term = Term(table.metric, (stack, *table.marks.split()))
-        try:
-            found = list(_values(term, _cell(term, trials), trials).values())
-        except _Untestable:
-            found = []
-        rows.append(TableRow(stack, published, geometric_mean(found) if found else None))
+    rows = [TableRow(stack, value, _beside(table, stack, trials)) for stack, value in table.values.items()]
     both = [(row.published, row.measured) for row in rows if row.measured is not None]
     correlation = rank_correlation([one for one, _ in both], [other for _, other in both])
     return TableReading(table, tuple(rows), correlation)
+
+
+def _beside(table: PublishedTable, stack: str, trials: Sequence[Trial]) -> float | None:
+    """Our number for a row: the geometric mean of its trials; of shares and counts, which may be zero, the mean."""
+    if table.metric is None:
+        return None
+    term = Term(table.metric, (stack, *table.marks.split()))
+    try:
+        cell = _cell(term, trials)
+    except _Untestable:
+        return None
+    if table.metric in RATIO_METRICS:
+        found = list(_values(term, cell, trials).values())
+        return geometric_mean(found) if found else None
+    here = [(trial, _share_or_count(term.metric, trial)) for trial in trials if trial.cell == cell]
+    values = [value * _as_long(table, trial) for trial, value in here if value is not None]
+    return math.fsum(values) / len(values) if values else None
+
+
+def _as_long(table: PublishedTable, trial: Trial) -> float:
+    """By how much the published window is longer than the trial's: a count grows with it, a share does not."""
+    if table.window_s is None or trial.result is None or not trial.result.window_s:
+        return 1.0
+    return table.window_s / trial.result.window_s

@@ -15,8 +15,9 @@ import math
 import re
 from dataclasses import dataclass
 
-RATIO_METRICS = ("rps", "answers", "bytes", "min", "p50", "p75", "p90", "p95", "p99", "max", "mean", "cpu")
-"""Above zero and varying by factors: goodput, answers and bytes per second, latencies in ms, server CPU in µs per good answer."""
+RATIO_METRICS = ("rps", "answers", "bytes", "interval", "min", "p50", "p75", "p90", "p95", "p99", "max", "mean", "cpu")
+"""Above zero and varying by factors: goodput, answers and bytes per second, ms from one good answer to the next,
+latencies in ms, server CPU in µs per good answer."""
 SHARE_METRICS = ("errors", "shed")
 """Of the window's requests: without a good answer, answered 503."""
 COUNT_METRICS = ("timeouts", "connecterrors", "deadlocks")

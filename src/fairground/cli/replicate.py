@@ -70,7 +70,12 @@ def _say(found: Replication, path: Path, as_json: bool) -> None:
             for one in found.judgements
         ]
         tables = [
-            {"title": one.table.title, "correlation": one.correlation, "rows": [asdict(row) for row in one.rows]}
+            {
+                "title": one.table.title,
+                "unmeasured": one.table.unmeasured,
+                "correlation": one.correlation,
+                "rows": [asdict(row) for row in one.rows],
+            }
             for one in found.tables
         ]
         say.document({"suite": found.suite.id, "run": found.run.id, "claims": rows, "tables": tables, "page": str(path)})

@@ -5,20 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairground.claims import judgement
-from fairground.claims.statement import RATIO_METRICS, Statement, StatementError, parse
+from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
 from fairground.inputs.source import Location, Source
 from fairground.model import Claim, PublishedTable
+
+TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 
 
 @dataclass(frozen=True)
 class NumbersTable:
-    """`[[tables]]`: one published table; `values` are by stack."""
+    """`[[tables]]`: one published table; `values` are by stack.
+
+    With `unmeasured`, the reason, it stands for what no metric here measures: it has no cells, and its rows are named freely.
+    """
 
     title: str
     unit: str
-    cells: str
+    cells: str = ""
     metric: str = "rps"
     values: dict[str, float] = field(default_factory=dict)
+    window_s: float | None = None
+    unmeasured: str | None = None
 
 
 def claims(source: Source, found: tuple[Claim, ...], published: tuple[NumbersTable, ...] = ()) -> tuple[Claim, ...]:
@@ -47,17 +54,41 @@ def claims(source: Source, found: tuple[Claim, ...], published: tuple[NumbersTab
 
 
 def tables(source: Source, found: tuple[NumbersTable, ...]) -> tuple[PublishedTable, ...]:
-    """The published tables of a suite, with values above zero."""
+    """The published tables of a suite. Shares and counts may be zero; what varies by factors is above it."""
     for place, table in enumerate(found):
         here: Location = ("tables", place)
-        if table.metric not in RATIO_METRICS:
-            raise source.error((*here, "metric"), f"`{table.metric}` is no metric in", f"use one of {', '.join(RATIO_METRICS)}")
-        if not table.cells.split() or not table.values:
-            raise source.error(here, f"table `{table.title}` says nothing in", "give it `cells` (a workload, marks) and `values`")
+        if table.unmeasured is None:
+            _require_cells(source, here, table)
+        else:
+            source.require_text((*here, "unmeasured"), table.unmeasured)
+            if table.cells:
+                raise source.error((*here, "cells"), f"table `{table.title}` has cells and is `unmeasured` in", "leave one out")
+        if not table.values:
+            raise source.error(here, f"table `{table.title}` has no numbers in", "give it `values`, by stack")
+        may_be_zero = table.unmeasured is not None or table.metric not in RATIO_METRICS
         for stack, value in table.values.items():
-            if value <= 0:
+            if value < 0 or (value == 0 and not may_be_zero):
                 raise source.error((*here, "values", stack), f"`{value}` is no published number in", "leave the row out")
-    return tuple(PublishedTable(one.title, one.metric, one.unit, one.cells, one.values) for one in found)
+    return tuple(
+        PublishedTable(
+            one.title, None if one.unmeasured else one.metric, one.unit, one.cells, one.values, one.window_s, one.unmeasured
+        )
+        for one in found
+    )
+
+
+def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:
+    """What a table needs to stand beside our numbers: a metric, cells, and how long was counted where it counts."""
+    if table.metric not in TABLE_METRICS:
+        raise source.error((*here, "metric"), f"`{table.metric}` is no metric in", f"use one of {', '.join(TABLE_METRICS)}")
+    if not table.cells.split():
+        hint = "give it `cells` (a workload, marks), or say why it is `unmeasured`"
+        raise source.error(here, f"table `{table.title}` names no cells in", hint)
+    counts = table.metric in COUNT_METRICS
+    if counts and (table.window_s is None or table.window_s <= 0):
+        raise source.error(here, f"table `{table.title}` counts, and has no `window_s` in", "say how many seconds were counted")
+    if not counts and table.window_s is not None:
+        raise source.error((*here, "window_s"), f"`{table.metric}` is no count, and needs no window in", "leave `window_s` out")
 
 
 def _statement(source: Source, location: Location, text: str) -> Statement:

@@ -236,10 +236,14 @@ class PublishedTable:
     """Published numbers, stack → value of `metric`; `marks` are the workload and the marks of the cells that they speak of."""
 
     title: str
-    metric: str
+    metric: str | None
+    """None where nothing here measures such a number: `unmeasured` says why."""
     unit: str
     marks: str
     values: Mapping[str, float]
+    window_s: float | None = None
+    """How long was counted, where the numbers are counts."""
+    unmeasured: str | None = None
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,9 @@ def summary(found: Replication) -> str:
 
 
 def agreement(reading: TableReading) -> str:
-    """How far the published order of rows is ours."""
+    """How far the published order of rows is ours, or why no number of ours stands beside it."""
+    if reading.table.unmeasured:
+        return f"not measured here: {reading.table.unmeasured}"
     both = sum(row.measured is not None for row in reading.rows)
     if reading.correlation is None:
         return f"{both} of {len(reading.rows)} rows were measured, too few for an order"
@@ -124,9 +126,11 @@ def share(reading: TableReading, row: TableRow, published: bool) -> float | None
     value = row.published if published else row.measured
     others = [one.published if published else one.measured for one in reading.rows]
     most = max((one for one in others if one is not None), default=None)
-    return None if value is None or not most else 100 * value / most
+    if value is None:
+        return None
+    return 100 * value / most if most else 0.0
 
 
 def factor(row: TableRow) -> str:
-    """Measured over published."""
-    return words.NO_NUMBER if row.measured is None else f"{words.number(row.measured / row.published)}×"
+    """Measured over published; nothing is any multiple of zero."""
+    return words.NO_NUMBER if row.measured is None or row.published == 0 else f"{words.number(row.measured / row.published)}×"
