@@ -17,7 +17,8 @@ def test_claims_on_cells_that_a_run_lacks_cannot_be_tested(lab: Run, tmp_path: P
     assert found["suite"] == "transfer" and len(found["claims"]) > 10
     assert {one["verdict"] for one in found["claims"]} == {"cannot be tested here", "its own table supports it"}
     assert {one["id"] for one in found["claims"] if one["verdict"] == "its own table supports it"} == {
-        "go-is-not-faster-than-python"
+        "go-is-not-faster-than-python",
+        "no-timeouts-for-nostos",
     }
     assert all("was not measured" in one["sentence"] for one in found["claims"] if one["test"])
     assert (folder / "replicate-transfer.html").exists() and found["page"].endswith("replicate-transfer.html")
