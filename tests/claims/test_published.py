@@ -73,3 +73,11 @@ def test_their_own_tables_decide(name: str, claim: str, verdict: ClaimVerdict) -
     found = suite(name)
     judged = {one.claim.id: one for one in judgement.judge(found.claims, [], found.tables)}
     assert judged[claim].verdict is verdict
+
+
+def test_a_size_that_the_text_claims_is_held_against_the_table() -> None:
+    """The text gives failing fast 60 %, and the one pair of its table 152 %: the claim keeps its test, and the table is told beside it."""
+    found = suite("transfer")
+    judged = {one.claim.id: one for one in judgement.judge(found.claims, [], found.tables)}
+    assert judged["fast-fail-60-percent"].paper is False and judged["fast-fail-2.5x"].paper is True
+    assert "published: 2.52 against 1.60" in judged["fast-fail-60-percent"].sentence

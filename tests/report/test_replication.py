@@ -74,3 +74,12 @@ def test_a_table_that_nothing_measures_says_why() -> None:
     (row,) = told.tables[0].rows
     assert replication.share(told.tables[0], row, True) == 0 and replication.factor(row) == "—"
     assert replication.factor(replace(row, measured=3.0)) == "—"
+
+
+def test_equal_numbers_have_no_order() -> None:
+    """A table of zeros, all of them measured, is not called too small."""
+    (whole,) = found().tables
+    even = replace(whole, correlation=None, rows=tuple(replace(row, published=0.0, measured=0.0) for row in whole.rows))
+    assert replication.agreement(even) == "3 of 3 rows were measured, and one side has no order: all of its numbers are equal"
+    one = replace(whole, correlation=None, rows=(replace(whole.rows[0], measured=1.0), replace(whole.rows[1], measured=None)))
+    assert replication.agreement(one) == "1 of 2 rows were measured, too few for an order"

@@ -116,7 +116,8 @@ def agreement(reading: TableReading) -> str:
         return f"not measured here: {reading.table.unmeasured}"
     both = sum(row.measured is not None for row in reading.rows)
     if reading.correlation is None:
-        return f"{both} of {len(reading.rows)} rows were measured, too few for an order"
+        why = "too few for an order" if both < 2 else "and one side has no order: all of its numbers are equal"
+        return f"{both} of {len(reading.rows)} rows were measured, {why}"
     tau = f"{reading.correlation:.2f}".replace("-", "−")
     return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
 
