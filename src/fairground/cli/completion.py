@@ -99,7 +99,7 @@ def split(text: str) -> list[str]:
     """The words of a line, as a shell has them. A quote may still be open."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
-    words = []
+    words = list[str]()
     try:
         words.extend(lexer)
     except ValueError:
