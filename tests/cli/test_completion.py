@@ -196,9 +196,9 @@ def test_a_line_of_zsh_and_fish(text: str, words: Sequence[str], typed: str) -> 
 
 
 def test_zsh_is_told_what_to_evaluate() -> None:
-    """Words stand with their sentences, colons are kept; without a word zsh offers files."""
-    told = completion.for_zsh([Name("alder:plain", "as it's"), Name("birch")])
-    assert told == '_arguments \'*: :(("alder\\\\:plain":"as it\'\'s"\n"birch"))\''
+    """Words stand with their sentences; colons, quotes and dollars are kept; without a word zsh offers files."""
+    told = completion.for_zsh([Name("alder:plain", "as it's"), Name("birch", 'for "$5"')])
+    assert told == r"""_arguments '*: :(("alder\\:plain":"as it'\''s"@"birch":"for \"\$5\""))'""".replace("@", "\n")
     assert completion.for_zsh([]) == "_files"
 
 

@@ -121,6 +121,6 @@ def for_zsh(names: Sequence[Name]) -> str:
 
 def _zsh(text: str) -> str:
     """A text within double quotes within single ones, with the colons that `_describe` would split at kept."""
-    for plain, kept in (('"', '""'), ("'", "''"), ("$", "\\$"), ("`", "\\`"), (":", r"\\:")):
+    for plain, kept in (('"', r"\""), ("'", r"'\''"), ("$", r"\$"), ("`", r"\`"), (":", r"\\:")):
         text = text.replace(plain, kept)
     return text
