@@ -8,7 +8,7 @@ import pytest
 
 from fairground.host import HostReading
 from fairground.judge import thresholds
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 from fairground.run import retry, store
 from noise import RERUNS, STEAL_MOST, Restless
 

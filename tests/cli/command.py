@@ -18,6 +18,24 @@ Golden = Callable[[Path, str], None]
 RUN = ("run", "--servers", "servers", "--dry-run")
 ONE = (*RUN, "--stack", "alder-one", "--workload", "ping")
 
+MANIFEST = """
+title    = "{title}"
+language = "C"
+homepage = "https://example.com"
+about    = "For tests of the command line."
+needs    = [["{need}"]]
+build    = []
+version  = ["true"]
+serve    = ["true"]
+[variants.plain]
+about = "as it comes"
+approach = "documented"
+[variants.fancy]
+about = "with more"
+approach = "documented"
+"""
+"""A server's, for tests that start none."""
+
 PLAIN = {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "PYTHONPATH": str(ROOT / "src")}
 """A plain log of a hundred columns."""
 

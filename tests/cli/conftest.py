@@ -11,24 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.command import PLAIN, ROOT, Done, Run
-
-MANIFEST = """
-title    = "{title}"
-language = "C"
-homepage = "https://example.com"
-about    = "For tests of the command line."
-needs    = [["{need}"]]
-build    = []
-version  = ["true"]
-serve    = ["true"]
-[variants.plain]
-about = "as it comes"
-approach = "documented"
-[variants.fancy]
-about = "with more"
-approach = "documented"
-"""
+from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
 import json, os, sys

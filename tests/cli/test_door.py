@@ -90,6 +90,27 @@ def test_a_checkout_that_stayed_is_left_alone(checkout: Path) -> None:
     assert (pointer.stat().st_ino, pointer.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+def complete(root: Path, question: str) -> subprocess.CompletedProcess[str]:
+    """Call the door as a shell does that completes a word."""
+    environment = {"PATH": f"{root.parent / 'bin'}:{os.environ['PATH']}", "_FAIRGROUND_COMPLETE": question}
+    return subprocess.run([str(root / "fairground")], env=environment, capture_output=True, text=True)
+
+
+def test_a_completion_installs_and_builds_nothing(checkout: Path) -> None:
+    """Where the lock changed and the engine is missing, a completion is answered at once by this checkout's source; without a
+    Python of its own there is no answer."""
+    (checkout / "requirements.lock").write_text("another")
+    (checkout / "engine" / "target" / "release" / "fairload").unlink()
+    for name in ("python3", "cargo"):
+        program(checkout.parent / "bin" / name, "echo called")
+    program(checkout / ".venv" / "bin" / "python", 'echo "$@" "$PYTHONPATH"')
+    done = complete(checkout, "complete_bash")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"-m fairground {checkout}/src\n", "")
+    shutil.rmtree(checkout / ".venv")
+    done = complete(checkout, "complete_zsh")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+
+
 def test_another_system_is_told_what_to_do(checkout: Path) -> None:
     """Where the system is no Linux one sentence says so, and what to use."""
     program(checkout.parent / "bin" / "uname", "echo Darwin")

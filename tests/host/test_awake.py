@@ -17,7 +17,8 @@ from fairground.host import HostReading, Keeper, RoleMeter, awake, host_use, kee
 from fairground.host.cgroup import Groups
 from fairground.host.machine import fingerprint, is_virtual
 from fairground.lab import setup
-from fairground.lab.places import ROOT, Places
+from fairground.lab.places import Places
+from fairground.lab.roots import ROOT
 from fairground.model import LabError
 
 ENGINE = ROOT / "engine/target/release/fairload"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab import folders, places, revisions, setup
+from fairground.lab import folders, places, revisions, roots, setup
 from fairground.lab.places import Places
 from fairground.model import LabError
 
@@ -57,10 +57,10 @@ def of(data: Path, servers: Path | None = None) -> Places:
 def test_a_package_knows_its_root(tmp_path: Path) -> None:
     """A package whose checkout has the engine reads that checkout; any other reads the data inside itself."""
     package = tmp_path / "lab" / "src" / "fairground"
-    assert places._root(package) == package / "data"
+    assert roots.root_of(package) == package / "data"
     (tmp_path / "lab" / "engine").mkdir(parents=True)
     (tmp_path / "lab" / "engine" / "Cargo.toml").touch()
-    assert places._root(package) == tmp_path / "lab"
+    assert roots.root_of(package) == tmp_path / "lab"
 
 
 def test_an_installed_lab_builds_copies(installed: Path, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_an_installed_lab_builds_copies(installed: Path, tmp_path: Path) -> None
 def test_results_of_an_installed_lab_are_here(installed: Path, tmp_path: Path) -> None:
     """An installed lab keeps results in the current folder, a checkout in itself; what is said stands."""
     assert of(installed).results.resolve() == tmp_path / "project" / "results"
-    assert Places.of({}).results == places.ROOT / "results"
+    assert Places.of({}).results == roots.ROOT / "results"
     assert Places.of({}, results=Path("there"), root=installed).results == Path("there")
 
 
@@ -97,7 +97,7 @@ def test_a_checkout_finds_the_servers_of_a_project(installed: Path) -> None:
     """A checkout that is called from a project's folder has its servers, too; in its own folder it has no others."""
     add_server(Path("servers"), "aspen-of-tests")
     found = Places.of({})
-    assert found.lab_servers == places.ROOT / "servers" and found.results == places.ROOT / "results"
+    assert found.lab_servers == roots.ROOT / "servers" and found.results == roots.ROOT / "results"
     assert {"aspen-of-tests"} < {server.id for server in found.load_servers()}
 
 
@@ -105,7 +105,7 @@ def test_a_checkout_takes_no_other_folder_for_servers(installed: Path, monkeypat
     """A folder `servers` that holds something else changes nothing, and neither does the checkout's own."""
     Path("servers").mkdir()
     assert Places.of({}).lab_servers is None
-    monkeypatch.chdir(places.ROOT)
+    monkeypatch.chdir(roots.ROOT)
     assert Places.of({}) == Places(cache=Places.of({}).cache)
 
 

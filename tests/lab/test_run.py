@@ -18,7 +18,8 @@ from fairground import measure
 from fairground.cli import main
 from fairground.lab import run as runs
 from fairground.lab.events import Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
-from fairground.lab.places import ROOT, Places
+from fairground.lab.places import Places
+from fairground.lab.roots import ROOT
 from fairground.model import LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
 from fairground.run import store
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 
 LAB = ROOT / "src" / "fairground" / "lab"
 MODULES = sorted(path.stem for path in LAB.glob("*.py") if path.stem != "__init__")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 from fairground.run import store
 
 ZOO = ROOT / "tests" / "zoo"

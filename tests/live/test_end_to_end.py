@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 from fairground.model import Control
 from fairground.report.text.words import trial_page
 from fairground.run import store

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 
 
 @pytest.mark.live

@@ -10,7 +10,7 @@ import pytest
 from fairground import contract
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
 from fairground.postgres import Database

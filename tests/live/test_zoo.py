@@ -14,7 +14,7 @@ from fairground import contract
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
 from fairground.judge import answers
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check, run
 from fairground.model import Cell, Finding, Load, Settings, Severity, Slot, Topology, Trial, Verdict
 from fairground.postgres import Database

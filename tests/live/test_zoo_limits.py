@@ -17,7 +17,8 @@ from fairground import contract, postgres
 from fairground.host import Keeper
 from fairground.judge import levels, thresholds
 from fairground.lab import setup
-from fairground.lab.places import ROOT, Places
+from fairground.lab.places import Places
+from fairground.lab.roots import ROOT
 from fairground.measure import Bench
 from fairground.model import Durability, Severity, Trial, Verdict
 from fairground.postgres import Database

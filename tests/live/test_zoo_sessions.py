@@ -18,7 +18,7 @@ from builders.paths import TESTS
 from fairground import contract
 from fairground.host import Keeper, free_port, server
 from fairground.inputs import manifest
-from fairground.lab.places import ROOT
+from fairground.lab.roots import ROOT
 from fairground.measure import Bench
 from fairground.measure.arm import Ended, StackArm
 from fairground.measure.schedule import InTurns, Schedule, Whole, WholeWindows

@@ -10,6 +10,8 @@ from typing import Any
 from fairground.cli import door
 
 INTERRUPTED, OUR_FAULT = 130, 70
+COMPLETES = "_FAIRGROUND_COMPLETE"
+"""The variable with which a shell asks what may be typed next."""
 
 
 def main() -> None:
@@ -18,10 +20,14 @@ def main() -> None:
     signal.signal(signal.SIGHUP, _interrupt)
     door.rename()
     try:
+        if COMPLETES in os.environ:
+            _complete()
         from fairground.cli.verbs import app
 
         _respell(sys.argv)
         sys.exit(app(sys.argv[1:] or ["--help"], prog_name="fairground", standalone_mode=False) or 0)
+    except SystemExit:
+        raise  # an exit is no error, and asking which error it is would load the model
     except _lab_error() as error:
         _complain(error.message, error.hint)
         sys.exit(error.exit_code)
@@ -34,6 +40,16 @@ def main() -> None:
         _refused(error)
     except Exception as error:
         _foreign(error)
+
+
+def _complete() -> None:
+    """Answer a shell that completes a word, and exit. One that is not known here is left to the argument parser."""
+    from fairground.cli import completion
+
+    if (answer := completion.answer(os.environ[COMPLETES], os.environ)) is not None:
+        if answer.text:
+            print(answer.text)
+        sys.exit(answer.exit_code)
 
 
 def _respell(words: list[str]) -> None:

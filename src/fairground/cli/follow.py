@@ -20,6 +20,7 @@ from fairground.lab.events import (
     Building,
     Built,
     Checked,
+    Checking,
     Event,
     Planned,
     Said,
@@ -105,6 +106,9 @@ class _Shown:
             case Built():
                 if event.seconds > LONG_BUILD_S:
                     say.note(f"built in {duration(event.seconds)}")
+            case Checking():
+                left = "" if event.left_s is None else f", about {duration(event.left_s)} left"
+                say.note(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}{left}"))
             case Planned():
                 self.folder = event.folder
                 say.note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")

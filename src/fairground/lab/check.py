@@ -12,7 +12,7 @@ from fairground.host import machine
 from fairground.host.build import Unavailable
 from fairground.inputs import manifest, source
 from fairground.lab import building, measuring, setup
-from fairground.lab.events import Checked, Event, Kept, Sink, unheard
+from fairground.lab.events import Checked, Checking, Event, Kept, Sink, unheard
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.check import check as tried
@@ -48,7 +48,8 @@ class Inputs:
 
 
 def check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
-    """Build each stack, start it and try the cases on it: `Checked` for each, in the order of the names, and `Kept` at the end.
+    """Build each stack, start it and try the cases on it, in the order of the names: `Checking` before, `Checked` after each, and
+    `Kept` at the end.
 
     What a record has already is told, and not tried again. Each report is on the disk before the next stack is started.
     """
@@ -66,17 +67,27 @@ def check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         cases, disks = contract.load(places.contract / "cases"), setup.disks(places, database)
         bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=disks)
         yield from (_event(record, one) for one in record.entries)
-        for stack in chosen[len(record.entries) :]:
+        took_s = list[float]()
+        for at, stack in enumerate(chosen[len(record.entries) :], len(record.entries)):
             made = builds[stack.server.id]
             if isinstance(made, Unavailable):
                 found = model.Checked(stack.id, (), made.reason)
             else:
+                here = sum(not isinstance(builds[one.server.id], Unavailable) for one in chosen[at:])
+                yield Checking(stack.id, at + 1, len(chosen), left_s(took_s, here))
+                began_s = time.monotonic()
                 found = model.Checked(stack.id, tried(bench, stack, _folder(record, stack.id), asked.cases).findings)
+                took_s.append(time.monotonic() - began_s)
             record = records.append(record, found)
             yield _event(record, found)
     if record.end is None:
         record = records.end(record, End(time.time(), "every stack was checked"))
     yield Kept(record.id)
+
+
+def left_s(took_s: Sequence[float], stacks: int) -> float | None:
+    """How long so many stacks will take, by the mean of those that were tried; None where none was."""
+    return sum(took_s) / len(took_s) * stacks if took_s else None
 
 
 def checked(record: Record[CheckAsked, model.Checked]) -> list[Checked]:

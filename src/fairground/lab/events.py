@@ -99,6 +99,16 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Checking:
+    """A stack is tried now: number `place` of `stacks`. `left_s`: how long it and those after it will take; None: unknown."""
+
+    stack: str
+    place: int
+    stacks: int
+    left_s: float | None
+
+
+@dataclass(frozen=True)
 class Checked:
     """What the contract's cases found of one stack. `absent` says why the stack could not be tried; None: it was."""
 
@@ -146,6 +156,7 @@ Event = (
     | Began
     | TrialDone
     | Reported
+    | Checking
     | Checked
     | Kept
     | CrossChecked

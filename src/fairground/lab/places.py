@@ -10,19 +10,9 @@ from pathlib import Path
 
 from fairground.host import build
 from fairground.inputs import manifest
+from fairground.lab import roots
+from fairground.lab.roots import ROOT
 from fairground.model import LabError, Server, Workload
-
-PACKAGE = Path(__file__).resolve().parents[1]
-
-
-def _root(package: Path) -> Path:
-    """The checkout that this package belongs to, or the data that a wheel put inside it."""
-    checkout = package.parents[1]
-    return checkout if (checkout / "engine" / "Cargo.toml").is_file() else package / "data"
-
-
-ROOT = _root(PACKAGE)
-"""What holds contract/, workloads/, suites/ and servers/."""
 
 
 @dataclass(frozen=True)
@@ -49,18 +39,13 @@ class Places:
         """
         home = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")
         cache = Path(environ.get("FAIRGROUND_CACHE") or os.path.join(home, "fairground")).resolve()
-        places = cls(root, root / "servers", results or root / "results", cache, environ)
-        here = Path("servers")
-        if servers is not None:
-            places = replace(places, servers=servers)
-        elif places.installed or (any(here.glob("*/server.toml")) and here.resolve() != places.servers.resolve()):
-            places = replace(places, servers=here, lab_servers=places.servers)
-        return replace(places, results=results or Path("results")) if places.installed else places
+        own, labs = roots.servers(root, servers)
+        return cls(root, own, roots.results(root, results), cache, environ, labs)
 
     @property
     def installed(self) -> bool:
         """Whether this lab was installed, so that its own folders are only read."""
-        return not (self.root / "engine").is_dir()
+        return roots.installed(self.root)
 
     @property
     def contract(self) -> Path:

@@ -17,7 +17,8 @@ from fairground.generators import Installed
 from fairground.host import Keeper, machine, seats
 from fairground.host.build import Built, Unavailable
 from fairground.host.machine import Check
-from fairground.lab.places import ROOT, Places
+from fairground.lab.places import Places
+from fairground.lab.roots import ROOT
 from fairground.model import LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
 from fairground.postgres import Database
 

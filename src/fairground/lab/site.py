@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairground.lab import cross_check, pages
 from fairground.lab import run as runs
 from fairground.lab.events import Event, SiteRecord, SiteWritten
-from fairground.lab.places import PACKAGE
+from fairground.lab.roots import PACKAGE
 from fairground.model import LabError, Run, foreign, storing
 from fairground.model.record import Kind, Listed, Record
 from fairground.report import boards

@@ -1,0 +1,40 @@
+"""Where the folders of one lab are found. It loads next to nothing, since a shell's completion asks it at each key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def root_of(package: Path) -> Path:
+    """The checkout that this package belongs to, or the data that a wheel put inside it."""
+    checkout = package.parents[1]
+    return checkout if (checkout / "engine" / "Cargo.toml").is_file() else package / "data"
+
+
+ROOT = root_of(PACKAGE)
+"""What holds contract/, workloads/, suites/ and servers/."""
+
+
+def installed(root: Path) -> bool:
+    """Whether this lab was installed, so that its own folders are only read."""
+    return not (root / "engine").is_dir()
+
+
+def servers(root: Path, given: Path | None) -> tuple[Path, Path | None]:
+    """Where servers are read from, and the lab's own beside them (None: those are all there are).
+
+    `servers` of the current folder are found beside the lab's own, unless a folder is given.
+    """
+    here, own = Path("servers"), root / "servers"
+    if given is not None:
+        return given, None
+    if installed(root) or (any(here.glob("*/server.toml")) and here.resolve() != own.resolve()):
+        return here, own
+    return own, None
+
+
+def results(root: Path, given: Path | None) -> Path:
+    """Where records are kept: an installed lab keeps them in the current folder."""
+    return given or (Path("results") if installed(root) else root / "results")
