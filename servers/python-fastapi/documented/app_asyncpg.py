@@ -1,8 +1,9 @@
 """The routes of the contract, with asyncpg and its pool."""
 
+import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -13,17 +14,29 @@ from models import Account, AccountId, Delta, Done, Id, Message, Sender, ServerT
 
 WAIT_MS = os.environ.get("POOL_WAIT_MS")
 RELEASE_S = 5
+RETRY_S = 0.1
 WAIT_S = max(int(WAIT_MS), 1) / 1000 if WAIT_MS else None
+
+
+async def eventually(ask: Callable[[], Any]) -> Any:
+    """A worker that starts while the database is away waits for it: uvicorn would end all workers."""
+    while True:
+        try:
+            return await ask()
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+            await asyncio.sleep(RETRY_S)
 
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     size = int(os.environ["POOL_SHARE"])
     options = {} if os.environ.get("PREPARED") != "off" else {"statement_cache_size": 0}
-    async with asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options) as pool:
-        app.state.pool = pool
-        rows = await pool.fetch("SELECT * FROM accounts")
-        app.state.accounts = {row["account_id"]: Account(**row) for row in rows}
+    pool = await eventually(
+        lambda: asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options)
+    )
+    async with pool:
+        rows = await eventually(lambda: pool.fetch("SELECT * FROM accounts"))
+        app.state.pool, app.state.accounts = pool, {row["account_id"]: Account(**row) for row in rows}
         yield
 
 

@@ -1,5 +1,6 @@
 """The routes of the contract, with psycopg 3 and its pool."""
 
+import asyncio
 import math
 import os
 import time
@@ -14,6 +15,7 @@ from models import Account, AccountId, Delta, Done, Id, Message, Sender, ServerT
 from psycopg.rows import class_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+RETRY_S = 0.1
 WAIT_MS = os.environ.get("POOL_WAIT_MS")
 WAIT_S = max(int(WAIT_MS), 1) / 1000 if WAIT_MS else math.inf
 
@@ -26,16 +28,25 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         os.environ["DATABASE_URL"], kwargs=options, min_size=min(4, size), max_size=size, open=False
     )
     async with pool:
-        async with pool.connection() as connection, connection.cursor(row_factory=class_row(Account)) as cursor:
-            await cursor.execute("SELECT * FROM accounts")
-            app.state.accounts = {one.account_id: one async for one in cursor}
-        app.state.pool = pool
+        app.state.pool, app.state.accounts = pool, await accounts(pool)
         yield
+
+
+async def accounts(pool: AsyncConnectionPool[Any]) -> dict[str, Account]:
+    """All of them. A worker that starts while the database is away waits for it: uvicorn would end all workers."""
+    while True:
+        try:
+            async with pool.connection() as connection, connection.cursor(row_factory=class_row(Account)) as cursor:
+                await cursor.execute("SELECT * FROM accounts")
+                return {one.account_id: one async for one in cursor}
+        except (psycopg.Error, PoolTimeout):
+            await asyncio.sleep(RETRY_S)
 
 
 async def connect(request: Request) -> AsyncIterator[Any]:
     async with request.app.state.pool.connection(timeout=WAIT_S) as connection:
         yield connection
+
 
 Connection = Annotated[Any, Depends(connect, scope="function")]
 app = FastAPI(lifespan=lifespan, default_response_class=JSON)
