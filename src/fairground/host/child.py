@@ -24,8 +24,6 @@ from fairground.model import LabError, of_machine
 PR_SET_CHILD_SUBREAPER = 36
 CHANGED = ("PATH", "HOME")
 """Variables that wrappers of programs change, so that nobody is known by them."""
-
-
 OPEN_FILES = 65_536
 """How many files a child may have open, as far as the machine lets it."""
 

@@ -65,7 +65,7 @@ def suite(inputs: Inputs) -> Suite:
     if len(chosen) > 1:
         raise LabError(f"`{inputs.stack}` has {len(chosen)} stacks, and one is cross-checked", f"--stack {chosen[0].id}")
     if len({load.generator for load in inputs.loads}) < 2:
-        raise LabError("a cross-check needs two different generators", f"--generators engine,{next(iter(generators.TOOLS))}")
+        raise LabError("a cross-check needs two different generators", f"--generator engine,{next(iter(generators.TOOLS))}")
     group = SuiteGroup((chosen[0].id,), (inputs.workload,), inputs.loads, Settings())
     return Suite("cross-check", f"cross-check {chosen[0].id}", "", inputs.rounds, 1, (group,))
 
