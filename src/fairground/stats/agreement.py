@@ -17,6 +17,9 @@ MEASURES: Mapping[str, Callable[[Trial], float | None]] = {
 FAMILY = 0.95
 """Confidence of all comparisons together: so seldom does one call a difference where there is none."""
 
+TOLERANCE = 0.02
+"""A difference of generators below this share does not matter."""
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -52,9 +55,19 @@ def of_generators(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Agreem
     for name, other in pairs:
         ours, theirs = (_by_round(trials, generator, MEASURES[name]) for generator in (names[0], other))
         rounds = sorted(set(ours) & set(theirs))
-        said = intervals.agreement([ours[at] for at in rounds], [theirs[at] for at in rounds], confidence=confidence)
-        found.append(Agreement(name, names[0], other, said.ratio if said else None, said.agrees if said else None))
+        ratio = intervals.ratio_interval([theirs[at] for at in rounds], [ours[at] for at in rounds], confidence)
+        found.append(Agreement(name, names[0], other, ratio, None if ratio is None else agree(ratio)))
     return tuple(found)
+
+
+def agree(ratio: intervals.Interval) -> bool:
+    """Whether two instruments agree within their noise that measured the same thing in the same rounds.
+
+    They do when the interval of their ratio holds 1, or lies within TOLERANCE of it: then the difference is sure, and too small
+    to matter.
+    """
+    small = ratio.low >= 1 / (1 + TOLERANCE) and ratio.high <= 1 + TOLERANCE
+    return small or ratio.low <= 1 <= ratio.high
 
 
 def _by_round(trials: Sequence[Trial], name: str, value_of: Callable[[Trial], float | None]) -> dict[int, float]:

@@ -210,26 +210,3 @@ def _logarithms(values: Sequence[float]) -> list[float]:
     if any(value <= 0 or not math.isfinite(value) for value in values):
         raise ValueError("a ratio needs finite values above zero")
     return [math.log(value) for value in values]
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How two instruments compare that measured the same thing in the same rounds: `ratio` is the other to the reference."""
-
-    ratio: Interval
-    agrees: bool
-
-
-def agreement(
-    reference: Sequence[float], other: Sequence[float], tolerance: float = 0.02, confidence: float = 0.95
-) -> Agreement | None:
-    """Whether two instruments agree within their noise; the i-th values of both are of one round.
-
-    They agree when the interval of their ratio holds 1, or lies within `tolerance` of it: then the difference is sure, and too
-    small to matter. None for fewer than two rounds, which have no noise to go by. ValueError as `ratio_interval`.
-    """
-    ratio = ratio_interval(other, reference, confidence)
-    if ratio is None:
-        return None
-    small = ratio.low >= 1 / (1 + tolerance) and ratio.high <= 1 + tolerance
-    return Agreement(ratio, small or ratio.low <= 1 <= ratio.high)
