@@ -19,6 +19,7 @@ from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.trial import trial_page
 from fairground.run import store
+from fairground.stats.modes import StartModes
 from report import fixture, golden
 
 PAGE_LIMIT_BYTES = 2_000_000
@@ -58,6 +59,16 @@ def test_two_blocks_say_less_only_where_the_interval_carries_it() -> None:
     assert "This run cannot tell birch:pool from alder:inline" in said
     assert not re.search(r"birch:pool (gives )?[\d.]+ % (less|more)", said)
     assert re.search(r"fir:raw gives 77[.\d]* % less than alder:inline \(95 % CI ", said)
+
+
+def test_two_modes_of_a_stack_are_said_with_their_shares() -> None:
+    """How often each mode came and what it gives, and that the mean is of neither."""
+    board = boards(fixture.two_blocks())[1]
+    assert board.goodput is not None
+    both = replace(board, goodput=replace(board.goodput, modes=(StartModes("fir:raw", (1, 3, 4, 5), (2, 6), 1200.0, 1500.0),)))
+    said = " ".join(words.verdicts(both))
+    assert "fir:raw has two modes: 2 of 6 starts give 1,500 good answers a second, and the other 4 give 1,200." in said
+    assert "two modes" not in " ".join(words.verdicts(board))
 
 
 def test_a_rejected_or_void_stack_shows_its_reason_and_no_number() -> None:

@@ -38,6 +38,7 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
             "headline": sentences,
             "voids": voids(found),
             "comparisons": _compared(shown),
+            "modes": _modes(shown),
         }
         print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
@@ -67,6 +68,17 @@ def _compared(shown: Sequence[Board]) -> list[dict[str, Any]]:
                     "withdrawn": one.withdrawn,
                 })  # fmt: skip
     return rows
+
+
+def _modes(shown: Sequence[Board]) -> list[dict[str, Any]]:
+    """The stacks whose starts are of two groups, for machines; values are those of the quantity, more is better."""
+    return [
+        {"board": board.id, "quantity": str(one.quantity), **plain(modes)}
+        for board in shown
+        for one in (board.goodput, board.cost)
+        if one is not None
+        for modes in one.modes
+    ]
 
 
 def outline(planned: Plan, left_s: float) -> str:

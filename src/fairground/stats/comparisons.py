@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
-from fairground.stats import differences, intervals, moderated, precision
+from fairground.stats import differences, intervals, moderated, modes, precision
 from fairground.stats.differences import PRACTICAL, Difference, Levels, Standings, Word
 from fairground.stats.moderated import Prior
+from fairground.stats.modes import StartModes
 
 
 class Quantity(StrEnum):
@@ -52,6 +53,8 @@ class Comparison:
     withdrawn: bool
     block_s: float | None = None
     """Seconds that a block of these stacks took; None: not known."""
+    modes: tuple[StartModes, ...] = ()
+    """The stacks whose starts are of two groups: their means are of neither."""
 
     def of(self, stack: str) -> Held | None:
         """What is said of a stack; None for the anchor and for one with fewer than two blocks in common with it."""
@@ -215,7 +218,7 @@ def compare(
     ordered = tuple(sorted(rows, key=lambda row: -_middle(row.difference)))
     several = {stack: values for stack, values in held.items() if len(values) > 1}
     stand = Standings((), {}) if withdrawn else differences.standings(several, floor or 0.0, common=common)
-    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn)
+    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=modes.of_starts(several))
 
 
 def _anchor(held: Levels, anchors: Sequence[str]) -> str | None:

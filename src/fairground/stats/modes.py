@@ -1,9 +1,12 @@
-"""Whether values fall into two groups: starts of a server that runs in one of two ways until it ends. Pure."""
+"""Whether values fall into two groups: starts of a server that runs in one of two ways until it ends. Pure.
+
+The starts of a run are judged beside the other stacks of their blocks, whose mean takes out what the machine did to all of them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = numpy.ndarray[tuple[int, int], numpy.dtype[numpy.float64]]
 
+Groups = tuple[tuple[int, ...], tuple[int, ...]]
+"""The blocks of both groups of a stack's starts, the lower values first."""
 LEAST_IN_GROUP = 2
 """A single value apart is an outlier and no mode."""
 LEAST_VALUES, MOST_VALUES = 6, 200
@@ -21,6 +26,8 @@ CHANCE = 0.01
 """The share of samples of one normal distribution that are split by mistake."""
 DRAWS = 20_000
 """So many normal samples give the bound for one size of sample."""
+MODES_APART = 0.01
+"""Modes that are nearer to each other, as a share, are of no practical interest."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +40,61 @@ class Modes:
     high_mean: float
 
 
-def two_modes(values: Sequence[float]) -> Modes | None:
+@dataclass(frozen=True)
+class StartModes:
+    """The starts of a stack are of two groups. `low` and `high` are blocks, their values geometric means (more is better)."""
+
+    stack: str
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+    low_value: float
+    high_value: float
+
+
+def of_starts(levels: Mapping[str, Mapping[int, float]]) -> tuple[StartModes, ...]:
+    """The stacks of one field (stack → block → value above zero, more is better) whose starts are of two groups.
+
+    A start is held against the mean of the other stacks in its block. Of two stacks the ratio shows groups, and that one has
+    them whose own values differ more. A stack that has them is left out of the means of the others. Stacks with fewer than
+    LEAST_VALUES blocks in common with others say nothing; CHANCE is that of all stacks of the field together.
+    """
+    left = {stack: {block: math.log(value) for block, value in values.items()} for stack, values in levels.items()}
+    chance, found = CHANCE / max(1, len(left)), list[StartModes]()
+    while len(left) > 1:
+        seen = [(stack, modes) for stack in left if (modes := _of_stack(stack, left, chance)) is not None]
+        if not seen:
+            break
+        stack, (low, high) = max(seen, key=lambda one: _apart(left[one[0]], *one[1]))
+        logs = left.pop(stack)
+        middles = (math.exp(_mean([logs[block] for block in group])) for group in (low, high))
+        found.append(StartModes(stack, low, high, *middles))
+    return tuple(found)
+
+
+def _of_stack(
+    stack: str, logs: Mapping[str, Mapping[int, float]], chance: float
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The blocks of both groups of a stack, the lower values first; None where it has none."""
+    beside = [(_mean([*values.values()]), values) for name, values in logs.items() if name != stack]
+    paces = {block: [values[block] - mean for mean, values in beside if block in values] for block in logs[stack]}
+    blocks = [block for block, pace in paces.items() if pace]
+    found = two_modes([logs[stack][block] - _mean(paces[block]) for block in blocks], chance)
+    if found is None or found.high_mean - found.low_mean < MODES_APART:
+        return None
+    return tuple(blocks[place] for place in found.low), tuple(blocks[place] for place in found.high)
+
+
+def _apart(logs: Mapping[int, float], low: Sequence[int], high: Sequence[int]) -> float:
+    return _mean([logs[block] for block in high]) - _mean([logs[block] for block in low])
+
+
+def two_modes(values: Sequence[float], chance: float = CHANCE) -> Modes | None:
     """Whether `values` (any unit; logarithms, where ratios are meant) are of two groups rather than one normal distribution.
 
     The cut of the sorted values with the least squares inside both groups is taken. It counts where the squares between the
-    groups over those inside are more than chance gives in CHANCE of normal samples of this size. Source: Engelman & Hartigan,
-    "Percentage points of a test for clusters", JASA 1969. Their table is drawn anew, with a fixed seed, for groups of two and
-    more. None for fewer than LEAST_VALUES or more than MOST_VALUES values. ValueError when one is not finite.
+    groups over those inside are more than is found in a share `chance` of normal samples of this size. Source: Engelman &
+    Hartigan, "Percentage points of a test for clusters", JASA 1969. Their table is drawn anew, with a fixed seed, for groups of
+    two and more. None for fewer than LEAST_VALUES or more than MOST_VALUES values. ValueError when one is not finite.
     """
     if not all(math.isfinite(value) for value in values):
         raise ValueError("modes need finite values")
@@ -51,7 +106,7 @@ def two_modes(values: Sequence[float]) -> Modes | None:
     sample = numpy.asarray([[values[place] for place in order]])
     ratios = _separations(sample)[0]
     best = int(numpy.argmax(ratios))
-    if not ratios[best] > _bound(len(values)):
+    if not ratios[best] > _bound(len(values), chance):
         return None
     cut = best + LEAST_IN_GROUP
     low, high = sorted(order[:cut]), sorted(order[cut:])
@@ -59,12 +114,12 @@ def two_modes(values: Sequence[float]) -> Modes | None:
 
 
 @cache
-def _bound(count: int) -> float:
-    """The separation that CHANCE of normal samples of this size exceed."""
+def _bound(count: int, chance: float) -> float:
+    """The separation that a share `chance` of normal samples of this size exceed."""
     import numpy
 
     drawn = numpy.sort(numpy.random.default_rng(1).standard_normal((DRAWS, count)), axis=1)
-    return float(numpy.quantile(_separations(drawn).max(axis=1), 1 - CHANCE))
+    return float(numpy.quantile(_separations(drawn).max(axis=1), 1 - chance))
 
 
 def _separations(ordered: Table) -> Table:

@@ -14,13 +14,10 @@ from fairground.model.window import Window
 from fairground.stats import control, differences
 from fairground.stats.control import Paced, Point
 from fairground.stats.differences import Difference
-from fairground.stats.modes import two_modes
+from fairground.stats.modes import MODES_APART, two_modes
 
 JUDGED_ROUNDS = 5
 """With fewer rounds nothing is called: an interval of so few starts is too wide to be of use."""
-
-MODES_APART = 0.01
-"""Modes that are nearer to each other, as a share, are of no practical interest."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from fairground.report.boards import Board, Row
 from fairground.stats import intervals
 from fairground.stats.comparisons import Comparison, Held, Quantity
 from fairground.stats.differences import PRACTICAL, Word
+from fairground.stats.modes import StartModes
 
 UNKNOWN = "–"
 NO_NUMBER = "—"
@@ -100,7 +101,16 @@ def _speeds(board: Board) -> list[str]:
         return [f"{_with_interval(rows[0])}."]
     if board.goodput is None:
         return [f"{_with_interval(rows[0])}.", "This run cannot tell its stacks apart: no two of them share two blocks."]
-    return [_leaders(board, board.goodput), *against(board.goodput)]
+    return [_leaders(board, board.goodput), *against(board.goodput), *map(_two_modes, board.goodput.modes)]
+
+
+def _two_modes(one: StartModes) -> str:
+    """That starts of a stack are of two groups, with the number of each and how often it came."""
+    starts = len(one.low) + len(one.high)
+    return (
+        f"{one.stack} has two modes: {len(one.high)} of {plural(starts, 'start')} give {number(one.high_value)} good answers a "
+        f"second, and the other {len(one.low)} give {number(one.low_value)}. Its mean is of neither."
+    )
 
 
 def _with_interval(row: Row) -> str:
