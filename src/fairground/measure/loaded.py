@@ -56,6 +56,9 @@ class Loaded:
 
     # ------------------------------------------------------------ what kinds of arms do in their own way
 
+    def begin(self) -> None:
+        """Start what takes a while to come up; `open` waits for it."""
+
     def open(self) -> None:
         """Start it, wait for it, verify it. What goes wrong is a finding, and `failed` is set."""
         raise NotImplementedError

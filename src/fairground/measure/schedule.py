@@ -18,10 +18,12 @@ Rates = tuple[tuple[float, float], ...]
 
 TURN_S = 0.1
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
-TURN_ROUND_TRIPS = 20
-"""A turn is at least so many times as long as an answer takes, for each begins with all requests at once and ends with none."""
+TURN_ROUND_TRIPS = 6
+"""A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 LEAST_TURNS = 4
 """A window in turns has at least so many of them."""
+MOST_IN_TURNS = 2.0
+"""Where answers are slow, turns take up to so many times a whole window."""
 PIECE_S = 1.0
 """A window in turns is made of pieces of about so many seconds."""
 WARMING_S = 0.5
@@ -108,8 +110,8 @@ class SideBySide:
     """The arms of a run's round: each in one whole window, as a trial, and then all in turns.
 
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
-    move all arms alike. There are no turns where one arm alone is left, or where answers take so long that a window would hold
-    fewer than `LEAST_TURNS` of them: then a turn's end weighs too much, and the whole windows stand side by side.
+    move all arms alike. Slow answers make turns longer, and the window with them. There are no turns where one arm alone is left,
+    or where `LEAST_TURNS` of them would take more than MOST_IN_TURNS whole windows: then the whole windows stand side by side.
     """
 
     arms: tuple[str, ...]
@@ -126,7 +128,8 @@ class SideBySide:
             return Whole(waiting[0], self.load, self.seed, trial=True)
         here = tuple(window.arm for window in wholes if window.arm not in failed and window.ok)
         turn_s = _turn_s(self.load, [window for window in wholes if window.arm in here], TURN_S)
-        if len(here) < 2 or turn_s * LEAST_TURNS > self.load.window_s:
+        window_s = max(self.load.window_s, LEAST_TURNS * turn_s)
+        if len(here) < 2 or window_s > MOST_IN_TURNS * self.load.window_s:
             return None
         made = _by_number([window for window in windows if window.result is None])
         if not made:
@@ -135,7 +138,7 @@ class SideBySide:
         if done >= pieces:
             return None
         turned = (done + self.first) % len(here)
-        return Turns(here[turned:] + here[:turned], self.load, turn_s, self.load.window_s / pieces)
+        return Turns(here[turned:] + here[:turned], self.load, turn_s, window_s / pieces)
 
     def left_s(self, windows: Sequence[Window]) -> float | None:
         """Whole windows that are still to come, with their shortest warm-ups, and the turns."""

@@ -87,6 +87,8 @@ class Session:
         self._watch.__enter__()
         try:
             for loaded in self._loaded.values():
+                loaded.begin()  # the next one's data is copied while this one's server comes up
+            for loaded in self._loaded.values():
                 loaded.open()
             for loaded in self._loaded.values():
                 loaded.ready()  # the cases of all starts have written by now

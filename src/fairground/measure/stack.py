@@ -5,7 +5,6 @@ A server that fails at any step has a finding that rejects it; what fails of our
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,6 @@ from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
     DatabaseUse,
-    Doing,
     Finding,
     HostUse,
     LabError,
@@ -55,6 +53,7 @@ class StartedStack(Loaded):
     use: DatabaseUse | None = None
     audit: tuple[AuditLine, ...] = ()
     diagnosis: str | None = None
+    begun: bool = False
     opened: bool = False
     prober: Prober | None = None
 
@@ -75,8 +74,8 @@ class StartedStack(Loaded):
 
     # ------------------------------------------------------------ before the load
 
-    def open(self) -> None:
-        """Fresh data, then pooler, server and proxy, then the contract's cases of the workload."""
+    def begin(self) -> None:
+        """Fresh data, then pooler and server. It is not waited for, so that the other arms of a session begin meanwhile."""
         try:
             with self.phase("reset"):
                 self.database.reset(self.arm.cell.settings.scale)
@@ -84,13 +83,20 @@ class StartedStack(Loaded):
                 self.database.alter(self.stack_arm.statements)
             if self.database.shared:
                 self.find("shared-role", Severity.NOTE, f"the server logged in as the lab does: {self.database.shared}")
-            began = time.monotonic()
-            self.on(self.arm.label, Doing("start"))
-            if self._start():
+            with self.phase("start"):
+                self.begun = self._start()
+        except (LabError, psycopg.Error) as error:
+            self.find("instrument", Severity.VOID, _words(error))
+
+    def open(self) -> None:
+        """Wait for the server, put the proxy before it, then the contract's cases of the workload."""
+        if not self.begun:
+            return
+        try:
+            with self.phase("start"):
                 problem = self.path.wait(self.bench.ready_timeout_s)
-                self.phases_s["start"] = time.monotonic() - began
-                self.findings += [one for one in [self.path.exposed()] if one is not None]
-                self._verify_behind_proxy(problem)
+            self.findings += [one for one in [self.path.exposed()] if one is not None]
+            self._verify_behind_proxy(problem)
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
 
