@@ -9,7 +9,7 @@ import pytest
 from fairground.inputs import asked, manifest, options
 from fairground.inputs.conditions import SettingsTable
 from fairground.inputs.options import Given, Option
-from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology
+from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology, Until
 
 OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "only", "settings"}
 """Keys of suites that are no option: what the file is, and how it is divided."""
@@ -93,6 +93,16 @@ def test_a_budget_decides_the_number_of_blocks() -> None:
     assert asked.overridden(suite, given()) == suite
     assert asked.overridden(suite, given(budget="2m")) == replace(suite, blocks=0, budget_s=120.0)
     assert asked.overridden(suite, given(budget="2m", blocks=2, seed=0)) == replace(suite, blocks=2, budget_s=120.0, seed=0)
+
+
+def test_what_is_to_be_decided_has_a_budget() -> None:
+    """`--until decided` alone ends after half an hour; with a budget that is the most."""
+    suite = asked.suite(given(), "title", ["a:b"])
+    decided = replace(suite, blocks=0, until=Until.DECIDED)
+    assert asked.overridden(suite, given(until="decided")) == replace(decided, budget_s=1800.0)
+    assert asked.overridden(suite, given(until="decided", budget="2m")) == replace(decided, budget_s=120.0)
+    with pytest.raises(LabError, match="`--until sure` should be `narrow` or `decided`"):
+        asked.overridden(suite, given(until="sure"))
 
 
 def test_values_become_the_words_that_give_them() -> None:

@@ -15,6 +15,7 @@ from fairground import measure
 from fairground.host import machine
 from fairground.model import Cell, Control, Finding, Load, Plan, Progress, Settings, Severity, Slot, Topology, Trial, Verdict
 from fairground.run import runner, store
+from fairground.stats.comparisons import heat_of
 
 CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
 
@@ -54,7 +55,7 @@ class Lab:
         """Carry it out; block, number and attempt of what was measured."""
         nothing = measure.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2)
         named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
-        done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None}), nothing)
+        done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None, "ping": None}), nothing)
         return [(one.block, one.number, one.attempt) for one in done]
 
 
@@ -133,6 +134,26 @@ def test_a_budget_ends_the_run_after_a_whole_block(lab: Any) -> None:
     run = store.load(here.folder)
     assert run.finished and run.ending is not None and run.ending.blocks == 3
     assert "after the budget of" in run.ending.reason
+
+
+def test_what_is_narrow_gets_no_further_block(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workload that is known is left out of later blocks; what was left out is kept, and the run is finished without it."""
+    here = lab(4, 1000.0)
+    narrow = replace(CELL, workload="ping")
+    slots = tuple(
+        replace(slot, cell=replace(narrow, stack=slot.cell.stack)) if slot.number % 3 == 0 else slot for slot in here.plan.slots
+    )
+    plan = replace(here.plan, slots=slots)
+
+    def known_from_two_blocks(_: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
+        two = max(one.block for one in trials) >= 2
+        return frozenset({heat_of(CELL)} if two else {heat_of(CELL), heat_of(narrow)})
+
+    monkeypatch.setattr(runner.stopping, "open_heats", known_from_two_blocks)
+    assert [number for _, number, _ in here.run(plan)] == [1, 2, 3, 4, 5, 6, 7, 8, 10, 11]
+    run = store.load(here.folder)
+    assert run.finished and run.ending is not None and run.ending.unneeded == (9, 12)
+    assert run.ending.reason == "no block is left in its plan"
 
 
 def test_a_block_that_was_interrupted_is_finished_before_the_time_is_asked(lab: Any) -> None:

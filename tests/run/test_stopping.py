@@ -9,10 +9,12 @@ import numpy
 import pytest
 
 from builders.trials import trial
-from fairground.model import Finding, Load, Plan, Settings, Severity, Trial, Verdict
+from fairground.model import Finding, Load, Plan, Settings, Severity, Trial, Until, Verdict
 from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import ComparisonAsked
 from fairground.run import retry, stopping
+from fairground.stats import differences
+from fairground.stats.comparisons import Judge, Quantity, fields_of, heat_of
 from fairground.stats.intervals import Interval
 
 PLAN = Plan("t", 1, 40, (), {}, "c", "a:plain", 600.0)
@@ -26,6 +28,18 @@ def blocks(count: int, sd: float, ratio: float = 1.0, seed: int = 1) -> list[Tri
         for block in range(1, count + 1)
         for stack, level in (("a:plain", 1.0), ("b:plain", ratio))
     ]
+
+
+def ratios(trials: list[Trial]) -> list[Interval]:
+    """The interval of each stack's goodput over the anchor's."""
+    judge = Judge.of(PLAN, trials, ())
+    compared = [judge.field(field, Quantity.GOODPUT) for field in fields_of(trials)]
+    return [row.difference.ratio for one in compared if one for row in one.rows if row.difference.ratio]
+
+
+def of_workload(trials: list[Trial], workload: str) -> list[Trial]:
+    """The same trials on another workload."""
+    return [replace(one, cell=replace(one.cell, workload=workload)) for one in trials]
 
 
 def test_wide_intervals_go_on_while_there_is_time() -> None:
@@ -60,7 +74,7 @@ def test_significance_ends_nothing() -> None:
     spread = [0.90, 0.78, 0.88, 0.80, 0.86, 0.82]
     sure = [trial(stack, block, 10_000 * level) for block, ratio in enumerate(spread, 1)
             for stack, level in (("a:plain", 1.0), ("b:plain", ratio))]  # fmt: skip
-    (interval,) = stopping.ratios(PLAN, sure)
+    (interval,) = ratios(sure)
     assert interval.high < 0.95
     assert stopping.ending(PLAN, sure, 600.0) is None
     centred = [trial(stack, block, 10_000 * level) for block, ratio in enumerate(spread, 1)
@@ -99,10 +113,97 @@ def test_identical_stacks_are_not_called_more_often_for_the_stopping() -> None:
         for count in range(6, 41):
             seen = [one for one in whole if one.block <= count]
             if stopping.ending(PLAN, seen, math.inf) is not None or count == 40:
-                (interval,) = stopping.ratios(PLAN, seen)
+                (interval,) = ratios(seen)
                 wrong += interval.low > 1 or interval.high < 1
                 break
     assert wrong <= 0.10 * 200
+
+
+# ---------------------------------------------------------------- which heats go on
+
+
+def test_time_goes_to_what_is_still_wide() -> None:
+    """A workload whose intervals are narrow gets no further block; the one beside it, which is wide, does."""
+    both = of_workload(blocks(6, 0.001), "ping") + of_workload(blocks(6, 0.2), "transfer")
+    assert {heat.workload for heat in stopping.open_heats(PLAN, both)} == {"transfer"}
+    few = of_workload(blocks(5, 0.001), "ping") + of_workload(blocks(5, 0.2), "transfer")
+    assert {heat.workload for heat in stopping.open_heats(PLAN, few)} == {"ping", "transfer"}
+
+
+def test_a_block_costs_what_its_open_heats_cost() -> None:
+    """Six blocks of two workloads took 216 s; another one, of one workload, takes 18 s and fits into 240."""
+    both = of_workload(blocks(6, 0.001), "ping") + of_workload(blocks(6, 0.2), "transfer")
+    assert stopping.ending(PLAN, both, 235.0) is None
+    found = stopping.ending(PLAN, both, 233.0)
+    assert found is not None and "after the budget" in found.reason
+    open_both = of_workload(blocks(6, 0.2), "ping") + of_workload(blocks(6, 0.2), "transfer")
+    assert stopping.ending(PLAN, open_both, 235.0) is not None
+
+
+def test_a_heat_of_one_stack_waits_for_nobody() -> None:
+    """Beside workloads that compare, one with a single stack is done after six blocks; where nothing is compared all goes on."""
+    alone = [one for one in of_workload(blocks(6, 0.0), "ping") if one.cell.stack == "a:plain"]
+    beside = alone + of_workload(blocks(6, 0.2), "transfer")
+    assert {heat.workload for heat in stopping.open_heats(PLAN, beside)} == {"transfer"}
+    assert stopping.open_heats(PLAN, alone) == {heat_of(alone[0].cell)}
+
+
+def test_spreads_of_other_comparisons_count() -> None:
+    """With eight workloads that vary alike three blocks are enough, where a comparison alone needs six; two never are."""
+
+    def several(count: int) -> list[Trial]:
+        return [one for place in range(8) for one in of_workload(blocks(count, 0.001, seed=place), f"w{place}")]
+
+    assert stopping.open_heats(PLAN, several(3)) == frozenset()
+    assert len(stopping.open_heats(PLAN, several(2))) == 8
+
+
+DECIDED = replace(PLAN, until=Until.DECIDED)
+
+
+@pytest.mark.parametrize(
+    ("middle", "sd", "rows", "enough"),
+    [(1.0, 0.012, 1, True), (1.0, 0.012, 8, False), (1.0, 0.02, 1, False), (1.4, 0.06, 1, True), (1.02, 0.02, 1, False)],
+)
+def test_a_width_that_decides(middle: float, sd: float, rows: int, enough: bool) -> None:
+    """Of several comparisons at once each must be narrower; a large difference may be wider, a small one may not."""
+    logs = [math.log(middle) + sd * step for step in (-1.3, -0.8, -0.2, 0.2, 0.8, 1.3)]
+    assert stopping.settled([math.exp(one) for one in logs], rows, None) is enough
+
+
+def test_what_is_settled_has_a_word() -> None:
+    """Over simulated stacks from 0 to 10 % apart, none that is narrow enough by this rule is left inconclusive."""
+    draw, words = numpy.random.default_rng(3), list[str]()
+    for ratio in (1.0, 1.01, 1.02, 1.03, 1.05, 1.1):
+        for count in (6, 12, 24):
+            for _ in range(20):
+                seen = [ratio * math.exp(draw.normal(0, 0.02)) for _ in range(count)]
+                if stopping.settled(seen, 1, None):
+                    words.append(differences.of_pairs(seen).word)
+    assert len(words) > 100 and differences.Word.INCONCLUSIVE not in words
+
+
+def test_a_run_that_is_to_decide_says_so_at_its_end() -> None:
+    """Its intervals are held to the width at which no third word is left, and the ending names it."""
+    found = stopping.ending(DECIDED, blocks(8, 0.001), 600.0)
+    assert found is not None and found.reason.startswith("every comparison is decided: its interval fits into ± 3%")
+    assert stopping.ending(DECIDED, blocks(8, 0.02), 600.0) is None
+
+
+@pytest.mark.parametrize("until", list(Until))
+def test_equals_are_not_called_more_often_where_heats_end_apart(until: Until) -> None:
+    """Eight workloads of two equal stacks, each measured until it is narrow: about one interval in twenty excludes 1."""
+    asked, wrong, ended = replace(PLAN, until=until), 0, 0
+    for seed in range(25):
+        whole = [of_workload(blocks(30, 0.02, seed=100 * seed + place), f"w{place}") for place in range(8)]
+        kept: list[Trial] = []
+        for count in range(1, 31):
+            heats = {heat.workload for heat in stopping.open_heats(asked, kept)} if kept else {f"w{place}" for place in range(8)}
+            kept += [one for some in whole for one in some if one.block == count and one.cell.workload in heats]
+        found = ratios(kept)
+        ended += sum(interval.count < 30 for interval in found)
+        wrong += sum(interval.low > 1 or interval.high < 1 for interval in found)
+    assert wrong <= 0.08 * 200 and ended > 100
 
 
 # ---------------------------------------------------------------- rounds of a comparison
@@ -127,6 +228,15 @@ def test_a_budget_that_cannot_decide_is_said_before_the_start() -> None:
     assert stopping.too_short(replace(asked, budget_s=60.0)) is None
     said = stopping.too_short(replace(asked, budget_s=1.0))
     assert said is not None and "take 60 s at least: within 1 s the comparison will stay inconclusive" in said
+
+
+@pytest.mark.parametrize(
+    ("budget_s", "window_s", "pairs"), [(60.0, 1.0, 2), (90.0, 1.0, 4), (180.0, 1.0, 5), (5.0, 1.0, 1), (60.0, 0.5, 4)]
+)
+def test_a_small_budget_makes_short_starts(budget_s: float, window_s: float, pairs: int) -> None:
+    """One more start than is judged must fit into the budget, whatever that leaves for pairs; five are the most, one the least."""
+    load = Load(window_s=window_s, warmup_min_s=2.0)
+    assert stopping.pairs_within(budget_s, load) == pairs
 
 
 def test_a_comparison_begins() -> None:

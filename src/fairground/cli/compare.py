@@ -26,7 +26,7 @@ from fairground.lab.places import Places
 from fairground.model import LabError, Load, Server, storing
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
-from fairground.run import store
+from fairground.run import stopping, store
 
 FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
@@ -42,7 +42,7 @@ OPTIONS = (
     Option("width", "Stop when the interval is within ± this many percent.", float, 0.5),
     Option("window", "Seconds of load on each server in one pair.", float, 1.0),
     Option("turn", "Seconds of a turn, at least; slow answers make it longer.", float, comparing.TURN_S),
-    Option("pairs", "Pairs of windows for each start of the servers.", int, 5),
+    Option("pairs", "Pairs of windows for each start (default: up to 5, so that six starts fit).", int | None, None),
     Option("plant", "Positive control: slow B down by this many percent of its CPU.", float, 0.0),
     Option("margin", "Within ± this many percent two stacks are equivalent.", float, 1.0),
     Option("fail_on", "Exit with 1 when B is called worse by more: slower:5%, dearer:5%, any:5%.", str | None, None,
@@ -84,6 +84,8 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
     window_s = numbers.positive("--window", given["window"])
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seated(given, load, given["database"])
+    budget_s = numbers.seconds("--budget", given["budget"])
+    pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.positive("--pairs", given["pairs"])
     named = comparing.name(known, given["a"], given["b"], given["revisions"])
     return ComparisonAsked(
         named.label_a,
@@ -95,9 +97,9 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
         load,
         settings,
         given["seed"],
-        budget_s=numbers.seconds("--budget", given["budget"]),
+        budget_s=budget_s,
         width=given["width"] / 100,
-        pairs=numbers.positive("--pairs", given["pairs"]),
+        pairs=pairs,
         margin=given["margin"] / 100,
         turn_s=numbers.positive("--turn", given["turn"]),
         planted=numbers.positive("--plant", given["plant"]) / 100 if given["plant"] else 0.0,

@@ -11,6 +11,8 @@ from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
 from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology
 
+DECIDING_S = 30 * 60.0
+"""The most seconds of a run that is to decide and was given no budget."""
 DEFAULTS: Given = {one.name: one.default for one in options.OPTIONS}
 """A command line on which nothing was said."""
 
@@ -25,9 +27,12 @@ def suite(given: Given, title: str, stacks: Sequence[str], machine: Seats | None
 def overridden(suite: Suite, given: Given) -> Suite:
     """The suite with what was said of it as a whole, such as blocks and seed.
 
-    With a budget and no number of blocks the budget alone says how many there are.
+    With a budget and no number of blocks the budget alone says how many there are. What is to be decided has a budget in any
+    case, so that it ends where nothing can be decided.
     """
     said = {name: value for name, value in _values(options.SUITE, given).items() if value is not None}
+    if "until" in said:
+        said = {"budget_s": DECIDING_S} | said
     if "budget_s" in said:
         said = {"blocks": 0} | said
     return replace(suite, **said)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from fairground.model import ROLES, LabError
+from fairground.model import ROLES, LabError, Until
 
 Above = TypeVar("Above", int, float)
 
@@ -76,6 +76,13 @@ def spacing(option: str, text: str) -> str:
     if text not in ("poisson", "constant"):
         raise LabError(f"`{option} {text}` should be `poisson` or `constant`")
     return text
+
+
+def until(option: str, text: str) -> Until:
+    """What is enough before the time is up."""
+    if text not in list(Until):
+        raise LabError(f"`{option} {text}` should be `narrow` or `decided`", "decided: until no pair is left undecided")
+    return Until(text)
 
 
 def pins(option: str, texts: Sequence[str]) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -30,6 +30,7 @@ from fairground.model.plan import (
     Suite,
     SuiteGroup,
     Topology,
+    Until,
 )
 from fairground.model.result import (
     AuditLine,
@@ -136,6 +137,7 @@ __all__ = [
     "Topology",
     "Trial",
     "Tuning",
+    "Until",
     "Variant",
     "Verdict",
     "Work",

@@ -181,6 +181,13 @@ class Slot:
     round: int = 0
 
 
+class Until(StrEnum):
+    """What ends a run with a budget before its time is up: intervals of a fixed width, or such that leave no pair undecided."""
+
+    NARROW = "narrow"
+    DECIDED = "decided"
+
+
 @dataclass(frozen=True)
 class Plan:
     """All slots of a run, in the order in which they will be measured; frozen before the first trial."""
@@ -196,6 +203,8 @@ class Plan:
     """The stack that others are held against where it was measured; None: the plan is older than anchors."""
     budget_s: float | None = None
     """Seconds after which no further block is begun; `blocks` is then the most. None: all blocks are measured."""
+    until: Until = Until.NARROW
+    """What is enough before `budget_s` is spent."""
 
 
 @dataclass(frozen=True)
@@ -268,5 +277,6 @@ class Suite:
     controls: bool | None = None
     """Whether the plan holds controls; None: when it compares (two stacks and three blocks)."""
     budget_s: float | None = None
+    until: Until = Until.NARROW
     stream: int | None = None
     """The seed of the requests of every block; None: each block has its own, from `seed`."""

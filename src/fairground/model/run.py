@@ -77,10 +77,14 @@ def _sum(values: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a run ended before all of its planned blocks were measured."""
+    """Why a run ended before all that it planned was measured.
+
+    `unneeded`: numbers of slots in its `blocks` that were left out, since what they would have narrowed was narrow already.
+    """
 
     blocks: int
     reason: str
+    unneeded: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from fairground.model import (
 )
 from fairground.run import rounds
 from fairground.run.rounds import Entry
+from fairground.stats.comparisons import heat_of
 
 Item = TypeVar("Item")
 HeatKey = tuple[str, Load, Settings]
@@ -51,6 +52,8 @@ COMPARING_STACKS, COMPARING_BLOCKS = 2, 3
 """From so many stacks and blocks on a plan compares, and holds controls."""
 MOST_BLOCKS = 100
 """The most blocks of a plan that ends by its budget."""
+MOST_SLOTS = 1000
+"""The most slots of such a plan that are there only for heats which get the time of others."""
 
 OVERHEAD_S = 1.5
 """Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
@@ -74,13 +77,22 @@ def build(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
 
     `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as could at most
-    be measured in it.
+    be measured in it, were all but its cheapest heat narrow.
     """
     if suite.blocks == 0 and suite.budget_s is not None:
         one = _join(replace(suite, blocks=1, controls=suite.controls is not False), parts, command, unavailable or {})
-        most = max(1, min(MOST_BLOCKS, int(suite.budget_s / least_s(one))))
-        return _join(replace(suite, blocks=most), parts, command, unavailable or {})
+        return _join(replace(suite, blocks=_most_blocks(one, suite.budget_s)), parts, command, unavailable or {})
     return _join(suite, parts, command, unavailable or {})
+
+
+def _most_blocks(one: Plan, budget_s: float) -> int:
+    """So many blocks of the plan's one block could be measured at most. Heats that are narrow leave their time to the others."""
+    heats: dict[Cell, list[Slot]] = {}
+    for slot in one.slots:
+        heats.setdefault(heat_of(slot.cell), []).append(slot)
+    cheapest_s = min(_least_s(some) for some in heats.values())
+    whole, of_one = int(budget_s / least_s(one)), int(budget_s / cheapest_s)
+    return max(1, min(MOST_BLOCKS, of_one, max(whole, MOST_SLOTS // len(one.slots))))
 
 
 def of_suite(
@@ -114,7 +126,11 @@ def seconds(slots: Iterable[Slot]) -> float:
 
 def least_s(plan: Plan) -> float:
     """Seconds below which no machine can measure the plan: its windows, whole and in turns, and shortest warm-ups alone."""
-    loads = [(slot.cell.load, 2 if slot.round else 1) for slot in plan.slots]
+    return _least_s(plan.slots)
+
+
+def _least_s(slots: Iterable[Slot]) -> float:
+    loads = [(slot.cell.load, 2 if slot.round else 1) for slot in slots]
     return sum(load.warmup_min_s + windows * load.window_s for load, windows in loads)
 
 
@@ -173,7 +189,7 @@ def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
     slots = _slots(every, replace(suite, anchor=anchor), controls)
-    return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s)
+    return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
 
 
 def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:

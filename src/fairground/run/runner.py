@@ -11,8 +11,9 @@ from pathlib import Path
 from fairground import measure
 from fairground.host import machine
 from fairground.judge import thresholds, validity
-from fairground.model import LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
+from fairground.model import Ending, LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
 from fairground.run import retry, stopping, store
+from fairground.stats.comparisons import heat_of
 
 
 def run(
@@ -22,22 +23,35 @@ def run(
 
     `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
     those of them that are void are tried again as often as `store` says; all attempts are kept. Interrupt it wherever you like:
-    what was yielded is done, and calling it again on the same folder goes on with the rest. A plan with a budget ends after the
-    whole block that `stopping` says, and the run's folder then holds why.
+    what was yielded is done, and calling it again on the same folder goes on with the rest. A plan with a budget measures in each
+    block the heats that `stopping` still finds open, and ends after the whole block that it says; the folder then holds why.
     """
     known = store.load(folder)
     _one_machine(known, bench.keeper.awake)
     _one_measure(folder, known, bench)
     bench = replace(bench, machine=known.machine)
-    measured = list(known.everything)
+    measured, unneeded = list(known.everything), list[int]()
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
-        for one in _measure(tuple(slots), known, folder, stacks, workloads, bench):
+        wanted, left_out = _wanted(plan, tuple(slots), [one for one in measured if one.block < block])
+        unneeded += left_out
+        for one in _measure(wanted, known, folder, stacks, workloads, bench):
             measured.append(one)
             yield one
         newest = block >= max((one.block for one in measured), default=0)
         if plan.budget_s is not None and newest and (ending := stopping.ending(plan, measured, plan.budget_s)):
-            store.end(folder, ending)
+            store.end(folder, replace(ending, unneeded=tuple(unneeded)))
             return
+    if unneeded:
+        store.end(folder, Ending(plan.blocks, "no block is left in its plan", tuple(unneeded)))
+
+
+def _wanted(plan: Plan, slots: Sequence[Slot], before: Sequence[Trial]) -> tuple[list[Slot], list[int]]:
+    """The slots of a block that are worth their time by what was measured `before` it, and the numbers of the others."""
+    if plan.budget_s is None or not before:
+        return list(slots), []
+    heats = stopping.open_heats(plan, before)
+    apart = {slot.number: heat_of(slot.cell) in heats for slot in slots}
+    return [slot for slot in slots if apart[slot.number]], [number for number, wanted in apart.items() if not wanted]
 
 
 def _measure(

@@ -1,4 +1,6 @@
-"""Whether a run begins another block, or a comparison another round: by the time, and by the width of intervals. Pure.
+"""Whether a run begins another block, and of what, or a comparison another round: by time and by the width of intervals. Pure.
+
+A heat whose intervals are narrow gets no further block: the time goes to the heats that still need some.
 
 Never by whether a difference has become significant: who stops at the first small p finds a difference between identical stacks
 sooner or later. Intervals of a width fixed beforehand keep their coverage (Chow & Robbins, Annals of Mathematical Statistics
@@ -8,24 +10,36 @@ sooner or later. Intervals of a width fixed beforehand keep their coverage (Chow
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from fairground.model import Ending, Plan, Trial
+from fairground.model import Cell, Ending, Load, Plan, Trial, Until
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
 from fairground.run import retry
-from fairground.stats import effects
+from fairground.stats import effects, moderated, precision
 from fairground.stats import rounds as arms
-from fairground.stats.comparisons import Judge, Quantity, fields_of
+from fairground.stats.comparisons import Comparison, Judge, Quantity, fields_of, heat_of
+from fairground.stats.differences import PRACTICAL
 from fairground.stats.intervals import Interval, brief
 
 LEAST_BLOCKS = 6
-"""Before so many blocks no width ends a run: a spread from fewer is too uncertain."""
+"""Before so many blocks no width ends anything: a spread from fewer is too uncertain."""
+LEAST_RATIOS = 3
+"""Fewer blocks of its own are never enough, however much a comparison borrows from the others of the run."""
 NARROW = 0.02
 """Half the width of an interval, as a share, that is enough for any difference."""
 PART = 0.25
 """The part of a difference that is enough, too: one of 40 % need not be known to 2 %."""
+MOST_PAIRS = 5
+"""Pairs of a start, where the budget has room for more: beyond it another start says more."""
+START_S, PAIR_COST = 3.0, 1.15
+"""Seconds in which two servers start, are verified and audited, and what a second of load in turns takes."""
+ENOUGH = {
+    Until.NARROW: f"every interval that is compared is within ± {NARROW:.0%}, or a quarter of its difference",
+    Until.DECIDED: f"every comparison is decided: its interval fits into ± {PRACTICAL:.0%}, or is a quarter of its difference",
+}
+"""Why a run ends before its time is up."""
 
 
 def ending(plan: Plan, trials: Sequence[Trial], budget_s: float) -> Ending | None:
@@ -34,21 +48,71 @@ def ending(plan: Plan, trials: Sequence[Trial], budget_s: float) -> Ending | Non
     if not blocks or blocks >= plan.blocks:
         return None
     spent_s = math.fsum(trial.duration_s for trial in trials) + retry.paused_s(trials)
-    compared = ratios(plan, trials)
-    if blocks >= LEAST_BLOCKS and compared and all(map(narrow, compared)):
-        return Ending(blocks, f"every interval that is compared is within ± {NARROW:.0%}, or a quarter of its difference")
-    if spent_s + spent_s / blocks > budget_s:
+    left = open_heats(plan, trials)
+    if not left:
+        return Ending(blocks, ENOUGH[plan.until])
+    if spent_s + _block_s(trials, left) > budget_s:
         return Ending(blocks, f"the next block would have ended after the budget of {brief(budget_s / 60)} min")
     return None
 
 
-def ratios(plan: Plan, trials: Sequence[Trial]) -> list[Interval]:
-    """The intervals that matter: of the goodput of each stack over its anchor's, in every field of the run."""
+def _block_s(trials: Sequence[Trial], heats: Collection[Cell]) -> float:
+    """Seconds that another block of these heats takes, by the mean of those that there were."""
+    seconds, blocks = dict[Cell, float](), dict[Cell, set[int]]()
+    for trial in trials:
+        if (heat := heat_of(trial.cell)) in heats:
+            seconds[heat] = seconds.get(heat, 0.0) + trial.duration_s
+            blocks.setdefault(heat, set()).add(trial.block)
+    return math.fsum(seconds[heat] / len(blocks[heat]) for heat in seconds)
+
+
+def open_heats(plan: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
+    """The heats for which another block is worth its time, each by the cell that `heat_of` gives.
+
+    A heat is done when all intervals of its stacks' goodput over the anchor's are as narrow as the plan wants them, and their
+    spreads are known. In a run that compares, a heat without a comparison is done after LEAST_BLOCKS; else all heats stay open.
+    """
     results = [trial for trial in trials if trial.control is None]
     judge = Judge.of(plan, results, ())
-    compared = [judge.field(field, Quantity.GOODPUT) for field in fields_of(results)]
-    held = [row.difference.ratio for one in compared if one is not None for row in one.rows]
-    return [ratio for ratio in held if ratio is not None]
+    wide, compared = set[Cell](), set[Cell]()
+    for field in fields_of(results):
+        heat = heat_of(field[0].cell)
+        found = judge.field(field, Quantity.GOODPUT)
+        if found is not None:
+            compared.add(heat)
+        blocks = len({trial.block for trial in field})
+        if not _done(plan.until, found, blocks, judge.priors[Quantity.GOODPUT]):
+            wide.add(heat)
+    return frozenset(wide if compared else {heat_of(trial.cell) for trial in trials})
+
+
+def _done(until: Until, found: Comparison | None, blocks: int, common: moderated.Prior | None) -> bool:
+    """Whether a field of so many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
+    if found is None:
+        return blocks >= LEAST_BLOCKS
+    if not all(_known(row.ratios, common) for row in found.rows):
+        return False
+    if until is Until.NARROW:
+        return all(narrow(row.difference.ratio) for row in found.rows if row.difference.ratio is not None)
+    return all(settled(row.ratios, len(found.rows), common) for row in found.rows)
+
+
+def _known(ratios: Sequence[float], common: moderated.Prior | None) -> bool:
+    """Whether the spread of these ratios is as well known as that of LEAST_BLOCKS blocks alone; what is borrowed counts."""
+    logs = [math.log(ratio) for ratio in ratios]
+    return len(logs) >= LEAST_RATIOS and moderated.spread(logs, common)[1] >= LEAST_BLOCKS - 1
+
+
+def settled(ratios: Sequence[float], rows: int, common: moderated.Prior | None) -> bool:
+    """Whether an interval that holds for all `rows` of its comparison together (Bonferroni) leaves no third word.
+
+    It fits into ± PRACTICAL or it lets go of 1, wherever its middle is; of a large difference a quarter is narrow enough.
+    """
+    interval = moderated.t_interval([math.log(ratio) for ratio in ratios], common, 1 - 0.05 / rows)
+    if interval is None:
+        return False
+    half = (interval.high - interval.low) / 2
+    return half <= max(precision.deciding_width(PRACTICAL), PART * abs(interval.middle))
 
 
 def narrow(ratio: Interval) -> bool:
@@ -74,6 +138,15 @@ def comparison_end(rounds: Sequence[Round], asked: ComparisonAsked) -> str | Non
     if spent_s + spent_s / len(rounds) > asked.budget_s:
         return f"the next round would have ended after the budget of {brief(asked.budget_s / 60)} min"
     return None
+
+
+def pairs_within(budget_s: float, load: Load) -> int:
+    """Pairs of windows for each start, so that a start more than is judged fits into a comparison's budget: 1 to MOST_PAIRS.
+
+    What differs from start to start is most of the noise, so that few pairs of many starts say more than many of few.
+    """
+    start_s = budget_s / (arms.JUDGED_ROUNDS + 1)
+    return max(1, min(MOST_PAIRS, int((start_s - START_S - load.warmup_min_s) / (2 * PAIR_COST * load.window_s))))
 
 
 def too_short(asked: ComparisonAsked) -> str | None:

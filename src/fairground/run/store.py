@@ -195,6 +195,7 @@ def load(folder: Path) -> Run:
             raise LabError(message, "restore the folder from where it was copied, or remove it") from error
     head, versions, trials = values["plan.json"], values["versions.json"], values["trials.jsonl"]
     done, ending = done_of(trials), values["ending.json"]
+    unneeded = frozenset(ending.unneeded if ending is not None else ())
     measured = [slot for slot in head.plan.slots if ending is None or slot.block <= ending.blocks]
     return Run(
         schema=head.schema,
@@ -209,7 +210,7 @@ def load(folder: Path) -> Run:
         workloads=values["workloads.json"],
         trials=levels.told([trial for trial in trials if trial.control is None], standard().reasons),
         limits=values["limits.jsonl"],
-        finished=all(slot.number in done for slot in measured),
+        finished=all(slot.number in done or slot.number in unneeded for slot in measured),
         controls=tuple(trial for trial in trials if trial.control is not None),
         qualification=values["qualification.json"],
         ending=ending,
