@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-awake bench-kills pictures
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-awake bench-kills bench-equals pictures
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -44,6 +44,9 @@ calibrate: setup                 ## what the validity checks read where nothing 
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
 	$(PYTHON) bench/compare.py --stack $(STACK) --keep results/bench-compare.jsonl --write docs/compare.md
+
+bench-equals: setup             ## how often a run calls equal stacks different, into docs/equals.md: make bench-equals STACK=SERVER:ONE
+	$(PYTHON) bench/equals.py --stack $(STACK) --keep results/bench-equals.jsonl --write docs/equals.md
 
 bench-design: setup              ## windows in turns against whole trials, into docs/design.md: make bench-design STACK=SERVER:ONE
 	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/design.md
