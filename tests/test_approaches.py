@@ -18,6 +18,7 @@ from fairground.inputs import manifest
 from fairground.model import Approach, Server, Stack, Tuning, Variant
 
 STACKS = [stack for server in manifest.load_servers(ROOT / "servers") for stack in server.stacks]
+DOCUMENTED = [stack for stack in STACKS if stack.variant.approach is Approach.DOCUMENTED]
 ENVIRONMENT = re.compile(
     r"GOGC|GOMEMLIMIT|GODEBUG|GOEXPERIMENT|MALLOC_\w+|MIMALLOC_\w+|LD_PRELOAD|NODE_OPTIONS|UV_THREADPOOL_SIZE|JAVA_TOOL_OPTIONS"
     r"|JDK_JAVA_OPTIONS|RUBYOPT|RUBY_\w+|PYTHON(OPTIMIZE|MALLOC|GC)\w*|RUSTFLAGS"
@@ -60,6 +61,34 @@ def tuned_code(stack: Stack) -> Iterator[str]:
             yield from (f"{place}: {found[0]}" for found in CODE.finditer(text))
 
 
+PAGE = re.compile(r"\]\(https://[^)\s]+\)")
+PART = re.compile(r"^## .*`documented.*\n", re.MULTILINE)
+"""Where the documented variants begin in the README of a server that has others, too."""
+PROGRAM = ("-m", "-jar")
+"""Options that say which program runs, and not how."""
+
+
+def readme(stack: Stack) -> str:
+    """What the server's README says of its documented variants: their part where there is one, else all of it."""
+    text = (stack.server.folder / "README.md").read_text(encoding="utf-8")
+    found = PART.search(text)
+    return text[found.end() :] if found else text
+
+
+def untold(stack: Stack) -> list[str]:
+    """What a documented variant owes its reader: a page of documentation, each variable, and each option of its command.
+
+    A variable is told by its name, or by its value in the manifest's words, such as that of a driver.
+    """
+    text, words = readme(stack), stack.variant.about
+    options = [word.partition("=")[0] for word in stack.serve[1:] if word.startswith("-") and word not in PROGRAM]
+    return [
+        *([] if PAGE.search(text) else ["a page"]),
+        *(name for name, value in stack.variant.env.items() if name not in words + text and value not in words),
+        *(option for option in options if option not in words + text),
+    ]
+
+
 def unnamed(stack: Stack) -> list[str]:
     """What a variant should name, or should not have."""
     if stack.variant.approach is Approach.DOCUMENTED:
@@ -72,6 +101,12 @@ def unnamed(stack: Stack) -> list[str]:
 def test_variant_is_what_its_manifest_says(stack: Stack) -> None:
     """A documented variant has no flag, collector setting, allocator or serialiser that tunes; a tuned one names each flag."""
     assert unnamed(stack) == []
+
+
+@pytest.mark.parametrize("stack", DOCUMENTED, ids=lambda stack: stack.id)
+def test_documented_variant_tells_its_pages_and_settings(stack: Stack) -> None:
+    """The README links to a page behind the documented variant, and nothing is set that neither manifest nor README names."""
+    assert untold(stack) == []
 
 
 @pytest.fixture
@@ -126,3 +161,24 @@ def test_tuned_code_is_refused_where_the_variant_runs_it(stack: Stack, file: str
     (stack.server.folder / APART).mkdir()
     (stack.server.folder / APART / file).write_text(text)
     assert len(unnamed(Stack(stack.server, apart))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "env", "serve", "found"),
+    [
+        ("", {}, ("./server",), ["a page"]),
+        ("[here](http://example.org)", {}, ("./server",), ["a page"]),
+        ("[here](https://example.org)\n## The variant `documented`\nIts code.", {}, ("./server",), ["a page"]),
+        ("[here](https://example.org)", {"MODE": "fast"}, ("./server",), ["MODE"]),
+        ("[here](https://example.org) `MODE=fast`", {"MODE": "fast", "DRIVER": "plain"}, ("./server",), []),
+        ("[here](https://example.org)", {}, ("java", "-jar", "x.jar", "--turbo=1", "-q"), ["--turbo", "-q"]),
+        ("[here](https://example.org) `--turbo`", {}, ("java", "-jar", "x.jar", "--turbo=1"), []),
+    ],
+)
+def test_what_a_documented_variant_does_not_tell_is_found(
+    stack: Stack, text: str, env: dict[str, str], serve: tuple[str, ...], found: list[str]
+) -> None:
+    """A page, a variable and an option count where the documented part names them; a value counts in the manifest's words."""
+    (stack.server.folder / "README.md").write_text(text)
+    variant = replace(stack.variant, about="with a plain driver", env=env, serve=serve)
+    assert untold(Stack(stack.server, variant)) == found

@@ -96,5 +96,5 @@ async function loadAccounts (store) {
 
 function printVersion () {
   const installed = name => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version
-  console.log(`node ${process.versions.node}, hapi ${installed('@hapi/hapi')}, pg ${installed('pg')}`)
+  console.log(`node ${process.versions.node}, hapi ${installed('@hapi/hapi')}, joi ${installed('joi')}, pg ${installed('pg')}`)
 }

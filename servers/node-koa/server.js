@@ -96,5 +96,6 @@ async function loadAccounts (store) {
 
 function printVersion () {
   const installed = name => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version
-  console.log(`node ${process.versions.node}, koa ${installed('koa')}, @koa/router ${installed('@koa/router')}, pg ${installed('pg')}`)
+  const names = ['koa', '@koa/router', '@koa/bodyparser', 'pg']
+  console.log(`node ${process.versions.node}, ${names.map(name => `${name} ${installed(name)}`).join(', ')}`)
 }

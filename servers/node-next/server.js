@@ -98,5 +98,5 @@ function fail (response, status, message, headers) {
 
 function printVersion () {
   const installed = name => JSON.parse(readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url))).version
-  console.log(`node ${process.versions.node}, ${['next', 'react', 'postgres'].map(name => `${name} ${installed(name)}`).join(', ')}`)
+  console.log(`node ${process.versions.node}, ${['next', 'react', 'postgres', 'pg'].map(name => `${name} ${installed(name)}`).join(', ')}`)
 }

@@ -133,6 +133,15 @@ def test_error_object(body: bytes, right: bool) -> None:
     assert judged(body, Expect((400,), own_error=True), kind="text/html", status=400) is None
 
 
+def test_own_error_may_end_with_its_connection() -> None:
+    """Only a framework's own error may have neither a length nor chunks without saying that it closes the connection."""
+    bare = Answer(400, "1.1", (), b"")
+    says = "so its end cannot be known"
+    assert problem(bare, GET, Expect((400,), own_error=True), FACTS) is None
+    assert says in (problem(bare, GET, Expect((400,)), FACTS) or "")
+    assert says in (problem(replace(bare, status=200), GET, Expect((200,), own_error=True), FACTS) or "")
+
+
 def test_database_clock_counts() -> None:
     """The database's time is judged by its own clock, the server's by the lab's."""
     now_s = int(datetime.now(UTC).timestamp())

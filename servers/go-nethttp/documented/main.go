@@ -1,4 +1,5 @@
-// Command documented is the contract on Go's net/http with encoding/json and pgxpool, as their documentation shows them.
+// Command documented is the contract on Go's net/http with encoding/json, and with pgxpool or database/sql and lib/pq, as their
+// documentation shows them.
 package main
 
 import (
@@ -13,9 +14,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 func main() {
@@ -24,16 +22,12 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	pool, err := openPool(ctx)
+	db, err := openStore(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer pool.Close()
-	accounts, err := loadAccounts(ctx, pool)
-	if err != nil {
-		log.Fatal(err)
-	}
-	app := &app{pool: pool, wait: os.Getenv("POOL_WAIT_MS"), accounts: accounts}
+	defer db.close()
+	app := &app{db: db, accounts: load(ctx, db.accounts)}
 	server := &http.Server{Addr: net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT")), Handler: app.routes()}
 	go func() {
 		if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
@@ -48,28 +42,9 @@ func main() {
 	}
 }
 
-func openPool(ctx context.Context) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
-	if err != nil {
-		return nil, err
+func openStore(ctx context.Context) (store, error) {
+	if os.Getenv("DB_DRIVER") == "pq" {
+		return openPQ()
 	}
-	size, err := strconv.Atoi(os.Getenv("POOL_SIZE"))
-	if err != nil {
-		return nil, err
-	}
-	config.MaxConns = int32(size)
-	if os.Getenv("PREPARED") == "off" {
-		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	}
-	return pgxpool.NewWithConfig(ctx, config)
-}
-
-func loadAccounts(ctx context.Context, pool *pgxpool.Pool) (map[string]Account, error) {
-	rows, _ := pool.Query(ctx, "SELECT * FROM accounts") // CollectRows returns the error too
-	all, err := pgx.CollectRows(rows, pgx.RowToStructByName[Account])
-	accounts := make(map[string]Account, len(all))
-	for _, account := range all {
-		accounts[account.AccountID] = account
-	}
-	return accounts, err
+	return openDatabase(ctx)
 }

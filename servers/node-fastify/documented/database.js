@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
+const RETRY_MS = 500
+
 const { DATABASE_URL, POOL_SIZE, POOL_SHARE = POOL_SIZE, POOL_WAIT_MS, PREPARED } = process.env
 const pool = new pg.Pool({
   connectionString: DATABASE_URL,
@@ -58,11 +60,25 @@ export async function transfer (from, to, amount) {
   }
 }
 
-// Before anything listens, on a connection of its own.
+// Before anything listens, on a connection of its own. It waits for a database that is away.
 export async function accounts () {
+  for (;;) {
+    try {
+      return new Map((await load()).map(row => [row.account_id, { ...row, balance_cents: Number(row.balance_cents) }]))
+    } catch (error) {
+      console.error(`cannot load \`accounts\`: ${error.message || error.code}`)
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+async function load () {
   const client = new pg.Client({ connectionString: DATABASE_URL })
-  await client.connect()
-  const { rows } = await client.query('SELECT * FROM accounts')
-  await client.end()
-  return new Map(rows.map(row => [row.account_id, { ...row, balance_cents: Number(row.balance_cents) }]))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return (await client.query('SELECT * FROM accounts')).rows
+  } finally {
+    await client.end()
+  }
 }

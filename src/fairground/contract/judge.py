@@ -18,13 +18,14 @@ def problem(answer: Answer, request: Request, expect: Expect, facts: Facts) -> s
     if answer.status not in expect.statuses:
         wanted = " or ".join(str(status) for status in expect.statuses)
         return f"expected status {wanted}, got {answer.status}{_with_body(answer.body)}"
-    found = _head(answer, request)
+    own_error = expect.own_error and answer.status >= 400
+    found = _head(answer, request, own_error)
     if found is not None:
         return found
     if request.method == "HEAD" or answer.status == 204:
         return None  # bytes after such an answer are the connection's surplus
     if answer.status >= 400:
-        return None if expect.own_error else _error_object(answer)
+        return None if own_error else _error_object(answer)
     return _content(answer, expect, facts)
 
 
@@ -34,15 +35,18 @@ def shown(data: bytes, limit: int = 120) -> str:
     return f"`{text}`" + (f" and {len(data) - limit} bytes more" if len(data) > limit else "")
 
 
-def _head(answer: Answer, request: Request) -> str | None:
-    """An answer says where it ends, in a way that the client's version of HTTP knows, and when to come again after a 503."""
+def _head(answer: Answer, request: Request, own_error: bool) -> str | None:
+    """An answer says where it ends, in a way that the client's version of HTTP knows, and when to come again after a 503.
+
+    A framework's own error may end with its connection, as HTTP lets it.
+    """
     chunked, length = answer.header("transfer-encoding") is not None, answer.header("content-length")
     if chunked and request.version == "1.0":
         return "the answer to an HTTP/1.0 request is chunked, which HTTP/1.0 does not know"
     if answer.status == 503 and answer.header("retry-after") != "1":
         return f"the answer 503 lacks `retry-after: 1`{_with_body(answer.body)}"
-    bodiless = request.method == "HEAD" or answer.status == 204
-    if not bodiless and not chunked and length is None and answer.version == "1.1" and not answer.says("close"):
+    lengthless = own_error or request.method == "HEAD" or answer.status == 204
+    if not lengthless and not chunked and length is None and answer.version == "1.1" and not answer.says("close"):
         return "the answer has neither `content-length` nor chunks, so its end cannot be known"
     return None
 

@@ -18,7 +18,7 @@ STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 NAME = re.compile(r"[a-z0-9-]+")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-SOURCE = re.compile(r"https?://\S+|none")
+SOURCE = re.compile(r"https://[a-z0-9-]+(\.[a-z0-9-]+)+(/\S*)?|none")
 CHOICES = ", ".join(f'`"{approach}"`' for approach in Approach)
 
 
@@ -94,6 +94,6 @@ def _approach(source: Source, name: str, table: VariantTable) -> Approach:
         source.require_text((*at, "what"), one.what)
         source.require_text((*at, "why"), one.why)
         if not SOURCE.fullmatch(one.source):
-            hint = "write the address of the page that shows it, or `none`"
+            hint = "write the https address of the page that shows it, or `none`"
             raise source.error((*at, "source"), f"`{shown((*at, 'source'))}` is `{one.source}` in", hint)
     return approach

@@ -1,0 +1,42 @@
+// Command documented is the contract on chi with encoding/json and pgxpool, as their documentation shows them.
+package main
+
+import (
+	"context"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if workers, err := strconv.Atoi(os.Getenv("WORKERS")); err == nil {
+		runtime.GOMAXPROCS(workers)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	db, err := openDatabase(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.close()
+	app := &app{db: db, accounts: load(ctx, db.accounts)}
+	server := &http.Server{Addr: net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT")), Handler: app.router()}
+	go func() {
+		if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+			log.Fatal(err)
+		}
+	}()
+	<-ctx.Done()
+	grace, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		os.Exit(0) // what is still in flight ends with the process
+	}
+}
