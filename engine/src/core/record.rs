@@ -6,6 +6,7 @@ use crate::core::histogram::{add, histogram, record};
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
 use crate::core::silence::Silences;
+use crate::core::tenths::Tenths;
 use crate::core::turn::{Part, TurnRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,6 +169,7 @@ pub struct Record {
     pub second: Second,
     pub turn: TurnRecord,
     pub silences: Silences,
+    pub tenths: Tenths,
     pub samples: Vec<Sample>,
     pub ledger: Ledger,
 }
@@ -204,6 +206,7 @@ impl Record {
             second: Second::new(),
             turn: TurnRecord::new(),
             silences: Silences::default(),
+            tenths: Tenths::default(),
             samples: Vec::new(),
             ledger,
         }
@@ -269,6 +272,7 @@ impl Record {
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);
+            self.tenths.ended(ended.at_ns, ok);
             if let Some(step) = self.steps.get_mut(ended.ended_in_step) {
                 step.completed += 1;
                 step.completed_ok += u64::from(ok);
@@ -394,6 +398,7 @@ impl Record {
             }
         }
         self.silences.merge(&other.silences);
+        self.tenths.merge(&other.tenths);
         self.ledger.merge(&other.ledger);
     }
 

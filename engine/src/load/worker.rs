@@ -83,7 +83,7 @@ impl Worker {
         let start_ns = orders.phase_start.active_ns;
         let record = Record::new(
             config.requests.len(),
-            Ledger::new(&config.requests),
+            Ledger::new(&config.requests).doubting(config.load.fault),
             config.offered.is_some(),
             config.steps().len(),
         );
@@ -408,6 +408,11 @@ impl Worker {
         match phase {
             Phase::Window => self.record.silences.begin(at_ns, self.record.in_flight()),
             _ => self.record.silences.end(at_ns),
+        }
+        match phase {
+            Phase::Window if self.config.load.fault => self.record.tenths.begin(at_ns),
+            Phase::Window => {}
+            _ => self.record.tenths.end(at_ns),
         }
         self.second_index = 0;
         self.next_second_ns = self.orders.phase_start.active_ns + SECOND_NS;
