@@ -5,8 +5,7 @@ use hdrhistogram::Histogram;
 use crate::core::histogram::{add, histogram, record};
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
-use crate::core::silence::Silences;
-use crate::core::tenths::Tenths;
+use crate::core::{silence::Silences, tenths::Tenths};
 use crate::core::turn::{Part, TurnRecord};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -272,7 +271,6 @@ impl Record {
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);
-            self.tenths.ended(ended.at_ns, ok);
             if let Some(step) = self.steps.get_mut(ended.ended_in_step) {
                 step.completed += 1;
                 step.completed_ok += u64::from(ok);

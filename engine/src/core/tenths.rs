@@ -20,9 +20,11 @@ pub struct Tenths {
 }
 
 impl Tenths {
-    /// The window begins.
-    pub fn begin(&mut self, at_ns: u64) {
-        self.start_ns = Some(at_ns);
+    /// A phase begins, and the last one has ended. `begins`: it is a window whose tenths are told.
+    pub fn edge(&mut self, at_ns: u64, begins: bool) {
+        // What lasted to the window's end without an answer has rows, too.
+        self.row(at_ns.saturating_sub(1));
+        self.start_ns = begins.then_some(at_ns);
     }
 
     /// A request has ended.
@@ -33,12 +35,6 @@ impl Tenths {
                 false => row.not_ok += 1,
             }
         }
-    }
-
-    /// The window has ended: what lasted to its end without an answer has rows, too.
-    pub fn end(&mut self, at_ns: u64) {
-        self.row(at_ns.saturating_sub(1));
-        self.start_ns = None;
     }
 
     pub fn rows(&self) -> &[Tenth] {
@@ -88,15 +84,15 @@ mod tests {
             tenths.rows().is_empty(),
             "nothing counts outside of the window"
         );
-        tenths.begin(1_000);
+        tenths.edge(1_000, true);
         for (at_ns, ok) in [(1_000, true), (100_000_999, true), (100_001_000, false)] {
             tenths.ended(at_ns, ok);
         }
-        tenths.end(400_001_000);
+        tenths.edge(400_001_000, false);
         assert_eq!(counts(&tenths), [(2, 0), (0, 1), (0, 0), (0, 0)]);
         tenths.ended(1, true);
         let mut other = Tenths::default();
-        other.begin(0);
+        other.edge(0, true);
         other.ended(499_999_999, true);
         tenths.merge(&other);
         assert_eq!(counts(&tenths), [(2, 0), (0, 1), (0, 0), (0, 0), (1, 0)]);
@@ -106,7 +102,7 @@ mod tests {
     #[test]
     fn tenths_are_bounded() {
         let mut tenths = Tenths::default();
-        tenths.begin(0);
+        tenths.edge(0, true);
         tenths.ended(MOST * WIDTH_NS - 1, true);
         tenths.ended(MOST * WIDTH_NS, true);
         assert_eq!(tenths.rows().len() as u64, MOST);

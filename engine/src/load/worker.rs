@@ -409,11 +409,8 @@ impl Worker {
             Phase::Window => self.record.silences.begin(at_ns, self.record.in_flight()),
             _ => self.record.silences.end(at_ns),
         }
-        match phase {
-            Phase::Window if self.config.load.fault => self.record.tenths.begin(at_ns),
-            Phase::Window => {}
-            _ => self.record.tenths.end(at_ns),
-        }
+        let tells_tenths = phase == Phase::Window && self.config.load.fault;
+        self.record.tenths.edge(at_ns, tells_tenths);
         self.second_index = 0;
         self.next_second_ns = self.orders.phase_start.active_ns + SECOND_NS;
         if phase == Phase::Abandon {
