@@ -5,8 +5,8 @@ use hdrhistogram::Histogram;
 use crate::core::histogram::{add, histogram, record};
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
-use crate::core::{silence::Silences, tenths::Tenths};
 use crate::core::turn::{Part, TurnRecord};
+use crate::core::{silence::Silences, tenths::Tenths};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
