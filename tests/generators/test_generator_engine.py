@@ -15,7 +15,7 @@ import pytest
 from builders.paths import ROOT, TESTS
 from fairground.generators import engine
 from fairground.inputs import manifest
-from fairground.model import BadAnswer, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Second
+from fairground.model import BadAnswer, Fault, FaultKind, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Second
 
 PROTOCOL = ROOT / "engine" / "tests" / "golden"
 GOLDEN = TESTS / "golden"
@@ -112,6 +112,21 @@ def test_gaps_are_read_and_may_be_missing() -> None:
     assert engine.parse(found, COMMAND).gaps is None
 
 
+def test_tenths_are_read_where_they_are_told() -> None:
+    """Good answers and others by tenth; an engine that tells none is too old for a fault."""
+    found = document()
+    assert engine.tenths(found) == ((2, 0, 0), (0, 1, 0))
+    found["window"]["tenths"] = None
+    with pytest.raises(LabError, match="tells no tenths of a second"):
+        engine.tenths(found)
+
+
+def test_nothing_goes_wrong_in_turns() -> None:
+    """A load that takes turns has no fault, so that its ledger and its errors are read as ever."""
+    held = engine.plan(WORKLOADS["ping"], LOADS["fault"], "127.0.0.1", 8080, 7, BODIES, begin="held")
+    assert "fault" not in held["load"]  # type: ignore[operator]
+
+
 def test_ledgers_keep_acknowledged_and_unknown_apart() -> None:
     """An account that only one side names has nothing on the other."""
     found = document()
@@ -175,6 +190,7 @@ LOADS = {
     "close": Load(connections=3, keep_alive=False, window_s=1.5),
     "think": Load(connections=4, think_ms=5.0),
     "open": Load(connections=50, model="open", rate_per_s=5_000.0),
+    "fault": Load(connections=4, window_s=5.0, fault=Fault(FaultKind.CONNECTIONS_CUT, 3.0)),
 }
 
 
@@ -185,7 +201,15 @@ def plan(workload: str, load: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("workload", "load"),
-    [("ping", "closed"), ("transfer", "closed"), ("lookup", "close"), ("time", "open"), ("users", "open"), ("ping", "think")],
+    [
+        ("ping", "closed"),
+        ("transfer", "closed"),
+        ("lookup", "close"),
+        ("time", "open"),
+        ("users", "open"),
+        ("ping", "think"),
+        ("tx", "fault"),
+    ],
 )
 def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> None:
     """The plan of a trial, word for word."""

@@ -61,6 +61,17 @@ def test_what_no_thread_tells_is_unknown() -> None:
     assert use.busiest_thread_share is not None and use.involuntary_switches_per_s is None
 
 
+def test_a_role_goes_on_in_another_process() -> None:
+    """What the process before had used is kept, and what only its group counted is unknown from there on."""
+    meter = RoleMeter(cast(Child, Ended()))
+    before = clock(0, 100)
+    meter.succeed(cast(Child, Ended()), 5_000_000)
+    after = meter.clock()
+    assert after.cpu_ns == 5_000_000 and after.pressure_cpu_some_us is None
+    use = meter.use(before, after)
+    assert (use.cpu_us, use.pressure_cpu_some_share) == (5000.0, None)
+
+
 def test_threads_of_this_process_are_read() -> None:
     """Each of our threads has a running time, and switches when they are asked for; a process that is gone has none."""
     going = threading.Event()

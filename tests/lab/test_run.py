@@ -20,7 +20,7 @@ from fairground.lab import run as runs
 from fairground.lab.events import Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
-from fairground.model import LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
+from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
 from fairground.run import store
 
 LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
@@ -52,6 +52,22 @@ def test_a_dry_run_plans_and_starts_nothing(inputs: runs.Inputs, tmp_path: Path)
     both = replace(SUITE, groups=(GROUP, replace(GROUP, settings=replace(GROUP.settings, scale=2))))
     with pytest.raises(LabError, match="the plan has several values of `scale`: 1, 2"):
         runs.dry_run(both, inputs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "message"),
+    [
+        (FaultKind.POOLER_RESTART, None, "`pooler-restart@3s` needs a pooler in the path, and `healthy:asyncio ping direct"),
+        (FaultKind.DATABASE_RESTART, "postgresql://127.0.0.1/x", "`database-restart@3s` needs the lab's own database"),
+        (FaultKind.STALL, "postgresql://127.0.0.1/x", "needs the lab's own database"),
+    ],
+)
+def test_a_fault_of_what_is_not_there_is_refused(inputs: runs.Inputs, kind: FaultKind, url: str | None, message: str) -> None:
+    """A pooler that no path has, and a database that is not the lab's to stop, are errors before anything is built."""
+    fault = Fault(kind, 3.0, 500.0 if kind is FaultKind.STALL else None)
+    broken = replace(GROUP, loads=(replace(LOAD, window_s=6.0, fault=fault),))
+    with pytest.raises(LabError, match=message):
+        runs.dry_run(replace(SUITE, groups=(broken,)), replace(inputs, database_url=url))
 
 
 @pytest.mark.live

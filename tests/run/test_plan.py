@@ -16,6 +16,8 @@ from fairground.model import (
     Audit,
     Control,
     Expectation,
+    Fault,
+    FaultKind,
     LabError,
     Load,
     Plan,
@@ -329,6 +331,15 @@ def test_a_plan_that_compares_holds_controls(stack_count: int, blocks: int, aske
     assert {(slot.cell.stack, slot.cell.topology.id) for slot in controls} <= {("s0:v1", "direct")}
     assert {(slot.control, slot.planted) for slot in built.slots} <= {(None, 0.0), (Control.AGAIN, 0.0), (Control.SLOWED, 0.1)}
     assert len(built.slots) - len(controls) == 2 * 2 * stack_count * blocks
+
+
+def test_where_something_goes_wrong_there_are_no_controls() -> None:
+    """A heat with a fault tells how its stacks recover; the heat without one beside it has its controls."""
+    fault = Load(fault=Fault(FaultKind.DATABASE_RESTART, 3.0))
+    suite = compared(2, 3)
+    built = planned(replace(suite, groups=(replace(suite.groups[0], loads=(Load(), fault)),)))
+    assert {slot.cell.load for slot in built.slots if slot.control is not None} == {Load()}
+    assert {slot.round for slot in built.slots if slot.cell.load == fault} == {0}
 
 
 def test_controls_take_every_place_as_stacks_do() -> None:

@@ -30,6 +30,8 @@ enum Accounts {
 #[derive(Debug, Default)]
 pub struct Ledger {
     kinds: Vec<Vec<Accounts>>,
+    /// Answers 5xx are of unknown fate, too.
+    doubts_errors: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +41,10 @@ enum Fate {
     DidNotHappen,
 }
 
-fn fate(outcome: Outcome) -> Fate {
+fn fate(outcome: Outcome, doubts_errors: bool) -> Fate {
     match outcome {
         Outcome::Ok => Fate::Acknowledged,
+        Outcome::Status(500..) | Outcome::Shed if doubts_errors => Fate::Unknown,
         Outcome::Status(code) if code < 400 => Fate::Unknown,
         Outcome::Timeout
         | Outcome::Reset
@@ -71,12 +74,21 @@ impl Ledger {
         };
         Ledger {
             kinds: requests.iter().map(accounts).collect(),
+            doubts_errors: false,
+        }
+    }
+
+    /// Whether answers 5xx may be of requests that did happen: what cuts a connection may come between a commit and its confirmation.
+    pub fn doubting(self, errors: bool) -> Ledger {
+        Ledger {
+            doubts_errors: errors,
+            ..self
         }
     }
 
     /// Books a request of kind number `kind` that has ended.
     pub fn book(&mut self, kind: usize, request: &Request, values: &[i64], outcome: Outcome) {
-        let fate = fate(outcome);
+        let fate = fate(outcome, self.doubts_errors);
         if fate == Fate::DidNotHappen {
             return;
         }
@@ -225,5 +237,22 @@ mod tests {
                 BTreeMap::from([("credits".to_string(), credits), ("rows".to_string(), rows)])
             );
         }
+    }
+
+    /// Where something is made to go wrong, an answer 5xx may be of a request that happened; one 4xx is of none.
+    #[test]
+    fn errors_are_doubted_where_that_is_asked() {
+        let requests = requests("9");
+        let mut ledger = Ledger::new(&requests).doubting(true);
+        for outcome in [
+            Outcome::Status(500),
+            Outcome::Shed,
+            Outcome::Status(404),
+            Outcome::Connect,
+        ] {
+            ledger.book(0, &requests[0], &[1, 2, 5], outcome);
+        }
+        let names = ledger.by_name(&requests);
+        assert_eq!(names["rows"]["2"], row((0, 0), (2, 2)));
     }
 }

@@ -21,4 +21,5 @@ pub mod settled;
 pub mod silence;
 pub mod tally;
 pub mod template;
+pub mod tenths;
 pub mod turn;

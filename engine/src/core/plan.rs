@@ -70,6 +70,9 @@ pub struct Load {
     /// Closed loop: each connection pauses so long between an answer and its next request.
     #[serde(default)]
     pub think_ms: f64,
+    /// Something is made to go wrong in the window: its tenths are told, and answers 5xx are of unknown fate.
+    #[serde(default)]
+    pub fault: bool,
 }
 
 /// One stretch of the window at one rate.

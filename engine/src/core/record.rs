@@ -5,8 +5,8 @@ use hdrhistogram::Histogram;
 use crate::core::histogram::{add, histogram, record};
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
-use crate::core::silence::Silences;
 use crate::core::turn::{Part, TurnRecord};
+use crate::core::{silence::Silences, tenths::Tenths};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -168,6 +168,7 @@ pub struct Record {
     pub second: Second,
     pub turn: TurnRecord,
     pub silences: Silences,
+    pub tenths: Tenths,
     pub samples: Vec<Sample>,
     pub ledger: Ledger,
 }
@@ -204,6 +205,7 @@ impl Record {
             second: Second::new(),
             turn: TurnRecord::new(),
             silences: Silences::default(),
+            tenths: Tenths::default(),
             samples: Vec::new(),
             ledger,
         }
@@ -394,6 +396,7 @@ impl Record {
             }
         }
         self.silences.merge(&other.silences);
+        self.tenths.merge(&other.tenths);
         self.ledger.merge(&other.ledger);
     }
 

@@ -60,6 +60,14 @@ pub struct Window {
     pub kinds: Vec<Kind>,
     pub steps: Option<Vec<Step>>,
     pub gaps: Option<Gaps>,
+    pub tenths: Option<Tenths>,
+}
+
+/// Answers in each tenth of a second, where something is made to go wrong.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tenths {
+    pub ok: Vec<u64>,
+    pub not_ok: Vec<u64>,
 }
 
 /// Stretches without an answer while requests were open.
@@ -215,7 +223,19 @@ impl Window {
             kinds: kinds.collect(),
             steps: (!steps.is_empty()).then(|| Step::rows(&record.steps, steps, window)),
             gaps: window.map(|window| Gaps::new(record, window.start_ns)),
+            tenths: Tenths::of(record),
         }
+    }
+}
+
+impl Tenths {
+    /// `None`: nobody asked for them.
+    fn of(record: &Record) -> Option<Tenths> {
+        let rows = record.tenths.rows();
+        (!rows.is_empty()).then(|| Tenths {
+            ok: rows.iter().map(|row| row.ok).collect(),
+            not_ok: rows.iter().map(|row| row.not_ok).collect(),
+        })
     }
 }
 

@@ -83,7 +83,7 @@ impl Worker {
         let start_ns = orders.phase_start.active_ns;
         let record = Record::new(
             config.requests.len(),
-            Ledger::new(&config.requests),
+            Ledger::new(&config.requests).doubting(config.load.fault),
             config.offered.is_some(),
             config.steps().len(),
         );
@@ -409,6 +409,8 @@ impl Worker {
             Phase::Window => self.record.silences.begin(at_ns, self.record.in_flight()),
             _ => self.record.silences.end(at_ns),
         }
+        let tells_tenths = phase == Phase::Window && self.config.load.fault;
+        self.record.tenths.edge(at_ns, tells_tenths);
         self.second_index = 0;
         self.next_second_ns = self.orders.phase_start.active_ns + SECOND_NS;
         if phase == Phase::Abandon {

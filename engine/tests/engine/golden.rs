@@ -96,6 +96,11 @@ fn record(config: &Config) -> Record {
     record.silences.ended(71_000_000, Outcome::Ok, 1);
     record.silences.watched(223_000_000);
     record.silences.end(301_000_000);
+    record.tenths.edge(7_000_000, true);
+    for (at_ns, ok) in [(8_000_000, true), (9_000_000, true), (120_000_000, false)] {
+        record.tenths.ended(at_ns, ok);
+    }
+    record.tenths.edge(301_000_000, false);
     let request = &config.requests[0];
     record.ledger.book(0, request, &[11, 12, 5], Outcome::Ok);
     record
@@ -370,6 +375,7 @@ fn golden_plans() {
         .collect();
     assert_eq!(kinds, [("transfer", 4), ("time", 1), ("lookup", 2)]);
     assert_eq!(full.requests[0].ledger.len(), 2);
+    assert!(full.load.fault && !config("plan-minimal.json").load.fault);
     assert_eq!(full.requests[1].expect.check_one_in, 20);
     let open = config("plan-open.json");
     let offered = open.offered.unwrap();

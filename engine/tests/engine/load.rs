@@ -239,6 +239,27 @@ fn open_loop_hides_no_queue() {
     assert!(finished.number("/window/send_lag/max_us") > 40_000);
 }
 
+/// A load with a fault tells the answers of each tenth of its window, all of them; other loads tell none.
+#[test]
+fn tenths_are_told_where_something_is_to_go_wrong() {
+    let server = serve(|number, _| match number % 3 {
+        0 => Deed::Answer(answer("500 Oh", "bad")),
+        _ => Deed::Answer(good()),
+    });
+    let mut plan = plan(server.address);
+    assert!(run(&plan).result["window"]["tenths"].is_null());
+    plan["load"]["fault"] = json!(true);
+    let finished = run(&plan);
+    let window = &finished.result["window"];
+    let sum = |kind: &str| -> u64 {
+        let counts = window["tenths"][kind].as_array().unwrap();
+        counts.iter().map(|count| count.as_u64().unwrap()).sum()
+    };
+    let completed = ["completed", "completed_ok"].map(|name| window[name].as_u64().unwrap());
+    assert_eq!([sum("ok") + sum("not_ok"), sum("ok")], completed);
+    assert!(sum("not_ok") > 0);
+}
+
 /// A stretch without an answer is told with its length, and one that is too short to be told is in no row.
 #[test]
 fn gaps_are_told() {

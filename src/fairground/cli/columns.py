@@ -1,4 +1,4 @@
-"""The columns of `list` on a terminal."""
+"""Columns on a terminal: those of `list`, and of small tables."""
 
 from __future__ import annotations
 
@@ -12,3 +12,10 @@ WIDTHS: Mapping[str, Sequence[tuple[str, int]]] = {
     "runs": (("id", 40), ("kind", 10), ("trials", 5), ("bytes", 12), ("command", 0)),
 }
 """The columns of each list on a terminal, and how wide each is at least."""
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a small table, each column as wide as its widest cell: the first to the left, all others to the right."""
+    every = [heads, *rows]
+    widths = [max(len(row[at]) for row in every) for at in range(len(heads))]
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in every]

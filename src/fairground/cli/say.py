@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from fairground.cli.board import Table
+from fairground.cli.columns import table
 from fairground.cli.screen import duration
 from fairground.cli.streams import document, line, note, out, plain, talk
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, foreign
 from fairground.report.boards import Board, boards
+from fairground.report.run import faults
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline, voids
 from fairground.report.text.words import plural
@@ -26,7 +28,7 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
     counts = {
         verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
     }
-    shown = boards(found)
+    shown, broken = boards(found), faults.rows(found)
     sentences = headline(found, shown, Controls.of(found))
     if as_json:
         spent = time_use.of(found.everything)
@@ -39,12 +41,16 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
             "voids": voids(found),
             "comparisons": _compared(shown),
             "modes": _modes(shown),
+            **({"faults": [row.document for row in broken]} if broken else {}),
         }
         print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
     for sentence in sentences:
         line(sentence)
     out.print(Table(found.trials, found.workloads))
+    if broken:
+        for text in table(("what faults did", *faults.HEADS), [(row.cell.id, *row.values) for row in broken]):
+            line(text)
     line(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished")
     if cause := voids(found):
         line(cause)

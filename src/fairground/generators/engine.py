@@ -74,6 +74,10 @@ class Session:
             self._complaint = str(found.get("message", ""))
         return found
 
+    def speaks(self, within_s: float) -> bool:
+        """Whether an event, or the end, is there within so many seconds."""
+        return b"\n" in self._pending or bool(select.select([self._events], [], [], within_s)[0])
+
     def measure(self) -> None:
         """End the warm-up: the window begins."""
         self._send({"command": "measure"})
@@ -217,6 +221,8 @@ def plan(
         shape |= {"rate_per_s": load.rate_per_s, "arrivals": load.arrivals}
     if begin != "running":
         shape["begin"] = begin
+    elif load.fault is not None:  # nothing goes wrong in turns
+        shape["fault"] = True
     return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": [request]}
 
 
@@ -300,6 +306,14 @@ def curve(document: Mapping[str, Any], load: Load) -> tuple[Step, ...]:
                 )
             )
     return tuple(found)
+
+
+def tenths(document: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Good answers, and requests that ended otherwise, in each tenth of a second of the window. LabError where none are told."""
+    found = document["window"].get("tenths")
+    if found is None:
+        raise LabError("the load engine tells no tenths of a second: it is older than this lab", hint="make setup", exit_code=3)
+    return tuple(found["ok"]), tuple(found["not_ok"])
 
 
 def _in_flight(document: Mapping[str, Any], start_s: float, end_s: float) -> tuple[int, ...]:

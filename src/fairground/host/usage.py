@@ -50,6 +50,8 @@ class RoleMeter:
     """At the last sample."""
     _spent: Spent = field(default_factory=Spent)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
+    _earlier_ns: int | None = None
+    """What earlier processes of the role had used; None: it has had this one alone."""
 
     def sample(self) -> None:
         """Take in memory and threads, and CPU where it has to be sampled. Call it at 4 Hz or more."""
@@ -69,9 +71,12 @@ class RoleMeter:
     def cpu_ns(self) -> int:
         """CPU time so far, in ns. Only differences mean anything."""
         exact = self.child.group.cpu_ns()
-        if exact is not None:
-            return exact
-        return self._spent.read(process.pid for process in self.child.processes())
+        own = self._spent.read(process.pid for process in self.child.processes()) if exact is None else exact
+        return own + (self._earlier_ns or 0)
+
+    def succeed(self, child: Child, spent_ns: int) -> None:
+        """The role goes on in another process; `spent_ns` is what `cpu_ns` said last of the one before."""
+        self._spent, self._earlier_ns, self.child = Spent(), spent_ns, child
 
     def start(self) -> None:
         """Forget the peaks: the window begins."""
@@ -83,6 +88,8 @@ class RoleMeter:
         for process in self.child.processes():
             threads |= threads_of(process.pid, self.closely)
         group = self.child.group
+        if self._earlier_ns is not None:  # what its group counts began anew with it
+            return Clock(self.cpu_ns(), at_ns=time.monotonic_ns(), threads=threads)
         return Clock(
             self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us()
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairground.inputs import conditions, numbers, options, seating
+from fairground.inputs import conditions, faults, numbers, options, seating
 from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
 from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology
@@ -39,7 +39,7 @@ def overridden(suite: Suite, given: Given) -> Suite:
 
 
 def loads(given: Given) -> tuple[Load, ...]:
-    """One load for each generator and number of connections."""
+    """One load for each generator, number of connections, and fault."""
     fields = _values(options.LOADS, given)
     if fields["rate_per_s"] is not None and fields["requests"] is not None:
         raise LabError("`--rate` and `--requests` exclude each other", "a rate is kept for a window, `--window`")
@@ -51,8 +51,10 @@ def loads(given: Given) -> tuple[Load, ...]:
         fields |= {"model": "closed", "arrivals": Load.arrivals}
     else:
         fields["model"] = "open"
-    names, counts = fields.pop("generator"), fields.pop("connections")
-    return tuple(Load(count, generator=name, **fields) for name in names for count in counts)
+    names, counts, wrongs = fields.pop("generator"), fields.pop("connections"), fields.pop("fault")
+    return tuple(
+        faults.check(Load(count, generator=name, fault=fault, **fields)) for name in names for count in counts for fault in wrongs
+    )
 
 
 def settings(given: Given) -> Settings:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import conditions, options, published, seating
+from fairground.inputs import conditions, faults, options, published, seating
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
@@ -24,6 +24,7 @@ from fairground.model import (
     Audit,
     Claim,
     Expectation,
+    Fault,
     LabError,
     LedgerEntry,
     Load,
@@ -292,6 +293,7 @@ class _GroupTable:
     arrivals: str | None = None
     requests: int | None = None
     think_ms: float | None = None
+    faults: tuple[str, ...] | None = None
     proxies: tuple[str, ...] | None = None
     poolers: tuple[str, ...] | None = None
     pooler_size: int | None = None
@@ -399,8 +401,13 @@ def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFi
     settings = (merged["settings"] or conditions.SettingsTable()).settings()
     for key, wrong, hint in conditions.faults(settings):
         raise source.error((*place["settings"], key), f"`settings.{key}` {wrong} in", hint)
-    given = _shape(source, merged, place)
-    loads = tuple(Load(count, warmup_min_s=shortest, warmup_max_s=longest, **given) for count in merged["connections"])
+    given = _shape(source, merged, place) | {"warmup_min_s": shortest, "warmup_max_s": longest}
+    loads = tuple(
+        Load(count, fault=fault, **given) for count in merged["connections"] for fault in _faults(source, merged, place)
+    )
+    for load in loads:
+        if (found := faults.wrong(load)) is not None:
+            raise source.error(place["faults"], f"`faults`: {found[0]}, in", found[1])
     return SuiteGroup(merged["stacks"], merged["workloads"], loads, settings, _topologies(source, merged, place))
 
 
@@ -410,6 +417,14 @@ def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Locati
         raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
     return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
+
+
+def _faults(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> list[Fault | None]:
+    """What is made to go wrong, one load for each; the window without a fault where nothing is said."""
+    try:
+        return faults.parse("faults", ",".join(merged["faults"] or ()))
+    except LabError as error:
+        raise source.error(place["faults"], f"{error.message}, in", error.hint or "leave it out") from error
 
 
 def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> tuple[Topology, ...]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairground.inputs import numbers, seating
+from fairground.inputs import faults, numbers, seating
 from fairground.model import Durability, Load, PoolScope, Settings, Topology
 
 Given = Mapping[str, Any]
@@ -129,6 +129,8 @@ LOADS = (
            if_given(numbers.positive), "requests", MANY),
     Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
            parse=numbers.pause, key="think_ms"),
+    Option("fault", "What goes wrong in the window: none, database-restart@3s, connections-cut@3s, pooler-restart@3s or"
+           " stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
 )  # fmt: skip
 HOPS = (
     Option("proxy", "Before the server, one or several: none,nginx,nginx-close.", str, "none", Of.TOPOLOGY,

@@ -85,8 +85,9 @@ def _share(result: Result, outcomes: Outcomes) -> str:
     return f" ({low:.2%} to {high:.2%} of all, with a confidence of 95 %)"
 
 
-def window(result: Result, expected: Collection[int] = ()) -> tuple[Finding, ...]:
-    """Requests of the window that got no good answer: a note where all of them had a status that is the workload's subject."""
+def window(result: Result, expected: Collection[int] = (), fault: bool = False) -> tuple[Finding, ...]:
+    """Requests of the window that got no good answer: a note where all of them had a status that is the workload's subject, or
+    came of a `fault` that was made."""
     if result.completed_ok == 0:
         return (
             Finding(
@@ -100,11 +101,11 @@ def window(result: Result, expected: Collection[int] = ()) -> tuple[Finding, ...
         share = result.window.not_ok / result.window.total
         subject = sum(count for status, count in result.window.status.items() if status in expected)
         is_subject = subject == result.window.not_ok
-        words = ", which are this workload's subject" if is_subject else ""
+        words = ", which are this workload's subject" if is_subject else ", which are the fault's subject" if fault else ""
         return (
             Finding(
                 "errors",
-                Severity.NOTE if is_subject else Severity.WARN,
+                Severity.NOTE if is_subject or fault else Severity.WARN,
                 f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}{words}",
                 {"not_ok": result.window.not_ok, "expected": subject, "sent": result.window.total},
             ),

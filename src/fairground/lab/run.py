@@ -241,6 +241,7 @@ def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads
         setup.check_pins(settings, inputs.database_url)
     for cell in cells:
         setup.check_amounts(cell.load, cell.settings)
+        setup.check_fault(cell, inputs.database_url)
     return planned, needs
 
 

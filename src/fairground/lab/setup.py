@@ -19,7 +19,7 @@ from fairground.host.build import Built, Unavailable
 from fairground.host.machine import Check
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
-from fairground.model import LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
+from fairground.model import Cell, FaultKind, LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
 from fairground.postgres import Database
 
 AWAKE = "FAIRGROUND_AWAKE"
@@ -95,6 +95,18 @@ def check_pins(settings: Settings, database_url: str | None) -> None:
         if missing := sorted(set(cores) - ours):
             there = ", ".join(map(str, sorted(ours)))
             raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
+
+
+def check_fault(cell: Cell, database_url: str | None) -> None:
+    """LabError where what a cell's load breaks is not there, or is not the lab's own to restart."""
+    fault = cell.load.fault
+    if fault is None:
+        return
+    if fault.kind is FaultKind.POOLER_RESTART and cell.topology.pooler is None:
+        raise LabError(f"`{fault}` needs a pooler in the path, and `{cell.id}` has none", "add one: --pooler pgbouncer-tx")
+    if database_url and fault.kind in (FaultKind.DATABASE_RESTART, FaultKind.STALL):
+        hint = "leave out `--database`; `connections-cut` can be had with a given one, too"
+        raise LabError(f"`{fault}` needs the lab's own database: a given one is not the lab's to stop", hint)
 
 
 def check_amounts(load: Load, settings: Settings) -> None:

@@ -19,6 +19,7 @@ from fairground.model import (
     HostUse,
     Load,
     Look,
+    Recovery,
     Result,
     RoleUse,
     Severity,
@@ -178,6 +179,7 @@ class Ended:
     diagnosis: str | None = None
     phases_s: Mapping[str, float] = field(default_factory=dict)
     stderr_tail: str = ""
+    recovery: Recovery | None = None
 
     @property
     def rejected(self) -> str | None:

@@ -52,7 +52,9 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) ->
     Raises LabError when the instrument fails: then the workload has no limit, which the report says.
     """
     bench.folder.mkdir(parents=True, exist_ok=True)
-    short = replace(load, window_s=WINDOW_S, generator="engine", model="closed", rate_per_s=None, requests=None, think_ms=0.0)
+    short = replace(
+        load, window_s=WINDOW_S, generator="engine", model="closed", rate_per_s=None, requests=None, think_ms=0.0, fault=None
+    )
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
     if workload.limit_sql is not None:
         return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql))

@@ -12,14 +12,13 @@ import psycopg
 from fairground import contract
 from fairground.judge import answers
 from fairground.measure.arm import CheckArm
+from fairground.measure.faults import UNLIMITED
 from fairground.measure.path import HOST, STOP_GRACE_S
 from fairground.measure.stack import StartedStack
 from fairground.model import Durability, Finding, LabError, PoolScope, Settings
 from fairground.postgres import Database
 
 LOCK_TIMEOUT_MS = 10_000
-UNLIMITED = -1
-"""PostgreSQL's word for no limit on a role's connections."""
 
 
 @dataclass

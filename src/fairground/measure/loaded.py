@@ -14,12 +14,13 @@ from typing import Any
 from fairground import generators
 from fairground.generators import engine
 from fairground.host import RoleMeter, machine
-from fairground.judge import answers, validity
+from fairground.judge import answers, recovery, validity
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
+from fairground.measure.faults import Happened
 from fairground.measure.schedule import Whole
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import Doing, Finding, LabError, Load, Result, Severity, Step, Workload
+from fairground.model import Doing, Fault, Finding, LabError, Load, Recovery, Result, Severity, Step, Workload
 
 ENDLESS_S = 86_400.0
 SILENCE_S = 15.0
@@ -48,6 +49,8 @@ class Loaded:
     phases_s: dict[str, float] = field(default_factory=dict)
     failed: bool = False
     turns: TurnTaking | None = None
+    recovery: Recovery | None = None
+    """What the fault of its trial did; None: there was none."""
     trial: Result | None = None
     """What its generator told of the load that was a trial; None: it has not had one."""
 
@@ -72,6 +75,10 @@ class Loaded:
 
     def judge(self) -> Ended:
         """What its life was, once all arms are stopped."""
+        raise NotImplementedError
+
+    def carry_out(self, fault: Fault) -> Happened:
+        """Let something go wrong, as a load says. LabError where the lab cannot mend it again."""
         raise NotImplementedError
 
     def exit_code(self) -> int | None:
@@ -113,6 +120,8 @@ class Loaded:
         self.results.append(result)
         if ask.trial:
             self.trial = result
+        if run.happened is not None and result.started_unix_us is not None:
+            self._recover(run.happened, result, folder)
         self._judge_answers(result, run)
         if run.ends is None:
             self._say_unreachable(result)
@@ -136,8 +145,21 @@ class Loaded:
         self.findings.extend(one for one in answers.accounting(result, self.workload) if self._is_new(one))
         if run.ask.trial:
             if result.completed_ok or validity.own_side(result) is None:
-                self.findings.extend(answers.window(result, self.workload.errors_expected))
+                self.findings.extend(answers.window(result, self.workload.errors_expected, self._fault_explains))
             self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
+
+    def _recover(self, happened: Happened, result: Result, folder: Path) -> None:
+        """What the fault did, from the answers of each tenth of a second."""
+        tenths = engine.tenths(json.loads((folder / "engine.json").read_text()))
+        began_s = happened.began_unix_s - (result.started_unix_us or 0) / 1e6
+        lasted_s = happened.over_unix_s - happened.began_unix_s
+        self.recovery = recovery.recovery(began_s, lasted_s, tenths, result.window_s, result.window)
+        self.findings.append(recovery.finding(happened.fault, self.recovery))
+
+    @property
+    def _fault_explains(self) -> bool:
+        """Whether all that failed did so after a fault."""
+        return self.recovery is not None and not self.recovery.failed_before
 
     def _is_new(self, finding: Finding) -> bool:
         """Whether it was not said of an earlier load, or not as gravely."""
@@ -203,6 +225,9 @@ class _Run:
         self._loaded, self.ask = loaded, ask
         self.warmup, self.settled = list[int](), True
         self.clocks: list[Mapping[str, float]] = []
+        self._due = load.fault if ask.trial else None
+        self.happened: Happened | None = None
+        """The fault, once it has been carried out."""
         self._readings: dict[str, tuple[Reading, Moment]] = {}
         task = generators.Task(loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates)
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
@@ -229,7 +254,7 @@ class _Run:
             time.sleep(given_s)
             self.session.measure()
             asked = True
-        while (event := self.session.event(SILENCE_S + load.timeout_ms / 1000)) is not None:
+        while (event := self._event(phase, began)) is not None:
             now = time.monotonic()
             match event["event"]:
                 case "second":
@@ -247,6 +272,17 @@ class _Run:
                     asked = True
         loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + time.monotonic() - began
         return self.session.result()
+
+    def _event(self, phase: str, began: float) -> Mapping[str, Any] | None:
+        """The next event, None at the end. A fault that is due before it is carried out first."""
+        while self._due is not None and phase == "window":
+            left_s = began + self._due.at_s - time.monotonic()
+            assert isinstance(self.session, engine.Session), "a load with a fault is the engine's"
+            if left_s > 0 and self.session.speaks(left_s):
+                break
+            if left_s <= 0:
+                self.happened, self._due = self._loaded.carry_out(self._due), None
+        return self.session.event(SILENCE_S + self.ask.load.timeout_ms / 1000)
 
     def _given_s(self) -> float | None:
         """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled."""

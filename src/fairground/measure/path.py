@@ -38,11 +38,24 @@ class Route:
             self._database.child.pin(settings.cores_of("database"))
             self.meters["database"] = RoleMeter(self._database.child)
         if self._cell.topology.pooler is not None:
-            place = (self._folder, settings.cores_of("pooler"), self._workers(settings, "pooler"))
-            self.pooler = topology.start_pooler(self._keeper, self._cell.topology, self._database.server_url(), *place)
+            self.pooler = self._started_pooler()
             self.meters["pooler"] = RoleMeter(self.pooler.child)
         if topology.pooled(self._cell.topology):
             self._database.log_errors()
+
+    def restart_pooler(self) -> None:
+        """Kill the pooler, which holds nothing but connections, and start it again on its port. LabError when it cannot."""
+        assert self.pooler is not None, "a path without a pooler restarts none"
+        meter = self.meters["pooler"]
+        spent_ns = meter.cpu_ns()
+        self.pooler.child.stop(0.0)
+        self.pooler = self._started_pooler(self.pooler.port)
+        meter.succeed(self.pooler.child, spent_ns)
+
+    def _started_pooler(self, port: int | None = None) -> topology.Pooler:
+        settings = self._cell.settings
+        place = (self._folder, settings.cores_of("pooler"), self._workers(settings, "pooler"), port)
+        return topology.start_pooler(self._keeper, self._cell.topology, self._database.server_url(), *place)
 
     def open_server(self, stack: Stack, settings: Settings | None = None) -> Child:
         """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed.

@@ -26,7 +26,8 @@ INT_SLOT = re.compile(r"(\w+)=\{int:(-?\d+)\.\.(-?\d+)\}")
 class Prober:
     """A thread that probes a server while `loaded` says that it is under load. `probes` holds what it found.
 
-    A request has the bytes of the load's, with values that nobody can foresee, on a connection of the same kind.
+    A request has the bytes of the load's, with values that nobody can foresee, on a connection of the same kind. Where something
+    is made to go wrong an answer 5xx tells nothing (`doubts_errors`): the connection may have been cut behind a commit.
     """
 
     def __init__(
@@ -37,9 +38,11 @@ class Prober:
         database: Database,
         loaded: Callable[[], bool],
         keep_alive: bool,
+        doubts_errors: bool = False,
     ) -> None:
         self._workload, self._written, self._address, self._keep_alive = workload, written, address, keep_alive
         self._database, self._loaded, self._ending = database, loaded, threading.Event()
+        self._doubts_errors = doubts_errors
         self._chance = random.SystemRandom()
         self._wire: Wire | None = None
         self.probes: list[Probe] = []
@@ -98,6 +101,8 @@ class Prober:
             return False if trouble.kind == "connect" else None
         if answer.says("close") or not self._keep_alive:
             self._hang_up()
+        if answer.status >= 500 and self._doubts_errors:
+            return None
         return answer.status == self._workload.expect.status if answer.status < 400 else False
 
     def _hang_up(self) -> None:

@@ -13,9 +13,10 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, burner, machine
-from fairground.judge import answers, bottleneck, connecting, growth, stalls, statements, validity, written
+from fairground.judge import answers, bottleneck, connecting, growth, recovery, stalls, statements, validity, written
 from fairground.measure import audit, backends, prepared
 from fairground.measure.arm import Ended, StackArm
+from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import HOST, Route
 from fairground.measure.prober import PATIENCE_S, Prober
@@ -23,6 +24,7 @@ from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
     DatabaseUse,
+    Fault,
     Finding,
     HostUse,
     LabError,
@@ -46,6 +48,7 @@ class StartedStack(Loaded):
 
     database: Database = field(kw_only=True)
     path: Route = field(init=False)
+    faults: Faults = field(init=False)
     planted: Child | None = None
     before: audit.Before | None = None
     wal_before: int | None = None
@@ -62,12 +65,16 @@ class StartedStack(Loaded):
         bench = self.bench
         self.path = Route(bench.keeper, self.database, self.arm.cell, bench.cores, self.folder)
         self.path.meters = self.seen.meters
+        self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
     def stack_arm(self) -> StackArm:
         """The arm, which is a stack's."""
         assert isinstance(self.arm, StackArm)
         return self.arm
+
+    def carry_out(self, fault: Fault) -> Happened:
+        return self.faults.carry_out(fault)
 
     def exit_code(self) -> int | None:
         return None if self.path.server is None else self.path.server.exit_code()
@@ -159,7 +166,8 @@ class StartedStack(Loaded):
             self.connect_cpu_us = backends.cpu_us(self.seen.meters.get("database"), lambda: self.database.connect("postgres"))
             if (place := self.workload.audit.written) is not None:
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
-                self.prober = Prober(self.workload, place, address, self.database, self._on_turn, keep_alive)
+                doubts = self.arm.cell.load.fault is not None
+                self.prober = Prober(self.workload, place, address, self.database, self._on_turn, keep_alive, doubts)
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
@@ -199,7 +207,7 @@ class StartedStack(Loaded):
             self.find("stderr", Severity.NOTE, sentence, characters=len(tail))
         return Ended(
             self.arm, answers.verdict(self.findings), tuple(self.findings), self._joined(), tuple(self.windows), self.audit,
-            self.use, self.diagnosis, self.phases_s, tail,
+            self.use, self.diagnosis, self.phases_s, tail, self.recovery,
         )  # fmt: skip
 
     def _joined(self) -> Result | None:
@@ -216,14 +224,15 @@ class StartedStack(Loaded):
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
-        self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=self.database.refused())
+        refused = self.faults.with_earlier(self.database.refused())
+        self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
         self.findings.extend(answers.budget(self.use, self.arm.cell))
         result = self._joined()
         if result is None or self.before is None:
             return
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
-        told = written.with_probes(result, probes, self.workload)
+        told = recovery.doubted(written.with_probes(result, probes, self.workload), self.arm.cell)
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules)
         self.findings.extend(answers.audit_findings(self.audit))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
@@ -231,8 +240,8 @@ class StartedStack(Loaded):
         self._diagnose(result)
 
     def _diagnose(self, result: Result) -> None:
-        """What limited a trial. A search names the limits of each of its loads, and a comparison asks for none."""
-        if self.diagnosis is not None or self.trial is None:
+        """What limited a trial, unless a fault did. A search names the limits of each load, and a comparison asks for none."""
+        if self.diagnosis is not None or self.trial is None or self.recovery is not None:
             return
         roles, host, result = self._trial_window(result)
         at, work = self.bench.thresholds, None if self.use is None else self.use.work
@@ -261,6 +270,9 @@ class StartedStack(Loaded):
         if self.trial is not None and (joined := self._joined()) is not None:
             roles, host, result = self._trial_window(joined)
             facts = validity.Facts(result.window_s, self.arm.cell, result, roles, host, self.use)
+            if self.recovery is not None:  # its window is not steady on purpose, and its memory follows
+                self.findings.extend(validity.findings(facts, bench.thresholds, of=validity.BESIDE_FAULTS))
+                return
             self.findings.extend(validity.findings(facts, bench.thresholds))
             self.findings.extend(validity.unmade(facts, bench.thresholds))
             looks, rules = self.windows[0].looks if self.windows else (), bench.thresholds.rules

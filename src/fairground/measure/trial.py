@@ -99,6 +99,7 @@ def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
         control=of.slot.control,
         round=of.slot.round,
         turns=tuple(one.tally for one in turns if one.void is None),
+        recovery=ended.recovery,
     )
 
 

@@ -36,6 +36,8 @@ class Seen:
     database: str | None
     meters: dict[str, RoleMeter] = field(default_factory=dict)
     pooler: Pooler | None = None
+    counts_connections: bool = True
+    """False once a fault has cut them: then old ones and their successors are there at once."""
     connections_peak: int | None = None
     pooler_clients_peak: int | None = None
     pooler_waiting_peak: int | None = None
@@ -78,7 +80,8 @@ class Seen:
 
     def take(self, now: Activity, on_turn: bool) -> None:
         """One sample of its database."""
-        self.connections_peak = max(self.connections_peak or 0, sum(now.waits.values()))
+        if self.counts_connections:
+            self.connections_peak = max(self.connections_peak or 0, sum(now.waits.values()))
         if self.in_window and on_turn:
             self.wait_events.update(now.waits)
             self.wait_samples += 1
@@ -94,7 +97,8 @@ class Seen:
 
     def count(self, seen: Census) -> None:
         """One sample of its pooler."""
-        self.pooler_clients_peak = max(self.pooler_clients_peak or 0, seen.clients)
+        if self.counts_connections:
+            self.pooler_clients_peak = max(self.pooler_clients_peak or 0, seen.clients)
         self.pooler_waiting_peak = max(self.pooler_waiting_peak or 0, seen.waiting)
 
     def so_far(self) -> DatabaseUse:

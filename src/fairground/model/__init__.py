@@ -10,6 +10,7 @@ topology × load, a *trial* is one measurement of one cell. Unknown is None, nev
 from __future__ import annotations
 
 from fairground.model.error import LabError, MachineError, StorageError, of_machine, storing
+from fairground.model.fault import Fault, FaultKind, Recovery
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
     POOLERS,
@@ -93,6 +94,8 @@ __all__ = [
     "Ending",
     "Evidence",
     "Expectation",
+    "Fault",
+    "FaultKind",
     "Finding",
     "Gap",
     "HostUse",
@@ -114,6 +117,7 @@ __all__ = [
     "Progress",
     "PublishedTable",
     "Qualification",
+    "Recovery",
     "Result",
     "RoleUse",
     "Run",

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fairground.model.fault import Fault
+
 
 class Durability(StrEnum):
     """`durable`: fsync and synchronous_commit on. `relaxed`: both off."""
@@ -54,7 +56,8 @@ class Load:
     """What the generator does. `model` is `closed` (`connections` at once) or `open` (`rate_per_s`, spaced as `arrivals` says).
 
     `requests`: so many are sent, however long it takes, and `window_s` is measured instead of given. `think_ms`: each connection
-    of a closed loop pauses so long between an answer and its next request; no latency includes it.
+    of a closed loop pauses so long between an answer and its next request; no latency includes it. `fault`: what is made to go
+    wrong in the window; None: nothing is.
     """
 
     connections: int = 100
@@ -70,6 +73,7 @@ class Load:
     arrivals: str = "poisson"
     requests: int | None = None
     think_ms: float = 0.0
+    fault: Fault | None = None
 
     @property
     def id(self) -> str:
@@ -81,6 +85,7 @@ class Load:
             "" if self.keep_alive else "-close",
             "" if self.think_ms == 0 else f"-think{self.think_ms:g}ms",
             "" if self.generator == "engine" else f"-{self.generator}",
+            "" if self.fault is None else f"-{self.fault.id}",
         )
         return f"c{self.connections}{''.join(parts)}"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairground.model.fault import Recovery
 from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
@@ -42,6 +43,8 @@ class Trial:
     """The round in which it was measured, with all that share its number; 0: by itself."""
     turns: tuple[Window, ...] = ()
     """What was counted in turns with the others of its round: what ratios to them rest on. All else is of the whole window."""
+    recovery: Recovery | None = None
+    """What the fault of its load did to the answers; None: it has none, or the window ended before it."""
 
     @property
     def goodput_per_s(self) -> float | None:

@@ -240,9 +240,9 @@ def _anchor_of(heat: Heat, suite: Suite) -> str:
 
 
 def _entries(heat: Heat, suite: Suite, controls: tuple[Control, ...]) -> dict[Entry, list[Cell]]:
-    """What takes a place in a heat: its stacks, and the controls of its anchor on the first topology."""
+    """What takes a place in a heat: its stacks, and the controls of its anchor on the first topology; none beside faults."""
     entries: dict[Entry, list[Cell]] = {(stack, None): cells for stack, cells in heat.items()}
-    if len(heat) >= COMPARING_STACKS or suite.controls:
+    if (len(heat) >= COMPARING_STACKS or suite.controls) and next(iter(heat.values()))[0].load.fault is None:
         anchor = _anchor_of(heat, suite)
         entries |= {(anchor, control): heat[anchor][:1] for control in controls}
     return entries

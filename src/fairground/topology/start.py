@@ -50,11 +50,18 @@ def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores
 
 
 def start_pooler(
-    keeper: Keeper, topology: Topology, database_url: str, folder: Path, cores: tuple[int, ...] | None, workers: int
+    keeper: Keeper,
+    topology: Topology,
+    database_url: str,
+    folder: Path,
+    cores: tuple[int, ...] | None,
+    workers: int,
+    port: int | None = None,
 ) -> Pooler:
-    """Put the topology's pooler before the database of `database_url`. `workers` are its threads, where it can have several."""
+    """Put the topology's pooler before the database of `database_url`, on `port` (None: a free one). `workers` are its threads,
+    where it can have several."""
     assert topology.pooler is not None, "a topology without a pooler starts none"
-    kind, port, admin = KINDS[topology.pooler], free_port(), Admin("fairground_lab", secrets.token_urlsafe(18))
+    kind, admin, port = KINDS[topology.pooler], Admin("fairground_lab", secrets.token_urlsafe(18)), port or free_port()
     binary, found = _binary(keeper, kind), version(kind.program, keeper.environ.get("PATH")) or ""
     url, log = urlsplit(database_url), folder / "pooler.log"
     user, password, database = unquote(url.username or ""), unquote(url.password or ""), url.path.lstrip("/")

@@ -17,6 +17,7 @@ from fairground.judge.validity.identity import changes, identity
 from fairground.model import Finding, Severity
 
 __all__ = [
+    "BESIDE_FAULTS",
     "CHECKS",
     "Check",
     "Facts",
@@ -33,6 +34,8 @@ __all__ = [
 CHECKS: tuple[Check, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
 KINDS = ("generator", "machine", "window", "database", "server")
 """What a check looks at."""
+BESIDE_FAULTS = ("generator", "machine")
+"""The kinds that hold where something is made to go wrong in the window: rates, waits and the database's rest are its subject."""
 
 
 def findings(facts: Facts, thresholds: Thresholds, of: Collection[str] = KINDS) -> tuple[Finding, ...]:

@@ -22,7 +22,7 @@ from fairground.report.boards import ROLES, Board, Row, boards, pooled, resource
 from fairground.report.charts import forest, palette
 from fairground.report.charts.dots import axis, dots
 from fairground.report.charts.frame import WIDTHS_PX
-from fairground.report.run import controls, grid, hops, sections, transfer
+from fairground.report.run import controls, faults, grid, hops, sections, transfer
 from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
@@ -128,6 +128,8 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
         hop_costs=costs,
         hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
         hop_sentence=hops.sentence,
+        fault_rows=faults.rows(run),
+        fault_heads=faults.HEADS,
         charts=drawn(charts),
         widths=WIDTHS_PX,
     )
@@ -150,6 +152,8 @@ def markdown(run: Run) -> str:
     if costs := hops.hop_costs(shown):
         lines += ["#### What a hop costs", ""]
         lines += [words.cell(f"- {cost.through.cell.workload}: {hops.sentence(cost)}") for cost in costs] + [""]
+    if broken := faults.rows(run):
+        lines += ["#### What faults did", "", *(words.cell(f"- {faults.sentence(row)}") for row in broken), ""]
     lines += ["What the numbers do not say:", *(f"- {words.prose(sentence)}" for sentence in words.doubts(run, shown))]
     text = foreign.clean("\n".join(lines)) + "\n"
     if len(text) <= MARKDOWN_LIMIT:

@@ -331,10 +331,11 @@ def pool(settings: Settings) -> str:
 
 def offered(load: Load) -> str:
     """`100 connections`, with the pause that each makes where there is one, or `5000/s`."""
+    fault = f", with {load.fault}" if load.fault else ""
     if load.rate_per_s is not None:
-        return f"{load.rate_per_s:g}/s"
+        return f"{load.rate_per_s:g}/s{fault}"
     pause = f", each with pauses of {load.think_ms:g} ms" if load.think_ms else ""
-    return f"{load.connections} connections{pause}"
+    return f"{load.connections} connections{pause}{fault}"
 
 
 def wait(settings: Settings) -> str:

@@ -1,0 +1,106 @@
+"""Faults as they are carried out: what a cell's load says shall go wrong in its window, done to the path of one arm.
+
+The database is ended as its manual calls fast: it writes out what it has and closes all connections, so that nothing committed is
+lost where durability is relaxed. A pooler is killed, since it holds nothing but connections. All of this is done by the thread
+that reads the generator's events, for the keeper serves one thread.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+
+from fairground.host import Child, Keeper
+from fairground.measure.path import Route
+from fairground.measure.watch import Seen
+from fairground.model import Cell, Fault, FaultKind
+from fairground.postgres import Database
+
+UNLIMITED = -1
+"""PostgreSQL's word for no limit on a role's connections."""
+
+
+@dataclass(frozen=True)
+class Happened:
+    """When a fault began and when it had been carried out, by the wall clock."""
+
+    fault: Fault
+    began_unix_s: float
+    over_unix_s: float
+
+
+@dataclass
+class Faults:
+    """Who carries out faults of one arm."""
+
+    keeper: Keeper
+    database: Database
+    path: Route
+    seen: Seen
+    cell: Cell
+    refused: int | None = None
+    """Connections beyond the limit that the database had refused before the fault; None: there was none, or nobody counts."""
+
+    def carry_out(self, fault: Fault) -> Happened:
+        """Do it now, and come back once it is done: after a restart, when connections are accepted again. LabError if they are
+        not."""
+        if fault.kind is not FaultKind.STALL:
+            self._stop_counting()
+        began_unix_s = time.time()
+        deeds: Mapping[FaultKind, Callable[[], None]] = {
+            FaultKind.DATABASE_RESTART: self._restart_database,
+            FaultKind.CONNECTIONS_CUT: self.database.sever,
+            FaultKind.POOLER_RESTART: self._restart_pooler,
+            FaultKind.STALL: lambda: self._stall((fault.for_ms or 0.0) / 1000),
+        }
+        deeds[fault.kind]()
+        return Happened(fault, began_unix_s, time.time())
+
+    def with_earlier(self, refused: int | None) -> int | None:
+        """The refused connections, with those that were refused before the fault."""
+        return refused if self.refused is None else self.refused + (refused or 0)
+
+    def _stop_counting(self) -> None:
+        """From here on connections are not held against the budget: their successors overlap with the last moments of the old."""
+        self.refused = self.database.refused()
+        self.database.limit_connections(UNLIMITED)
+        self.seen.counts_connections = False
+
+    def _restart_database(self) -> None:
+        owner, meter = self.database.owner, self.path.meters["database"]
+        assert owner is not None, "the lab restarts a database of its own alone"
+        spent_ns = meter.cpu_ns()
+        owner.restart(self.keeper, self.cell.settings.durability)
+        assert owner.child is not None
+        owner.child.pin(self.cell.settings.cores_of("database"))
+        meter.succeed(owner.child, spent_ns)
+
+    def _restart_pooler(self) -> None:
+        self.path.restart_pooler()
+        self.seen.pooler, self.seen.console = self.path.pooler, None
+
+    def _stall(self, seconds: float) -> None:
+        child = self.database.child
+        assert child is not None, "the lab stops a database of its own alone"
+        stopped = dict[int, psutil.Process]()
+        try:
+            while fresh := _others(child, stopped):
+                for process in fresh:
+                    stopped[process.pid] = process
+                    with suppress(psutil.NoSuchProcess):
+                        process.send_signal(signal.SIGSTOP)
+            time.sleep(seconds)
+        finally:
+            for process in stopped.values():
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGCONT)
+
+
+def _others(child: Child, known: Mapping[int, object]) -> list[psutil.Process]:
+    """Processes of a child that are not known yet, itself first: one that stands still starts no others."""
+    return sorted((one for one in child.processes() if one.pid not in known), key=lambda one: one.pid != child.pid)

@@ -1,0 +1,96 @@
+"""What faults did, as a table: one row for each cell with a fault, the medians of its trials. Pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fairground.model import Cell, Recovery, Run, Trial, Verdict
+from fairground.report.text import words
+
+HEADS = ("good answers/s before", "failed", "longest without, s", "first good after, s", "full rate after, s", "trials")
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    """One cell under its fault: the recoveries of its trials, and how many trials have no number."""
+
+    cell: Cell
+    recoveries: tuple[Recovery, ...]
+    numberless: int
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The cells of its line, in the order of `HEADS`."""
+        if not self.recoveries:
+            return (*[words.NO_NUMBER] * (len(HEADS) - 1), self.trials)
+        return (
+            words.number(self._median(lambda one: one.before_per_s)),
+            words.percent(self._median(lambda one: one.failed_share)),
+            self._time(lambda one: one.longest_silence_s),
+            self._time(lambda one: one.first_good_s),
+            self._time(lambda one: one.recovered_s),
+            self.trials,
+        )
+
+    @property
+    def trials(self) -> str:
+        """`3`, or `2 + 1 without a number`."""
+        lost = f"{self.numberless} without a number" if self.numberless else ""
+        return " + ".join(part for part in (str(len(self.recoveries)) if self.recoveries else "", lost) if part)
+
+    def _known(self, of: Callable[[Recovery], float | None]) -> list[float]:
+        return [value for one in self.recoveries if (value := of(one)) is not None]
+
+    def _median(self, of: Callable[[Recovery], float | None]) -> float | None:
+        known = self._known(of)
+        return statistics.median(known) if known else None
+
+    def _time(self, of: Callable[[Recovery], float | None]) -> str:
+        """The median time; where some trials have none, how many have one."""
+        known = self._known(of)
+        if not known:
+            return "not in the window"
+        some = "" if len(known) == len(self.recoveries) else f" ({len(known)} of {len(self.recoveries)})"
+        return f"{statistics.median(known):.1f}{some}"
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The row for machines; the recovery of each trial stands with the trial."""
+        return {
+            "cell": self.cell.id,
+            "stack": self.cell.stack,
+            "workload": self.cell.workload,
+            "topology": self.cell.topology.id,
+            "fault": str(self.cell.load.fault),
+            "trials": len(self.recoveries),
+            "numberless": self.numberless,
+            "before_per_s": self._median(lambda one: one.before_per_s),
+            "failed_share": self._median(lambda one: one.failed_share),
+            "longest_silence_s": self._median(lambda one: one.longest_silence_s),
+            "first_good_s": self._median(lambda one: one.first_good_s),
+            "recovered_s": self._median(lambda one: one.recovered_s),
+        }
+
+
+def rows(run: Run) -> tuple[FaultRow, ...]:
+    """A row for each cell with a fault that was tried, in the order of the plan. Void trials count nowhere."""
+    tried: dict[Cell, list[Trial]] = {}
+    for trial in run.trials:
+        if trial.cell.load.fault is not None and trial.verdict is not Verdict.VOID:
+            tried.setdefault(trial.cell, []).append(trial)
+    order = list(dict.fromkeys(slot.cell for slot in run.plan.slots if slot.cell in tried))
+    return tuple(_row(cell, tried[cell]) for cell in order)
+
+
+def sentence(row: FaultRow) -> str:
+    """The row as a line of text."""
+    told = "; ".join(f"{head} {value}" for head, value in zip(HEADS, row.values, strict=True))
+    return f"{row.cell.id}: {told}"
+
+
+def _row(cell: Cell, trials: Sequence[Trial]) -> FaultRow:
+    numbered = [trial for trial in trials if trial.goodput_per_s is not None]
+    found = tuple(trial.recovery for trial in numbered if trial.recovery is not None)
+    return FaultRow(cell, found, len(trials) - len(found))

@@ -1,0 +1,141 @@
+"""Faults as they are carried out: in which order, what is no longer counted, and one restart of the database under load."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import psutil
+import pytest
+
+from builders.paths import ROOT
+from builders.trials import CELL
+from fairground import contract
+from fairground.host import Keeper
+from fairground.inputs import manifest
+from fairground.measure import Bench, faults, run
+from fairground.measure.watch import Seen
+from fairground.model import Cell, Fault, FaultKind, Load, Settings, Severity, Slot, Topology
+from fairground.postgres import Activity, Database
+from fairground.topology import Census
+
+STALL = Fault(FaultKind.STALL, 3.0, 250.0)
+CUT = Fault(FaultKind.CONNECTIONS_CUT, 3.0)
+
+
+@dataclass
+class Steps:
+    """A database, its processes and a clock that only write down what is done to them."""
+
+    done: list[object] = field(default_factory=list)
+    late: bool = False
+    """Whether a process is there that was not when it was first looked."""
+
+    def processes(self) -> list[Any]:
+        """The postmaster and its children; each says what it is sent."""
+        pids = (7, 8, 9) if self.late else (8, 7)
+        self.late = True
+        return [SimpleNamespace(pid=pid, send_signal=lambda number, pid=pid: self._sent(pid, number)) for pid in pids]
+
+    def _sent(self, pid: int, number: int) -> None:
+        self.done.append((pid, signal.Signals(number).name))
+        if pid == 9:
+            raise psutil.NoSuchProcess(pid)
+
+    def sleep(self, seconds: float) -> None:
+        """Time that passes at once."""
+        self.done.append(seconds)
+
+    def refused(self) -> int:
+        """So many connections were refused so far."""
+        self.done.append("refused")
+        return 3
+
+    def limit_connections(self, most: int) -> None:
+        """Another limit."""
+        self.done.append(("limit", most))
+
+    def sever(self) -> None:
+        """All connections are cut."""
+        self.done.append("sever")
+
+
+def faulty(steps: Steps) -> faults.Faults:
+    """What carries out faults on them."""
+    child = SimpleNamespace(pid=7, processes=steps.processes)
+    doing = {name: getattr(steps, name) for name in ("refused", "limit_connections", "sever")}
+    database = SimpleNamespace(child=child, **doing)
+    return faults.Faults(cast(Any, None), cast(Any, database), cast(Any, None), Seen("db"), CELL)
+
+
+def test_a_stall_stops_every_process_and_lets_all_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The postmaster first, then its children, those too that were made meanwhile; one that has ended disturbs nothing."""
+    steps = Steps()
+    monkeypatch.setattr(time, "sleep", steps.sleep)
+    happened = faulty(steps).carry_out(STALL)
+    stopped = [(7, "SIGSTOP"), (8, "SIGSTOP"), (9, "SIGSTOP")]
+    assert steps.done == [*stopped, 0.25, *((pid, "SIGCONT") for pid, _ in stopped)]
+    assert happened.fault == STALL and happened.began_unix_s <= happened.over_unix_s
+
+
+def test_processes_go_on_where_a_stall_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever ends the wait, nothing is left standing still."""
+
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    steps = Steps()
+    monkeypatch.setattr(time, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        faulty(steps).carry_out(STALL)
+    assert [name for _, name in cast(Any, steps.done)].count("SIGCONT") == 3
+
+
+def test_connections_that_are_cut_are_not_counted_any_more() -> None:
+    """Old ones and their successors overlap: from the cut on neither the limit nor the peak is held against the server."""
+    steps = Steps()
+    one = faulty(steps)
+    one.seen.take(Activity({"running": 5}, ()), on_turn=True)
+    one.carry_out(CUT)
+    assert steps.done == ["refused", ("limit", faults.UNLIMITED), "sever"]
+    one.seen.take(Activity({"running": 50}, ()), on_turn=True)
+    one.seen.count(Census(50, 0, 50))
+    assert (one.seen.connections_peak, one.seen.pooler_clients_peak) == (5, None)
+    assert one.with_earlier(4) == 7
+
+
+def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection is cut, so that every one still counts."""
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    one = faulty(Steps())
+    one.carry_out(STALL)
+    assert one.seen.counts_connections and one.with_earlier(4) == 4
+
+
+@pytest.mark.live
+def test_a_restart_under_load_loses_nothing_that_was_acknowledged(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """The database restarts while a sound server is loaded: answers fail, good ones come again, the audit holds, and the trial says
+    what became of the answers."""
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
+    workload = manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx"), 1)
+    load = Load(
+        8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=Fault(FaultKind.DATABASE_RESTART, 2.0)
+    )
+    cell = Cell(stack.id, workload.id, Topology(), load, Settings(workers=1, pool_size=4, scale=1))
+    bench = Bench(keeper, database, ROOT / "engine/target/release/fairload", contract.load(ROOT / "contract" / "cases"), cores=2)
+    before = database.child
+    trial = run(bench, Slot(1, 1, cell, 7), 1, stack, workload, tmp_path / "trial", "trial")
+    told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
+    assert database.child is not None and before is not None and database.child.pid != before.pid
+    assert not [one for one in trial.findings if one.severity is Severity.REJECT], told
+    found = trial.recovery
+    assert found is not None and found.good and len(found.good_by_tenth) >= 50, told
+    assert trial.audit and all(line.holds for line in trial.audit), told
+    assert "fault" in {one.id for one in trial.findings} and trial.diagnosis is None, told
+    assert trial.roles["database"].cpu_us, "the CPU of both processes is one role's"
+    assert not keeper.orphans() and os.path.exists(f"/proc/{database.child.pid}")
