@@ -1,10 +1,11 @@
 """The routes of the contract, as aiohttp's and asyncpg's documentation write them."""
 
+import asyncio
 import json
 import os
 import string
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC
 from functools import partial
@@ -15,6 +16,7 @@ from aiohttp import web
 
 INT4_MAX = 2147483647
 RELEASE_S = 5
+RETRY_S = 0.1
 WAIT_MS = os.environ.get("POOL_WAIT_MS")
 WAIT_S = max(int(WAIT_MS), 1) / 1000 if WAIT_MS else None
 UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
@@ -38,12 +40,20 @@ async def database(app: web.Application) -> AsyncIterator[None]:
     """The pool, and the accounts, which are read before anything is served."""
     size = int(os.environ["POOL_SHARE"])
     options = {} if os.environ.get("PREPARED") != "off" else {"statement_cache_size": 0}
-    async with asyncpg.create_pool(
-        os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options
-    ) as app[POOL]:
-        rows = await app[POOL].fetch("SELECT * FROM accounts")
-        app[ACCOUNTS] = {row["account_id"]: dict(row) for row in rows}
+    pool = await eventually(lambda: asyncpg.create_pool(os.environ["DATABASE_URL"], min_size=min(10, size), max_size=size, **options))
+    async with pool:
+        rows = await eventually(lambda: pool.fetch("SELECT * FROM accounts"))
+        app[POOL], app[ACCOUNTS] = pool, {row["account_id"]: dict(row) for row in rows}
         yield
+
+
+async def eventually(ask: Callable[[], Awaitable[Any]]) -> Any:
+    """A worker that starts while the database is away waits for it: gunicorn would end all workers."""
+    while True:
+        try:
+            return await ask()
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+            await asyncio.sleep(RETRY_S)
 
 
 @asynccontextmanager
