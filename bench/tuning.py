@@ -1,0 +1,142 @@
+"""What each tuning buys: every tuned variant against the documented one of its server; two tables as Markdown.
+
+    bench/tuning.py --budget 3m --keep results/bench-tuning.jsonl --write docs/tuning.md
+
+The whole takes hours. With `--keep` each comparison is written down as it ends, is not measured again, and the tables show all
+that the file holds, so that it can be filled in parts (`--only`, `--workload`). Each is `./fairground compare DOCUMENTED TUNED`.
+A variant `x` is held against `documented-x` where there is one, else against `documented`. It measures, and asserts nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ABOUT = """\
+# What each tuning buys
+
+`make bench-tuning` compares each tuned variant with the documented one of its server, both at once and in turns of a tenth of a
+second. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the tables. A
+tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 % interval.
+**Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
+"""
+WORKLOADS = ("ping", "db-ping", "users", "tx")
+QUANTITIES = {"server CPU": "Server CPU per good answer: less is better", "goodput": "Goodput: more is better"}
+MARKS = {"equivalent": "=", "inconclusive": "?"}
+ROOT = Path(__file__).resolve().parents[1]
+Row = dict[str, Any]
+Pair = tuple[str, str]
+
+
+def main() -> None:
+    """Measure what is not kept yet, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="only tuned variants with this in their id")
+    parser.add_argument("--workload", action="append", choices=WORKLOADS, help="repeatable (all four)")
+    parser.add_argument("--budget", default="3m", help="of one comparison")
+    parser.add_argument("--keep", type=Path, help="JSON lines: add each comparison, and show the earlier ones too")
+    parser.add_argument("--write", type=Path, help="put the tables into this Markdown file")
+    options = parser.parse_args()
+    stacks, rows, lab = listed(), kept(options.keep), version()
+    for pair, workload in todo(stacks, rows, options.only, options.workload or WORKLOADS):
+        lines = compare(pair, workload, options.budget)
+        if lines is None:
+            continue
+        rows.append({"lab": lab, "pair": pair, "workload": workload, "budget": options.budget, "lines": lines})
+        print(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput", file=sys.stderr)
+        if options.keep:
+            options.keep.parent.mkdir(parents=True, exist_ok=True)
+            with options.keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+    text = page(stacks, rows)
+    print(text)
+    if options.write:
+        options.write.write_text(text + "\n", encoding="utf-8")
+
+
+def listed() -> list[Row]:
+    """The stacks that the lab knows, with how each is written and what it leaves out."""
+    done = subprocess.run([str(ROOT / "fairground"), "list", "--json"], capture_output=True, text=True, check=True)
+    stacks: list[Row] = json.loads(done.stdout)["stacks"]
+    return stacks
+
+
+def version() -> str:
+    """The lab's version, with the revision that it is at."""
+    return subprocess.run([str(ROOT / "fairground"), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def kept(file: Path | None) -> list[Row]:
+    """The comparisons of earlier calls."""
+    if file is None or not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def pairs(stacks: list[Row]) -> list[Pair]:
+    """Each tuned variant behind the documented one that is nearest to it; a server without one has no pair."""
+    documented = {stack["id"] for stack in stacks if stack["approach"] == "documented"}
+    found = []
+    for stack in stacks:
+        server, _, variant = stack["id"].partition(":")
+        near = [one for one in (f"{server}:documented-{variant}", f"{server}:documented") if one in documented]
+        if stack["approach"] == "tuned" and near:
+            found.append((near[0], stack["id"]))
+    return found
+
+
+def todo(stacks: list[Row], rows: list[Row], only: str, workloads: tuple[str, ...]) -> list[tuple[Pair, str]]:
+    """What is to be measured: not what is kept already, nor what one of the two leaves out."""
+    skips = {stack["id"]: stack["skip"] for stack in stacks}
+    done = {(*row["pair"], row["workload"]) for row in rows}
+    return [
+        (pair, workload)
+        for pair in pairs(stacks)
+        for workload in workloads
+        if only in pair[1] and (*pair, workload) not in done and not any(workload in skips[one] for one in pair)
+    ]
+
+
+def compare(pair: Pair, workload: str, budget: str) -> dict[str, Row] | None:
+    """One comparison's lines by their quantity; None where nothing could be measured, which is said."""
+    command = [str(ROOT / "fairground"), "compare", *pair, "-w", workload, "--budget", budget, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{pair[1]} {workload}: nothing measured: {done.stderr.strip()[-300:]}", file=sys.stderr)
+        return None
+    return {line["quantity"]: line for line in json.loads(done.stdout)["lines"]}
+
+
+def page(stacks: list[Row], rows: list[Row]) -> str:
+    """The tables, and below them what is tuned."""
+    shown = [pair for pair in pairs(stacks) if any(tuple(row["pair"]) == pair for row in rows)]
+    found = {(*row["pair"], row["workload"]): row for row in rows}
+    parts = [ABOUT]
+    for quantity, title in QUANTITIES.items():
+        parts.append(f"## {title}\n\n| variant | against | " + " | ".join(WORKLOADS) + " |\n|--|--|" + "--:|" * len(WORKLOADS))
+        for pair in shown:
+            cells = [cell(found.get((*pair, workload)), quantity) for workload in WORKLOADS]
+            parts[-1] += f"\n| `{pair[1]}` | `{pair[0].partition(':')[2]}` | " + " | ".join(cells) + " |"
+    tuning = {stack["id"]: [one["what"] for one in stack["tuning"]] for stack in stacks}
+    parts.append("## What is tuned\n\n" + "\n".join(f"- `{pair[1]}`: {'; '.join(tuning[pair[1]])}." for pair in shown))
+    budgets = sorted({row["budget"] for row in rows})
+    parts.append(f"Each comparison had at most {' or '.join(budgets)}." if budgets else "Nothing is measured yet.")
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def cell(row: Row | None, quantity: str) -> str:
+    """One comparison's change of a quantity, with its interval and what was called."""
+    line = None if row is None else row["lines"].get(quantity)
+    if line is None or line["change"] is None:
+        return "–"
+    amount = f"{line['change']:+.1%} ({line['change_low']:+.1%} to {line['change_high']:+.1%})"
+    mark = MARKS.get(line["verdict"])
+    return f"**{amount}**" if mark is None else f"{amount} {mark}"
+
+
+if __name__ == "__main__":
+    main()

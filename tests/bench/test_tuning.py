@@ -1,0 +1,73 @@
+"""The tables of what tuning buys: which variants are held against which, what is left to measure, and how a row reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builders.bench import bench
+
+TUNING = bench("tuning")
+
+
+def stack(identity: str, approach: str, *what: str, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A stack as `list --json` tells it."""
+    tuning = [{"what": one, "why": "", "source": "none"} for one in what]
+    return {"id": identity, "approach": approach, "tuning": tuning, "skip": dict.fromkeys(skip, "it has none")}
+
+
+STACKS = [
+    stack("one:documented", "documented"),
+    stack("one:documented-b", "documented"),
+    stack("one:a", "tuned", "a flag", "an allocator"),
+    stack("one:b", "tuned", "a flag"),
+    stack("two:plain", "tuned", "a flag"),
+    stack("three:documented", "documented", skip=("users",)),
+    stack("three:loop", "engine"),
+    stack("three:a", "tuned", "a flag"),
+]
+
+
+def row(tuned: str, workload: str, change: float | None, verdict: str) -> dict[str, Any]:
+    """A comparison as it is kept; its pair is a list, as JSON has no tuples."""
+    line = {
+        "change": change,
+        "change_low": None if change is None else change - 0.01,
+        "change_high": None if change is None else change + 0.01,
+        "verdict": verdict,
+    }
+    lines = {"server CPU": line, "goodput": line}
+    return {"lab": "", "pair": ["one:documented", tuned], "workload": workload, "budget": "1m", "lines": lines}
+
+
+def test_a_variant_is_held_against_the_documented_one_of_its_name() -> None:
+    """Tuned variants alone have a pair, and only where their server has a documented one."""
+    assert TUNING.pairs(STACKS) == [
+        ("one:documented", "one:a"),
+        ("one:documented-b", "one:b"),
+        ("three:documented", "three:a"),
+    ]
+
+
+def test_what_is_kept_or_left_out_is_not_measured() -> None:
+    """A comparison that is kept is not made again, and a workload that one of the two skips is not asked for."""
+    rows = [row("one:a", "ping", -0.2, "cheaper")]
+    assert TUNING.todo(STACKS, rows, "", ("ping", "users")) == [
+        (("one:documented", "one:a"), "users"),
+        (("one:documented-b", "one:b"), "ping"),
+        (("one:documented-b", "one:b"), "users"),
+        (("three:documented", "three:a"), "ping"),
+    ]
+    assert TUNING.todo(STACKS, rows, "three", ("ping", "users")) == [(("three:documented", "three:a"), "ping")]
+
+
+def test_a_row_tells_the_gains_and_what_was_called() -> None:
+    """Called differences are bold, the other words have marks, and what was not measured has a dash."""
+    rows = [
+        row("one:a", "ping", -0.2, "cheaper"),
+        row("one:a", "users", 0.0, "equivalent"),
+        row("one:a", "tx", None, "inconclusive"),
+    ]
+    text = TUNING.page(STACKS, rows)
+    assert "| `one:a` | `documented` | **-20.0% (-21.0% to -19.0%)** | – | +0.0% (-1.0% to +1.0%) = | – |" in text
+    assert "- `one:a`: a flag; an allocator." in text
+    assert "one:b" not in text
