@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html as htmllib
 import re
 
@@ -23,3 +25,12 @@ def section_html(markup: str, name: str) -> str:
     found = re.search(rf'(?s)<section id="{name}">(.*?)</section>', markup)
     assert found is not None, f"no section {name}"
     return found[1]
+
+
+def runs_only_its_own_script(markup: str) -> bool:
+    """Whether a page has one script, its policy admits that by its hash and no other, and nothing is fetched."""
+    scripts = re.findall(r"(?s)<script>(.*?)</script>", markup)
+    if len(scripts) != 1 or markup.count("<script") != 1:
+        return False
+    digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    return f"script-src 'sha256-{digest}'" in markup and not re.search(r'\b(?:src|xlink:href)="(?!data:)', markup)

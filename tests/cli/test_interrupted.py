@@ -44,6 +44,16 @@ def test_what_a_run_or_a_check_keeps(events: tuple[Event, ...], says: str, capsy
     assert says in capsys.readouterr().err.replace("\n", " ")
 
 
+def test_a_verb_goes_on_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    """A replication and a cross-check name their own verb, once, and not that of a run."""
+    planned = Planned(fixture.two_blocks().plan, Path("/results/a run"), 1.0)
+    voice = follow.Voice(again="replicate fable --resume RUN")
+    with pytest.raises(KeyboardInterrupt):
+        list(follow.follow(lambda _: interrupted(planned), voice))
+    said = capsys.readouterr().err.replace("\n", " ")
+    assert said.count("Go on with: ./fairground replicate fable --resume '/results/a run'") == said.count("Go on with") == 1
+
+
 @pytest.mark.parametrize(
     ("begun", "ended", "says"),
     [

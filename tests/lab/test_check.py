@@ -92,10 +92,10 @@ def test_an_interrupted_check_goes_on(places: Places, tried: list[str]) -> None:
 
 
 def test_a_check_tells_how_far_it_is(places: Places, tried: list[str]) -> None:
-    """Before each stack that is tried its place among all of them is told, and how long is left from the second on."""
+    """Before each stack that is tried its place among all of them is told; of the time left one stack says nothing."""
     told = [one for one in check.check(Inputs(places, NAMES)) if isinstance(one, Checking)]
     assert [(one.stack.partition(":")[0], one.place, one.stacks) for one in told] == [("healthy", 1, 3), ("wrong-json", 2, 3)]
-    assert [one.left_s is None for one in told] == [True, False]
+    assert [one.left_s for one in told] == [None, None]
 
 
 def test_an_interrupted_check_counts_what_it_has(places: Places, tried: list[str]) -> None:
@@ -104,12 +104,6 @@ def test_an_interrupted_check_counts_what_it_has(places: Places, tried: list[str
     record = records.load(records.find(places.results, "latest", Kind.CHECK))
     told = [one for one in check.check(Inputs(places, record=record)) if isinstance(one, Checking)]
     assert [(one.place, one.stacks, one.left_s) for one in told] == [(2, 3, None)]
-
-
-def test_the_time_left_is_that_of_the_mean() -> None:
-    """So many times the mean of what was tried; unknown where nothing was."""
-    assert check.left_s((10.0, 20.0), 3) == 45.0
-    assert check.left_s((), 3) is None
 
 
 def test_a_name_that_is_none_is_refused(places: Places, tried: list[str]) -> None:

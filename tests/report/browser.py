@@ -1,34 +1,25 @@
-"""Headless chromium over the DevTools protocol's pipe: no driver, no package, no port. Only what the page's tests need."""
+"""Headless chromium of the system under Playwright, which downloads none. Pages are asked over the DevTools protocol."""
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import select
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 from collections import deque
-from pathlib import Path
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
+from playwright.sync_api import BrowserContext, CDPSession, sync_playwright
+
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
     "--disable-gpu",
-    "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
     "--disable-extensions",
-    "--remote-debugging-pipe",
 )
-PATIENCE_S = 60.0
+EVENTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Network.requestWillBeSent")
+"""What is kept of what a page does."""
+PATIENCE_MS = 60_000
 
 
 def chromium() -> str | None:
@@ -37,28 +28,22 @@ def chromium() -> str | None:
 
 
 class Browser:
-    """One browser with one page. `events` holds every event of the page since the last `open`."""
+    """One browser with one page at a time. `events` holds what the page did since the last `open`."""
 
     def __init__(self, program: str) -> None:
-        self.events: deque[dict[str, Any]] = deque()
-        self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        self._session: str | None = None
-        self._child, self._write, self._read = _launched((program, *FLAGS, f"--user-data-dir={self._folder.name}"))
-        self._buffer, self._serial = b"", 0
-        target = self._command("Target.createTarget", {"url": "about:blank"})["targetId"]
-        self._session = self._command("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
+        self.events: deque[tuple[str, dict[str, Any]]] = deque()
+        self._held = ExitStack()
+        playwright = self._held.enter_context(sync_playwright())
+        self._browser = playwright.chromium.launch(executable_path=program, args=FLAGS, chromium_sandbox=False)
+        self._held.callback(self._browser.close)
+        self._context: BrowserContext | None = None
+        self._session: CDPSession | None = None
 
     def __enter__(self) -> Browser:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        os.close(self._write)
-        os.close(self._read)
-        os.killpg(self._child.pid, signal.SIGKILL)
-        self._child.wait()
-        self._folder.cleanup()
+        self._held.close()
 
     def open(
         self,
@@ -70,17 +55,29 @@ class Browser:
         dark: bool = False,
         media: str = "",
     ) -> None:
-        """Load a page afresh in a window of this size and wait until it is loaded."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width_px, height=height_px, deviceScaleFactor=1, mobile=width_px < 500
+        """Load a page afresh in a window of this size, with nothing but cookies of the one before; wait until it is loaded."""
+        kept = None
+        if self._context is not None:
+            kept = self._context.storage_state()
+            self._context.close()
+        self.events.clear()
+        self._context = self._browser.new_context(
+            viewport={"width": width_px, "height": height_px},
+            is_mobile=width_px < 500,
+            java_script_enabled=scripts,
+            color_scheme="dark" if dark else "light",
+            storage_state=kept,
         )
-        self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
-        for stop in ("about:blank", address):  # from a blank page, so that a changed hash alone loads the page again
-            self.events.clear()
-            self.call("Page.navigate", url=stop)
-            self._wait("Page.loadEventFired")
+        page = self._context.new_page()
+        self._session = self._context.new_cdp_session(page)
+        for event in EVENTS:
+            self._session.on(event, lambda told, event=event: self.events.append((event, told)))
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        page.goto(address, timeout=PATIENCE_MS)
+        if media:
+            scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+            self.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page; works with the page's own scripts off."""
@@ -88,63 +85,16 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
+    def press(self, key: str) -> None:
+        """A key, as a person presses it."""
+        assert self._context is not None
+        self._context.pages[0].keyboard.press(key)
+
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """One command to the page."""
-        return self._command(method, parameters)
+        assert self._session is not None, "no page is open"
+        return dict(self._session.send(method, parameters))
 
     def named(self, method: str) -> list[dict[str, Any]]:
         """The parameters of all events of this name since `open`."""
-        return [event["params"] for event in self.events if event["method"] == method]
-
-    def _command(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        self._serial += 1
-        message = {"id": self._serial, "method": method, "params": parameters} | (
-            {"sessionId": self._session} if self._session else {}
-        )
-        os.write(self._write, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self._message()
-            if answer.get("id") == self._serial:
-                assert "error" not in answer, f"{method}: {answer['error']}"
-                return dict(answer["result"])
-
-    def _wait(self, method: str) -> None:
-        while not self.named(method):
-            self._message()
-
-    def _message(self) -> dict[str, Any]:
-        deadline = time.monotonic() + PATIENCE_S
-        while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._read], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, f"the browser said nothing for {PATIENCE_S:.0f} s"
-            piece = os.read(self._read, 1 << 20)
-            assert piece, "the browser ended"
-            self._buffer += piece
-        line, _, self._buffer = self._buffer.partition(b"\0")
-        message: dict[str, Any] = json.loads(line)
-        if "method" in message:
-            self.events.append(message)
-        return message
-
-
-PLUMBING = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
-
-
-def _launched(command: tuple[str, ...]) -> tuple[subprocess.Popen[bytes], int, int]:
-    """The browser reads commands from descriptor 3 and writes answers to 4; a small child puts our pipes there and becomes it."""
-    theirs_in, ours_out = os.pipe()
-    ours_in, theirs_out = os.pipe()
-    high = [fcntl.fcntl(pipe, fcntl.F_DUPFD, 10) for pipe in (theirs_in, theirs_out)]  # clear of 3 and 4
-    words = (sys.executable, "-c", PLUMBING, *map(str, high), *command)
-    child = subprocess.Popen(
-        words,
-        pass_fds=high,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-        cwd=Path(tempfile.gettempdir()),
-    )
-    for pipe in (theirs_in, theirs_out, *high):
-        os.close(pipe)
-    return child, ours_out, ours_in
+        return [told for event, told in self.events if event == method]

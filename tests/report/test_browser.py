@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,14 +23,6 @@ pytestmark = [
 ]
 
 A4_INSIDE_MARGINS_PX = (688, 1017)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = chromium()
-    assert program is not None
-    with Browser(program) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
+from builders.pages import runs_only_its_own_script, text_of
 from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
 from fairground.capacity.search import Bounds, Capacity, Confirmed
 from fairground.generators.latency import of_counts
@@ -93,12 +95,12 @@ def test_rows_are_json_and_unknown_is_null() -> None:
     assert rows[7]["capacity_per_s"] is None and rows[7]["knee_per_s"] is None and rows[7]["overload"] is None
 
 
-def test_the_page_is_static_and_escaped() -> None:
-    """Words from a server are escaped, nothing is fetched, an unstable step has no percentile."""
+def test_the_page_is_escaped_and_fetches_nothing() -> None:
+    """Words from a server are escaped, only the page's own script runs, an unstable step has no percentile."""
     odd = replace(WHOLE, stack="<b>x</b>", limited_by=(replace(LIMIT, sentence="<i>y</i>"),))
     html = capacity.html([odd, *CASES.values()], {}, ["2 <cores>"], "Fairground 1")
     assert "<b>x" not in html and "<i>y" not in html and "2 &lt;cores&gt;" in html
-    assert "<script" not in html and "http" not in html.replace("http-equiv", "")
+    assert runs_only_its_own_script(html) and "http" not in html.replace("http-equiv", "")
     row = next(line for line in html.splitlines() if "UNSTABLE" in line)
     assert row.count("<td>—</td>") == 2
 
@@ -112,6 +114,25 @@ def test_the_charts_can_be_drawn() -> None:
     drawn = render.svg(specs)
     assert all(svg and "<svg" in svg for svg in drawn.values())
     assert "offered 2,400/s" in (drawn["curve-1.880"] or "")
+
+
+def test_knee_objective_and_overload_are_named_on_the_curve() -> None:
+    """Each mark beside the steps has its word: the rates kept and missed, the knee, the deadline, and what an overload left."""
+    spec = json.dumps(capacity.specs([WHOLE])["curve-1.880"])
+    for word in ("kept 2,000", "missed 2,100", "knee", "objective: 50.0 ms", "overload"):
+        assert f'"text": "{word}"' in spec, word
+    assert "overload 1: offered 3,000/s" in spec and "overload 1: offered 1,000/s" not in spec
+    bare = json.dumps(capacity.specs([replace(WHOLE, over=None, curve=CURVE[:1], deadline_us=None)])["curve-1.880"])
+    assert not re.search(r'"text": "(knee|objective|overload)', bare)
+
+
+def test_the_page_tells_the_first_cells_above_the_picture() -> None:
+    """Three sentences at most stand before the first picture; each cell's other sentences stand with it, and none twice."""
+    html = capacity.html([WHOLE] * 5, {}, [], "Fairground 1")
+    head, rest = html.split("<main")
+    headline, second, *_ = capacity.sentences(WHOLE)
+    assert text_of(head).count(headline) == 3 and "2 more stand below." in head
+    assert text_of(rest).count(headline) == 2 and text_of(rest).count(second) == 5
 
 
 @pytest.mark.parametrize("points", [(), (CURVE[-1],)])
@@ -150,9 +171,9 @@ def test_sentences_of_a_visit() -> None:
     assert VISIT.kept_per_s == 2000 and replace(VISIT, curve=CURVE[-1:]).kept_per_s is None
 
 
-def test_the_page_of_a_visit_is_static_and_escaped() -> None:
+def test_the_page_of_a_visit_is_escaped_and_fetches_nothing() -> None:
     """What a service says is text on the page, and its numbers are all there."""
     html = visit.html(VISIT, render.svg(visit.specs(VISIT)), ["2 cores"], "Fairground 1")
-    assert "/<x>" not in html and "<no>" not in html and "\x1b" not in html and "<script" not in html
+    assert "/<x>" not in html and "<no>" not in html and "\x1b" not in html and runs_only_its_own_script(html)
     assert "2,100" in html and "<svg" in html
     assert json.loads(json.dumps(visit.rows(VISIT)))["closed"][1]["p99_us"] is None

@@ -7,7 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from builders.pages import runs_only_its_own_script
 from fairground.report import comparison
+from fairground.report.charts import effects
+from fairground.report.charts.effects import Effect
 from fairground.report.comparison import Line
 from fairground.stats import differences
 from fairground.stats.control import Paced
@@ -46,12 +49,14 @@ def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:
     assert LINES[1].change is not None and LINES[1].change[1] < LINES[1].change[0] < LINES[1].change[2]
 
 
-def test_page_is_static_and_escaped() -> None:
-    """Names from outside are escaped, nothing is fetched, every start has its dot."""
+def test_page_is_escaped_and_fetches_nothing() -> None:
+    """Names from outside are escaped, only the page's own script runs, every start has its dot in each picture."""
     html = comparison.html("<b>new</b>", "old", "<i>new</i>", LINES, ["a <note>"], "Fairground 1")
     assert "<b>new" not in html and "<i>new" not in html and "a &lt;note&gt;" in html
-    assert "<script" not in html and "http" not in html.replace("http-equiv", "")
-    assert html.count("h0") == sum(len(one.ratios) for one in LINES) + sum(one.change is not None for one in LINES)
+    assert runs_only_its_own_script(html) and "http" not in html.replace("http-equiv", "")
+    assert html.count('h0"') + html.count("h0M") == 3 * sum(len(one.ratios) for one in LINES) + sum(
+        one.change is not None for one in LINES
+    )
 
 
 def test_to_the_right_is_better() -> None:
@@ -62,6 +67,34 @@ def test_to_the_right_is_better() -> None:
     (upright,) = {float(re.search(r'class="one" d="M([\d.]+)', one)[1]) for one in (faster, dearer)}  # type: ignore[index]
     assert middles[1] < upright < middles[0]
     assert html.count('class="dots forest axis"') == 1 and ".forest .one{" in html
+
+
+def effect(of: Line, cell: str = "ping c100") -> Effect:
+    """What the picture shows of a line."""
+    return Effect(cell, of.quantity, of.better, of.difference, of.margin, comparison.verdict(of))
+
+
+def test_the_picture_holds_each_interval_against_its_margin() -> None:
+    """Each quantity has its shaded margin, its interval and its word; what lies beyond the scale is an arrow at its edge."""
+    drawn = effects.picture([effect(one) for one in LINES], 880)
+    assert drawn.count('opacity=".55"') == 5 and drawn.count("<circle") == 4
+    assert all(word in drawn for word in ("faster ▲", "dearer ▼", "equivalent =", "inconclusive ?"))
+    assert "shaded: equivalent, ± 1 %" in drawn
+    far = line("goodput", [8.0, 8.1, 7.9], True)
+    drawn = effects.picture([effect(far)], 360)
+    assert "<circle" not in drawn and f"L{360 - effects.EDGE_PX} " in drawn
+
+
+def test_the_picture_escapes_names() -> None:
+    """A cell of hostile words is text in the picture, and begins no line of its own."""
+    drawn = effects.picture([effect(LINES[0], '<script>"x"\n\x1b[31m')], 880)
+    assert "<script" not in drawn and "\x1b" not in drawn and "&lt;script&gt;&#34;x&#34;" in drawn
+
+
+def test_a_comparison_without_lines_says_why() -> None:
+    """What was rejected is the page's heading, and there is no picture and no table."""
+    html = comparison.html("new against old", "old", "new", (), ("`new` is rejected: 3 answers are lost",), "Fairground 1")
+    assert "<h1>`new` is rejected: 3 answers are lost.</h1>" in html and "<figure" not in html and "<table" not in html
 
 
 def test_rows_for_machines() -> None:

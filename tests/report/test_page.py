@@ -23,12 +23,21 @@ from fairground.stats.modes import StartModes
 from report import fixture, golden
 
 PAGE_LIMIT_BYTES = 2_000_000
+WHOLE_LIMIT_BYTES = 1_200_000
+"""Of a page of all of the lab's stacks and workloads."""
 
 
 @cache
 def bare(blocks: int) -> str:
     """The page without charts: what it says does not depend on the renderer."""
     return page.html(fixture.two_blocks() if blocks == 2 else fixture.one_block(), {})
+
+
+@cache
+def largest() -> tuple[Run, dict[str, str | None]]:
+    """80 stacks on 9 workloads in 6 blocks, with its charts drawn."""
+    run = fixture.big_run()
+    return run, render.svg(figures.specs(run))
 
 
 def test_text_of_the_page_is_the_golden_one() -> None:
@@ -201,8 +210,8 @@ def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
 
 def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     """80 stacks × 9 workloads × 6 blocks: at most 2 MB and 2,000 table rows, with every stack in its table."""
-    run = fixture.big_run()
-    markup = page.html(run, render.svg(figures.specs(run)))
+    run, charts = largest()
+    markup = page.html(run, charts)
     assert len(markup.encode()) <= PAGE_LIMIT_BYTES
     assert markup.count("<tr") <= 2_000
     results = markup.split('<section id="results">')[1].split("</section>")[0]
@@ -211,6 +220,26 @@ def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     assert "40 of 4,320 trials have a card here" in said
     assert said.count("56 more stacks would crowd the chart") == 9  # 72 with numbers, 16 drawn, on nine boards
     assert {str(trial.verdict) for trial in run.trials} == {str(Verdict.VALID), str(Verdict.VOID), str(Verdict.REJECTED)}
+
+
+def test_a_page_of_the_whole_lab_is_small() -> None:
+    """31 stacks × 9 workloads × 6 blocks are one file of at most 1.2 MB, with every stack in grid and table."""
+    run = fixture.big_run(stacks=31)
+    markup = page.html(run, render.svg(figures.specs(run)))
+    assert len(markup.encode()) <= WHOLE_LIMIT_BYTES
+    assert (
+        markup.count("<tr data-row") == 279
+        and len(re.findall(r'<td id="[^"]*" data-w="[^"]*" class="[^"]*number"', markup)) > 200
+    )
+
+
+def test_a_site_of_the_largest_run_loads_its_details() -> None:
+    """In a site the page of 80 × 9 × 6 has at most 2 MB, and links each trial that has a card to a page of its own there."""
+    run, charts = largest()
+    markup = page.html(run, charts, home="../index.html")
+    assert len(markup.encode()) <= PAGE_LIMIT_BYTES
+    linked = set(re.findall(r'href="(trials/[^"]+)"', markup))
+    assert linked and linked <= {place for place, _ in trial_page.pages(run)}
 
 
 def test_a_share_of_the_ceiling_is_shown_only_where_there_is_one() -> None:

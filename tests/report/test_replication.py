@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+from builders.pages import runs_only_its_own_script, section
 from fairground.claims import judgement
 from fairground.model import Claim, PublishedTable, Suite
 from fairground.report import replication
+from fairground.report.charts import slope
+from fairground.report.charts.slope import Slope
 from fairground.report.replication import Replication
+from fairground.report.text import words
 from report import fixture, golden
 
 SUITE = Suite(
@@ -49,30 +54,56 @@ def test_page_has_every_claim_and_row_and_escapes_all() -> None:
     for one in SUITE.claims:
         assert f'<tr id="{one.id}">' in html
     assert "needs &lt;ten&gt; cores" in html and "Six trees in &lt;one&gt; garden." in html
-    assert "default-src 'none'" in html and "<script" not in html
+    assert "default-src 'none'" in html and runs_only_its_own_script(html)
     assert "http://" not in html.replace("http://www.w3.org", "") and "https://" not in html
     assert "Of 3 claims 1 holds, 1 does not and 1 cannot be tested here." in html
 
 
-def test_bars_are_scaled_to_their_own_column() -> None:
-    """The largest number of each column has the full length, and a row without ours has none."""
-    (reading,) = found().tables
-    lengths = [(replication.share(reading, row, True), replication.share(reading, row, False)) for row in reading.rows]
-    assert max(length for length, _ in lengths if length is not None) == 100
-    assert max(length for _, length in lengths if length is not None) == 100
-    assert lengths[2][1] is None
-    assert replication.factor(reading.rows[2]) == "—"
+def test_published_stands_beside_measured() -> None:
+    """Each stack has a line from what was published to what was measured, each side scaled to its own largest number."""
+    drawn = slope.picture([Slope("a", 100.0, 10.0), Slope("b", 50.0, 5.0), Slope("c", 10.0, 2.0)], "requests/s")
+    assert drawn is not None
+    ends = [
+        [float(place) for place in found]
+        for found in re.findall(r'd="M[\d.]+ ([\d.]+)L[\d.]+ ([\d.]+)" stroke="[^"]+" stroke-width', drawn)
+    ]
+    assert ends[0] == [slope.HEAD_PX] * 2 and ends[1][0] == ends[1][1] and ends[2][0] > ends[2][1]
+    assert "dasharray" not in drawn
+    assert 'aria-label="requests/s: a 100 published, 10.0 measured; ' in drawn
+
+
+def test_who_changed_its_place_is_dashed() -> None:
+    """Two stacks that changed places are dashed, the third is not; a stack without a number of ours has a name and no line."""
+    drawn = slope.picture([Slope("a", 3.0, 1.0), Slope("b", 2.0, 2.0), Slope("c", 1.0, 0.5), Slope("d", 0.0, None)], "rps")
+    assert drawn is not None and drawn.count("dasharray") == 2 and drawn.count("<circle") == 6
+    assert f">d · {words.number(0.0)}<" in drawn
+    assert slope.picture([Slope("a", 1.0, 1.0), Slope("b", 1.0, None)], "rps") is None
+
+
+def test_names_in_the_picture_keep_apart_and_are_escaped() -> None:
+    """Twenty equal numbers have twenty places; a hostile name is text."""
+    rows = [Slope(f"<b>{place}\n\x1b[31m", 5.0, 5.0) for place in range(20)]
+    drawn = slope.picture(rows, "<i>")
+    assert drawn is not None and "<b>" not in drawn and "<i>" not in drawn and "\x1b" not in drawn
+    places = sorted(float(place) for place in re.findall(r'y="([\d.]+)" text-anchor="end" fill', drawn))
+    assert len(places) == 20 and all(after - before >= slope.LINE_PX for before, after in zip(places, places[1:], strict=False))
+
+
+def test_what_could_not_be_done_is_told_in_one_place() -> None:
+    """Claims that cannot be tested and cells that were left out stand there with their reasons."""
+    told = section(replication.html(found(), "quick"), "left-out")
+    assert "it holds on ten cores : needs <ten> cores" in told and "ginkgo:fast : needs" in told
 
 
 def test_a_table_that_nothing_measures_says_why() -> None:
-    """The page and the Markdown give the reason in place of an order; a published zero has a bar of no length and no ratio."""
+    """The page and the Markdown give the reason in place of an order; a published zero has no ratio."""
     whole = found()
     table = PublishedTable("Late", None, "requests", "", {"aspen": 0.0}, unmeasured="PM2 was not run")
     told = replace(whole, tables=judgement.read_tables([table], whole.run.trials))
     assert "<p>Not measured here: PM2 was not run.</p>" in replication.html(told, "quick")
     assert "**Late** (requests): not measured here: PM2 was not run" in replication.markdown(told, "quick")
     (row,) = told.tables[0].rows
-    assert replication.share(told.tables[0], row, True) == 0 and replication.factor(row) == "—"
+    assert replication.factor(row) == "—"
     assert replication.factor(replace(row, measured=3.0)) == "—"
 
 

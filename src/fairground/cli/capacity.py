@@ -95,7 +95,7 @@ def _tell(event: UnitDone) -> None:
         stack, workload = asked.cells[part.cell - 1]
         say.note(f"{stack} on {workload}: {asked.objective}")
     for line in words.part_lines(part):
-        say.note(f"{line}   {duration(event.left_s or 0.0)} left")
+        say.note(f"{line}   at most {duration(event.left_s or 0.0)} left")
 
 
 def _say(page: Path, found: Sequence[Capacity], as_json: bool) -> None:

@@ -46,12 +46,8 @@ def cross_check(_: typer.Context, given: Given) -> None:
     Examples: ./fairground cross-check -s SERVER:VARIANT --generator engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generator engine,k6
     """
-    work, voice = _work(given), Voice(given["quiet"])
-    try:
-        report, found = follow(work, voice)
-    except KeyboardInterrupt:
-        say.note("interrupted; finished trials are kept. Go on with: ./fairground cross-check --resume latest")
-        raise
+    voice = Voice(given["quiet"], again="cross-check --resume latest")
+    report, found = follow(_work(given), voice)
     assert isinstance(report, Reported) and isinstance(found, CrossChecked), "a cross-check ends with its report and its answer"
     if given["as_json"]:
         rows = [asdict(one) for one in found.agreements]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.cli import say
+from fairground.cli.clock import Clock
 from fairground.cli.screen import Screen, duration
 from fairground.lab.events import (
     Absent,
@@ -39,11 +40,15 @@ LONG_BUILD_S = 5.0
 
 @dataclass(frozen=True)
 class Voice:
-    """How a verb speaks: `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more."""
+    """How a verb speaks: `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more.
+
+    `again` is what goes on with an interrupted run; `RUN` in it stands for the run's folder.
+    """
 
     quiet: bool = False
     as_json: bool = False
     progress: bool = False
+    again: str = "run --resume RUN"
 
 
 def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
@@ -61,6 +66,7 @@ def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
                 if not shown.show(event):
                     yield event
     except KeyboardInterrupt:
+        shown.close()
         say.note(shown.kept)
         raise
 
@@ -73,6 +79,7 @@ class _Shown:
         self._told = 0.0
         self._held = ExitStack()
         self._screen: Screen | None = None
+        self._clock = Clock(say.talk, Clock.wanted(say.talk, voice.quiet))
         self.folder: Path | None = None
         """Of the run that goes on; None before there is one."""
         self._checked = False
@@ -81,8 +88,8 @@ class _Shown:
     def kept(self) -> str:
         """What is kept of what was interrupted, and how to go on with it."""
         if self.folder is not None:
-            again = f"./fairground run --resume {shlex.quote(str(_near(self.folder)))}"
-            return f"interrupted; finished trials are kept. Go on with: {again}"
+            again = self._voice.again.replace("RUN", shlex.quote(str(_near(self.folder))))
+            return f"interrupted; finished trials are kept. Go on with: ./fairground {again}"
         if self._checked:
             return "interrupted; what is finished is kept. Go on with: ./fairground check --resume latest"
         return "interrupted before anything was finished: there is nothing to keep"
@@ -92,7 +99,9 @@ class _Shown:
         if self._voice.progress:
             self._tell(event)
         if isinstance(event, Building):
-            say.note(foreign.line(f"building {event.server}: {event.command}"))
+            place = f" {event.place}/{event.servers}" if event.servers > 1 else ""
+            say.note(foreign.line(f"building{place} {event.server}: {event.command}"))
+            self._clock.shows(foreign.line(f"building{place} {event.server}"))
         elif isinstance(event, Progress) and self._screen is not None:
             self._screen.progress(event)
 
@@ -109,12 +118,14 @@ class _Shown:
             case Checking():
                 left = "" if event.left_s is None else f", about {duration(event.left_s)} left"
                 say.note(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}{left}"))
+                self._clock.shows(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}"))
             case Planned():
                 self.folder = event.folder
                 say.note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")
                 if self._voice.progress:
                     _line("plan", folder=str(event.folder), left_s=event.left_s)
             case Began():
+                self._clock.close()  # a terminal has one foot
                 live = say.talk.is_terminal and "CI" not in os.environ
                 self._screen = self._held.enter_context(Screen(event.plan, event.done, say.talk, live, self._voice.quiet))
             case TrialDone():
@@ -126,8 +137,9 @@ class _Shown:
         return True
 
     def close(self) -> None:
-        """End the live screen."""
+        """End what is live."""
         self._screen = None
+        self._clock.close()
         self._held.close()
 
     def _trial(self, event: TrialDone) -> None:

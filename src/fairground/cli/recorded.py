@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any, cast
 
 from fairground.cli import say
+from fairground.cli.clock import Clock
 from fairground.cli.seats import tell as tell_seats
 from fairground.lab.measuring import Began, Event, Finished, Said, UnitDone
 from fairground.lab.places import Places
@@ -19,28 +20,18 @@ from fairground.run import records
 def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None], quiet: bool = False) -> Record[Any, Any]:
     """Print what happens and hand back the finished record. An interruption keeps what is finished, and says how to go on."""
     record: Record[Any, Any] | None = None
-    with closing(cast(Any, events)):
+    clock = Clock(say.talk, Clock.wanted(say.talk, quiet))
+    with closing(cast(Any, events)), closing(clock):
         try:
+            clock.shows("getting ready")
             for event in events:
-                match event:
-                    case Said(sentence):
-                        if not quiet:
-                            say.note(sentence)
-                    case UnitDone(record, _):
-                        if not quiet:
-                            tell(event)
-                    case Began(record):
-                        if not quiet and isinstance(record.head.asked, ComparisonAsked | CapacityAsked):
-                            tell_seats([record.head.asked.settings])
-                    case Finished(record):
-                        pass
+                if not isinstance(event, Said):
+                    record = event.record
+                if not quiet:
+                    _show(event, verb, tell, clock)
         except KeyboardInterrupt:
-            if record is None:
-                say.note("interrupted before anything was finished: there is nothing to keep")
-            elif record.end is None:
-                say.note(f"interrupted; what is finished is kept. Go on with: {_again(verb, record)}")
-            else:
-                say.note(f"interrupted; all of it is kept: ./fairground report {shlex.quote(str(record.folder))}")
+            clock.close()
+            say.note(_kept(verb, record))
             raise
         except MachineError as error:
             if record is not None and record.end is None:
@@ -48,6 +39,32 @@ def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None],
             raise
     assert record is not None, "a use case that ends has a record"
     return record
+
+
+def _show(event: Event, verb: str, tell: Callable[[UnitDone], None], clock: Clock) -> None:
+    """One event as a line, and what goes on from there."""
+    match event:
+        case Said(sentence):
+            say.note(sentence)
+            clock.shows(sentence.removesuffix(" …"))
+        case UnitDone(record, left_s):
+            tell(event)
+            clock.shows(f"{verb}, part {len(record.entries) + 1}", left_s)
+        case Began(record):
+            if isinstance(record.head.asked, ComparisonAsked | CapacityAsked):
+                tell_seats([record.head.asked.settings])
+            clock.shows(f"{verb}, part {len(record.entries) + 1}")
+        case Finished():
+            pass
+
+
+def _kept(verb: str, record: Record[Any, Any] | None) -> str:
+    """What an interruption leaves, and how to go on."""
+    if record is None:
+        return "interrupted before anything was finished: there is nothing to keep"
+    if record.end is None:
+        return f"interrupted; what is finished is kept. Go on with: {_again(verb, record)}"
+    return f"interrupted; all of it is kept: ./fairground report {shlex.quote(str(record.folder))}"
 
 
 def _again(verb: str, record: Record[Any, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 
@@ -46,7 +47,9 @@ def replicate(_: typer.Context, given: Given) -> None:
         Places.of(os.environ, given["servers"], given["results"]), given["suite"], given["profile"], blocks, given["of_run"],
         given["resume"], given["markdown"], given["database"],
     )  # fmt: skip
-    report, judged = follow(lambda sink: use_case.replicate(inputs, sink), Voice(given["quiet"]))
+    again = shlex.join(("replicate", inputs.suite, "--profile", inputs.profile, "--resume", "RUN"))
+    voice = Voice(given["quiet"], again=again)
+    report, judged = follow(lambda sink: use_case.replicate(inputs, sink), voice)
     assert isinstance(report, Reported) and isinstance(judged, Replicated), "a replication ends with its report and its verdicts"
     _say(judged.found, judged.path, given["as_json"])
     if not runs.measured(report.run):

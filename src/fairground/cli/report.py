@@ -89,11 +89,15 @@ def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
 
 def _site(places: Places, target: Path, as_json: bool) -> None:
     """Write the site, with a line of progress for each record."""
-    for event in sites.write(places.results, target):
-        match event:
-            case SiteRecord():
-                say.note(f"{event.place}/{event.records}  {event.id}")
-            case SiteWritten() if as_json:
-                say.document({"site": str(event.path), "records": event.records})
-            case SiteWritten():
-                say.line(f"site  {event.path}")
+    try:
+        for event in sites.write(places.results, target):
+            match event:
+                case SiteRecord():
+                    say.note(f"{event.place}/{event.records}  {event.id}")
+                case SiteWritten() if as_json:
+                    say.document({"site": str(event.path), "records": event.records})
+                case SiteWritten():
+                    say.line(f"site  {event.path}")
+    except KeyboardInterrupt:
+        say.note("interrupted; pages that are written stay, and the same command writes the others")
+        raise

@@ -88,21 +88,20 @@ def _modes(shown: Sequence[Board]) -> list[dict[str, Any]]:
 
 
 def outline(planned: Plan, left_s: float) -> str:
-    """`12 stacks, 6 blocks, 144 trials (24 of them controls), about 1 h 52 min, seed 7`."""
+    """`12 stacks, 6 blocks, 144 trials (24 of them controls), at least 1 h 52 min, seed 7`."""
     stacks = plural(len({slot.cell.stack for slot in planned.slots}), "stack")
     controls = sum(slot.control is not None for slot in planned.slots)
     most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
     blocks = plural(planned.blocks, "block")
     held = f" ({controls} of them controls)" if controls else ""
-    time = "" if planned.budget_s is not None else f", about {duration(left_s)}"
+    time = "" if planned.budget_s is not None else f", at least {duration(left_s)}"
     return f"{stacks}, {most}{blocks}, {plural(len(planned.slots), 'trial')}{held}{time}, seed {planned.seed}"
 
 
 def the_plan(planned: Plan, as_json: bool) -> None:
     """A plan that is not carried out: its slots, what it leaves out, and how long it would take."""
-    seconds = plan.estimate_s(planned)
     if as_json:
-        document({"estimate_s": seconds, "plan": plain(planned)})
+        document({"estimate_s": plan.estimate_s(planned), "plan": plain(planned)})
         return
     for slot in planned.slots:
         control = f"  control: {slot.control}" if slot.control is not None else ""
@@ -110,7 +109,7 @@ def the_plan(planned: Plan, as_json: bool) -> None:
     for what, why in planned.skipped.items():
         line(f"skipped  {what}: {why}")
     most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
-    out.print(f"{plural(len(planned.slots), 'trial')}, about {duration(seconds)} without builds{most}")
+    out.print(f"{plural(len(planned.slots), 'trial')}, at least {duration(plan.least_s(planned))} without builds{most}")
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from fairground.cli.board import MARK, STYLE, reason
 from fairground.model import Plan, Progress, Slot, Trial, Verdict
-from fairground.run import plan as plans
 from fairground.run import store
+from fairground.stats import forecast
 from fairground.stats.intervals import significant
 
 REDRAW_S = 1.0
@@ -57,7 +57,7 @@ class Screen:
             cell = now.slot.cell
             self._console.print(
                 f"{_clock()} running trial {now.slot.number}/{len(self._plan.slots)} {cell.stack} {cell.workload},"
-                f" {now.phase} {now.elapsed_s:.0f} s, {self._left()} left",
+                f" {now.phase} {now.elapsed_s:.0f} s{self.left}",
             )
 
     def finished(self, trial: Trial) -> None:
@@ -86,15 +86,18 @@ class Screen:
             (errors, "red"),
         )
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self._counts.items() if count)
-        foot = Text(f"{self._left()} left · {counts or 'nothing finished yet'} · Ctrl-C keeps everything", style="dim")
+        foot = Text(f"{counts or 'nothing finished yet'}{self.left} · Ctrl-C keeps everything", style="dim")
         return Group(bar, foot)
 
-    def _left(self) -> str:
-        mean = sum(self._spent) / len(self._spent) if self._spent else None
-        left_s = plans.remaining_s(self._plan, self._done, mean)
-        if self._plan.budget_s is not None:
-            left_s = min(left_s, max(0.0, self._plan.budget_s - self._spent_before_s - sum(self._spent)))
-        return duration(left_s)
+    @property
+    def left(self) -> str:
+        """`, about 4 min left`, as far as trials tell; at most what a budget leaves; nothing where neither is known."""
+        left_s = forecast.left_s(self._spent, len(self._plan.slots) - len(self._done))
+        budget_s = self._plan.budget_s
+        most_s = None if budget_s is None else max(0.0, budget_s - self._spent_before_s - sum(self._spent))
+        if most_s is not None and (left_s is None or most_s < left_s):
+            return f", at most {duration(most_s)} left"
+        return "" if left_s is None else f", about {duration(left_s)} left"
 
 
 def milliseconds(microseconds: float | None) -> str:

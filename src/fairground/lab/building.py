@@ -21,8 +21,11 @@ def built(
 ) -> Generator[Event, None, dict[str, Made | Unavailable]]:
     """Build what is not built yet, one after the other; server id → what came of it."""
     began, made = time.monotonic(), dict[str, Made | Unavailable]()
+    missing = [server.id for server in servers if not build.is_built(server, places.cache)]
     for server in servers:
-        made[server.id] = build.build(keeper, server, places.cache, _teller(server.id, sink))
+        place = missing.index(server.id) + 1 if server.id in missing else len(missing)
+        teller = _teller(server.id, max(1, place), max(1, len(missing)), sink)
+        made[server.id] = build.build(keeper, server, places.cache, teller)
     for one in made.values():
         if isinstance(one, Unavailable):
             yield Absent(one.server.id, reason(one))
@@ -50,5 +53,5 @@ def reason(made: Unavailable) -> str:
     return f"{made.reason}{f' → {made.hint}' if made.hint else ''}"
 
 
-def _teller(server: str, sink: Sink) -> Callable[[str], None]:
-    return lambda command: sink(Building(server, command))
+def _teller(server: str, place: int, servers: int, sink: Sink) -> Callable[[str], None]:
+    return lambda command: sink(Building(server, command, place, servers))

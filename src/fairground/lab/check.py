@@ -20,6 +20,7 @@ from fairground.model import LabError, RunSettings, Stack
 from fairground.model import record as model
 from fairground.model.record import CheckAsked, End, Kind, Record
 from fairground.run import records
+from fairground.stats import forecast
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
                 found = model.Checked(stack.id, (), made.reason)
             else:
                 here = sum(not isinstance(builds[one.server.id], Unavailable) for one in chosen[at:])
-                yield Checking(stack.id, at + 1, len(chosen), left_s(took_s, here))
+                yield Checking(stack.id, at + 1, len(chosen), forecast.left_s(took_s, here))
                 began_s = time.monotonic()
                 found = model.Checked(stack.id, tried(bench, stack, _folder(record, stack.id), asked.cases).findings)
                 took_s.append(time.monotonic() - began_s)
@@ -83,11 +84,6 @@ def check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     if record.end is None:
         record = records.end(record, End(time.time(), "every stack was checked"))
     yield Kept(record.id)
-
-
-def left_s(took_s: Sequence[float], stacks: int) -> float | None:
-    """How long so many stacks will take, by the mean of those that were tried; None where none was."""
-    return sum(took_s) / len(took_s) * stacks if took_s else None
 
 
 def checked(record: Record[CheckAsked, model.Checked]) -> list[Checked]:

@@ -21,10 +21,12 @@ class Said:
 
 @dataclass(frozen=True)
 class Building:
-    """A server is built: the command that runs now."""
+    """A server is built, number `place` of `servers`: the command that runs now."""
 
     server: str
     command: str
+    place: int = 1
+    servers: int = 1
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan is frozen and has its folder. `left_s`: the seconds that the slots still to be measured will take."""
+    """The plan is frozen and has its folder. `left_s`: the seconds below which no machine can measure what is left."""
 
     plan: Plan
     folder: Path

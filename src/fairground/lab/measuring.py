@@ -63,10 +63,12 @@ class Inputs:
 
 def built(keeper: Keeper, servers: Iterable[Server], places: Places) -> Generator[Event, None, list[Built | Unavailable]]:
     """Build servers one after the other. What cannot be built is said, with what mends it."""
-    found = []
-    for server in servers:
-        if not build.is_built(server, places.cache):
-            yield Said(f"building {server.id} …")
+    found, wanted = [], list(servers)
+    missing = [server.id for server in wanted if not build.is_built(server, places.cache)]
+    for server in wanted:
+        if server.id in missing:
+            place = f" {missing.index(server.id) + 1}/{len(missing)}:" if len(missing) > 1 else ""
+            yield Said(f"building{place} {server.id} …")
         made = build.build(keeper, server, places.cache)
         if isinstance(made, Unavailable):
             yield Said(f"not here: {server.id}, {made.reason}" + (f" → {made.hint}" if made.hint else ""))

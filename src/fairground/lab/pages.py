@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from fairground.model.record import ComparisonAsked, Kind, Record
 from fairground.report import capacity, comparison, visit
 from fairground.report.charts import render
 from fairground.report.comparison import Line
+from fairground.report.run import page as texts
 from fairground.report.run import why
 from fairground.report.text import caveats, seats
 from fairground.run import journal
@@ -111,21 +111,14 @@ def rendered(record: Record[Any, Any], home: str | None = None) -> Rendered:
 def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
     found, foot = compared(record), _foot(record)
     notes = found.notes if found.rejected is None else (found.rejected,)
-    page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot, home)
+    page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot, home, _facts(record))
     document = _whole(record, found.document | {"lab": record.head.versions["fairground"]})
     says = next(iter(found.sentences), found.title)
     return Rendered(says, (("compare.md", found.markdown), ("compare.json", document), ("compare.html", page)))
 
 
 def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, asked, machine = capacities.found(record), record.head.asked, record.head.machine
-    workers = asked.settings.workers
-    facts = (
-        machine.cpu_model or "unknown CPU",
-        f"{seats.machine(machine.cores, [asked.settings.pin])}{', kept from idling' if machine.awake else ''}",
-        f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {asked.settings.durability} durability",
-        f"{workers} worker{'s' if workers > 1 else ''}, pool of {asked.settings.pool_size}",
-    )
+    found, asked = capacities.found(record), record.head.asked
     document = {
         "capacities": [capacity.rows(one) for one in found],
         "settings": asdict(asked.settings),
@@ -133,7 +126,7 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
         "seed": asked.seed,
         "versions": dict(record.head.versions),
     }
-    page = capacity.html(found, render.svg(capacity.specs(found)), facts, _foot(record), home)
+    page = capacity.html(found, render.svg(capacity.specs(found)), _facts(record), _foot(record), home)
     says = "; ".join(next(iter(capacity.sentences(one)), one.stack) for one in found)
     return Rendered(says, (("capacity.json", _whole(record, document)), ("capacity.html", page)))
 
@@ -141,9 +134,9 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
 def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
     found, machine = service.found(record), record.head.machine
     facts = (
+        texts.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
         f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
-        time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(record.head.started_unix_s)),
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
     page = visit.html(found, render.svg(visit.specs(found)), facts, _foot(record), home)
@@ -176,6 +169,19 @@ def _page_of_earlier(record: Record[Any, Any]) -> Path:
     if not found:
         raise LabError(f"`{record.id}` was written by an earlier lab and has no page", "measure it again")
     return found[0]
+
+
+def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
+    """When and on what a capacity or a comparison was measured."""
+    machine, settings = record.head.machine, record.head.asked.settings
+    workers = settings.workers
+    return (
+        texts.minute(record.head.started_unix_s),
+        machine.cpu_model or "unknown CPU",
+        f"{seats.machine(machine.cores, [settings.pin])}{', kept from idling' if machine.awake else ''}",
+        f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {settings.durability} durability",
+        f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
+    )
 
 
 def _foot(record: Record[Any, Any]) -> str:

@@ -270,7 +270,7 @@ class _Hall:
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: _Hall) -> Generator[Event]:
     """Measure what is left of a plan."""
     known, places = store.load(folder), hall.places
-    yield Planned(frozen, folder, plan.seconds(_left(known)))
+    yield Planned(frozen, folder, plan.least_s(replace(frozen, slots=tuple(_left(known)))))
     rendered, cores = needs.rendered(hall.workloads), machine.cores()
     bounds = ceiling.Bench(hall.keeper, hall.database, places.engine, folder / "limits", cores)
     yield from ceilings.measured(bounds, known, rendered)

@@ -12,10 +12,13 @@ from fairground.capacity.search import CONFIRMATIONS, Capacity, End
 from fairground.model import foreign
 from fairground.report.charts import loadchart
 from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.charts.loadchart import Around
 from fairground.report.run import page
 from fairground.report.text import words
 
 BAR_CELLS = 24
+MOST_TOLD = 3
+"""Sentences above the first picture of a page; the others stand below it."""
 MARKS = {Word.KEPT: "✓", Word.MISSED: "✗", Word.UNSTABLE: "↑", Word.VOID: "○", Word.UNKNOWN: "–"}
 
 
@@ -172,17 +175,30 @@ def specs(capacities: Sequence[Capacity]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for number, one in enumerate(capacities, 1):
         offered = [(point.step.rate_per_s, point.step.duration_s) for point in one.over_points]
-        bracket = (one.confirmed_per_s or one.found.lower, one.missed_from_per_s)
-        found |= loadchart.specs(f"curve-{number}", (*one.curve, *one.fresh), bracket, one.deadline_us, one.over_seconds, offered)
+        found |= loadchart.specs(f"curve-{number}", (*one.curve, *one.fresh), _around(one), one.over_seconds, offered)
     return found
+
+
+def _around(one: Capacity) -> Around:
+    """What its curve shows beside its steps; of an overload the steps above the rate that it is held against."""
+    base = one.over.capacity_per_s if one.over is not None else None
+    beyond = () if base is None else tuple(point for point in one.over_points if point.step.rate_per_s > base)
+    knee = None if one.knee is None else one.knee[0]
+    return Around(one.confirmed_per_s or one.found.lower, one.missed_from_per_s, one.deadline_us, knee, beyond)
 
 
 def html(
     capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts: Sequence[str], foot: str, home: str | None = None
 ) -> str:
     """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
-    return page.render(
+    told = [sentences(one)[0] for one in capacities[:MOST_TOLD]]
+    if len(capacities) > MOST_TOLD:
+        told.append(f"{len(capacities) - MOST_TOLD} more stand below")
+    return page.framed(
         "capacity.html",
+        "capacity",
+        told,
+        most_told=MOST_TOLD,
         capacities=capacities,
         charts=page.drawn(charts),
         facts=facts,

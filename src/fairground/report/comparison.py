@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass, replace
 
 from fairground.model.pair import Round
 from fairground.report.charts import forest
+from fairground.report.charts.effects import Effect
+from fairground.report.charts.effects import picture as effects_picture
+from fairground.report.charts.frame import WIDTHS_PX
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.stats import precision
@@ -163,19 +166,31 @@ def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[
     return "\n".join([*head, *table, "", *(f"- {words.prose(note)}" for note in notes), ""])
 
 
-def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str], foot: str, home: str | None = None) -> str:
-    """The comparison as a page: sentences, table, and a forest plot with every start as a dot."""
+def html(
+    title: str,
+    a: str,
+    b: str,
+    lines: Sequence[Line],
+    notes: Sequence[str],
+    foot: str,
+    home: str | None = None,
+    facts: Sequence[str] = (),
+) -> str:
+    """The comparison as a page: sentences, intervals against the margin, a table. `facts` are one line about the machine."""
     bound = forest.reach((line.better, line.difference) for line in lines)
-    return page.render(
+    effects = [Effect(line.cell, line.quantity, line.better, line.difference, line.margin, _shown(line)) for line in lines]
+    return page.framed(
         "comparison.html",
-        title=title,
+        f"comparison · {title}",
+        [sentence(line, a, b) for line in lines] or [*notes[:1], title][:1],
+        facts=facts,
+        pictures=[(width, effects_picture(effects, width)) for width in WIDTHS_PX] if lines else [],
         a=a,
         b=b,
         lines=lines,
         notes=notes,
         foot=foot,
         bound=bound,
-        sentence=sentence,
         verdict=verdict,
         paced=paced,
         signed=signed,
@@ -183,6 +198,14 @@ def html(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]
         axis=forest.axis,
         home=home,
     )
+
+
+def _shown(line: Line) -> str:
+    """What stands at the end of a line of the picture: the change, its limits, and the word."""
+    change = line.change
+    if change is None:
+        return verdict(line)
+    return f"{signed(change[0])} ({signed(change[1])} to {signed(change[2])})  {verdict(line)}"
 
 
 def _cells(line: Line) -> tuple[str, ...]:

@@ -6,8 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from fairground.claims.judgement import ClaimVerdict, Judgement, TableReading, TableRow
 from fairground.model import Run, Suite, foreign
+from fairground.report.charts import slope
+from fairground.report.charts.slope import Slope
 from fairground.report.run import page
 from fairground.report.text import seats, words
 
@@ -47,23 +51,34 @@ class Replication:
 
 
 def html(found: Replication, profile: str) -> str:
-    """The page of a replication: self-contained, without scripts."""
-    return page.render(
+    """The page of a replication: published beside measured, each claim with its verdict, and what could not be done."""
+    run = found.run
+    slopes = [_slope(reading) for reading in found.tables]
+    postgres = f"PostgreSQL {run.versions.get('PostgreSQL', 'unknown')}"
+    machine = (run.machine.cpu_model or "unknown CPU", seats.of_run(run), postgres)
+    return page.framed(
         "replication.html",
+        f"replication · {found.suite.title}",
+        (summary(found).removesuffix("."), f"Published: {found.suite.source}"),
+        facts=(page.started(run), *machine, words.plural(run.plan.blocks, "block")),
+        home=None,
         suite=found.suite,
-        run=found.run,
-        cores=seats.of_run(found.run),
+        run=run,
         profile=profile,
-        sentence=summary(found),
         judgements=found.judgements,
         tables=found.tables,
-        started=page.started(found.run),
+        slopes=slopes,
+        lead=next((place for place, drawn in enumerate(slopes, 1) if drawn is not None), None),
         glyphs=GLYPHS,
         tags=TAGS,
-        share=share,
         factor=factor,
         agreement=agreement,
     )
+
+
+def _slope(reading: TableReading) -> Markup | None:
+    """A table's lines from published to measured; None where fewer than two stacks have both."""
+    return slope.picture([Slope(row.stack, row.published, row.measured) for row in reading.rows], reading.table.unit)
 
 
 def markdown(found: Replication, profile: str) -> str:
@@ -120,16 +135,6 @@ def agreement(reading: TableReading) -> str:
         return f"{both} of {len(reading.rows)} rows were measured, {why}"
     tau = f"{reading.correlation:.2f}".replace("-", "−")
     return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
-
-
-def share(reading: TableReading, row: TableRow, published: bool) -> float | None:
-    """A row's length in its column, 0–100: each column is scaled to its own largest number, since machines differ."""
-    value = row.published if published else row.measured
-    others = [one.published if published else one.measured for one in reading.rows]
-    most = max((one for one in others if one is not None), default=None)
-    if value is None:
-        return None
-    return 100 * value / most if most else 0.0
 
 
 def factor(row: TableRow) -> str:

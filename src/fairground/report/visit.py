@@ -7,9 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from fairground.model import Finding, Severity, foreign
-from fairground.report.capacity import MARKS, point_row
+from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
 from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.charts.loadchart import Around
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.service.values import Visit
@@ -77,20 +78,23 @@ def rows(found: Visit) -> Mapping[str, Any]:
 
 def specs(found: Visit) -> dict[str, Mapping[str, Any]]:
     """The charts of the page."""
-    return dict(loadchart.specs("curve", found.curve, (None, None), found.deadline_us))
+    return dict(loadchart.specs("curve", found.curve, Around(kept_per_s=found.kept_per_s, deadline_us=found.deadline_us)))
 
 
 def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The page. `facts` are one line about the machine."""
-    return page.render(
+    told = sentences(found)
+    return page.framed(
         "visit.html",
+        f"try · {found.method} {found.url}",
+        told[:MOST_TOLD],
+        more=told[MOST_TOLD:],
         visit=found,
         findings=_findings(found),
         charts=page.drawn(charts),
         facts=facts,
         foot=foot,
         widths=WIDTHS_PX,
-        sentences=sentences(found),
         marks=MARKS,
         mark=MARK,
         tags=TAGS,

@@ -10,7 +10,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 
@@ -352,6 +352,13 @@ def drawn(charts: Mapping[str, str | None]) -> dict[str, Markup | None]:
 def render(template: str, **values: object) -> str:
     """A page from one of the package's templates."""
     return environment().get_template(template).render(values)
+
+
+def framed(template: str, title: str, story: Sequence[str], **values: object) -> str:
+    """A page about one thing, in the frame that a run's page has. `story` are its sentences, the first of them its heading."""
+    script, digest = scripted("page.js", "save.js")
+    told = tuple(story) or (title,)
+    return render(template, title=title, story=told, script=script, script_hash=digest, **values)
 
 
 def _coded(text: str) -> Markup:

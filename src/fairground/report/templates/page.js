@@ -96,8 +96,9 @@
   function wanted() { return location.hash.indexOf("=") < 0 ? decodeURIComponent(location.hash.slice(1)) : state.at; }
   document.addEventListener("click", function (event) {
     var link = event.target.closest && event.target.closest("a[href^='#']");
-    if (!link || link.className === "skip" || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
+    if (link.className === "skip") { document.getElementById(link.hash.slice(1)).focus(); return; }
     state.at = decodeURIComponent(link.getAttribute("href").slice(1));
     keep();
     reveal(state.at);
@@ -126,8 +127,31 @@
     reveal(wanted());
   }
   addEventListener("hashchange", function () { if (location.hash.indexOf("=") > 0) { read(); apply(); } else reveal(wanted()); });
+
+  // A spreadsheet runs what begins like a formula: text that does gets a quote before it.
+  function quoted(value) {
+    if (value === null) return "";
+    var safe = typeof value === "string" && /^[=+@\t-]/.test(value) ? "'" + value : String(value);
+    return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
+  }
+  var kinds = { csv: "text/csv", json: "application/json", svg: "image/svg+xml" };
+  function save(name, kind, text) {
+    var link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: kinds[kind] }));
+    link.download = name;
+    link.click();
+    setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+  }
+  function share() {
+    var button = document.getElementById("share");
+    button.addEventListener("click", function () {
+      var done = function () { button.textContent = "copied"; }, failed = function () { button.textContent = "copy it from the address bar"; };
+      if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(done, failed); else failed();
+      setTimeout(function () { button.textContent = "copy link"; }, 3000);
+    });
+  }
   window.fairground = {
-    each: each, keep: keep,
+    each: each, keep: keep, quoted: quoted, save: save, share: share,
     get: function (key) { return state[key] || ""; },
     set: function (key, value) { state[key] = value; keep(); },
     follow: function (act) { followers.push(act); act(); },

@@ -80,11 +80,7 @@
     radio.addEventListener("change", function () { page.set("m", radio.id === "by-cpu" ? "cpu" : ""); });
   });
   document.getElementById("reset").addEventListener("click", function () { page.clear(); });
-  var share = document.getElementById("share");
-  share.addEventListener("click", function () {
-    var done = function () { share.textContent = "copied"; }, failed = function () { share.textContent = "copy it from the address bar"; };
-    if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(done, failed); else failed();
-  });
+  page.share();
   page.follow(function () { box.value = page.get("q"); filter(); });
   page.follow(compare);
   page.follow(switched);

@@ -14,7 +14,11 @@
     });
     count.textContent = words.length ? shown + " of " + lines.length : "";
   }
-  function read() { field.value = decodeURIComponent(location.hash.slice(1)); find(); }
+  function read() {
+    var text = decodeURIComponent(location.hash.slice(1));
+    if (!document.getElementById(text)) field.value = text;  // a link to a place on the page is nothing to look for
+    find();
+  }
   field.addEventListener("input", function () {
     history.replaceState(null, "", field.value ? "#" + encodeURIComponent(field.value) : location.pathname + location.search);
     find();

@@ -23,15 +23,9 @@
     });
     return found;
   }
-  // A spreadsheet runs what begins like a formula: text that does gets a quote before it.
-  function quoted(value) {
-    if (value === null) return "";
-    var safe = typeof value === "string" && /^[=+@\t-]/.test(value) ? "'" + value : String(value);
-    return /[",\n\r]/.test(safe) ? '"' + safe.replace(/"/g, '""') + '"' : safe;
-  }
   function csv(found) {
     var heads = Object.keys(found[0] || { stack: "" });
-    return [heads].concat(found.map(function (row) { return heads.map(function (head) { return row[head]; }); })).map(function (line) { return line.map(quoted).join(","); }).join("\n") + "\n";
+    return [heads].concat(found.map(function (row) { return heads.map(function (head) { return row[head]; }); })).map(function (line) { return line.map(page.quoted).join(","); }).join("\n") + "\n";
   }
 
   function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
@@ -86,18 +80,13 @@
     return svg;
   }
 
-  var kinds = { csv: "text/csv", json: "application/json", svg: "image/svg+xml" };
   function made(kind, of) {
     if (kind === "svg") return new XMLSerializer().serializeToString(of === "grid" ? table() : bars(of));
     return kind === "csv" ? csv(rows(of)) : JSON.stringify(rows(of), null, 1) + "\n";
   }
   page.each("[data-get]", function (button) {
     button.addEventListener("click", function () {
-      var link = document.createElement("a"), kind = button.dataset.get;
-      link.href = URL.createObjectURL(new Blob([made(kind, button.dataset.of)], { type: kinds[kind] }));
-      link.download = button.dataset.of + "." + kind;
-      link.click();
-      setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+      page.save(button.dataset.of + "." + button.dataset.get, button.dataset.get, made(button.dataset.get, button.dataset.of));
     });
   });
 })();

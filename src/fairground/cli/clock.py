@@ -1,0 +1,53 @@
+"""One line at the foot of a terminal while something long goes on: what, for how long, and the time left where that is known.
+
+It is redrawn once a second by a thread of its own, since what goes on tells nothing until it is finished; on anything but a
+terminal there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from fairground.cli.screen import duration
+
+REDRAWS_PER_S = 1.0
+STOP = "Ctrl-C keeps what is finished"
+
+
+class Clock:
+    """Shows what was last told to go on. `now` is a clock of seconds."""
+
+    def __init__(self, console: Console, live: bool, now: Callable[[], float] = time.monotonic) -> None:
+        self._now, self._what, self._since = now, "", now()
+        self._left_s: float | None = None
+        self._live = (
+            Live(console=console, get_renderable=self.line, refresh_per_second=REDRAWS_PER_S, transient=True) if live else None
+        )
+
+    @staticmethod
+    def wanted(console: Console, quiet: bool) -> bool:
+        """Whether anybody looks: a terminal, outside of CI, and nobody asked for silence."""
+        return console.is_terminal and "CI" not in os.environ and not quiet
+
+    def shows(self, what: str, left_s: float | None = None) -> None:
+        """From now on this goes on. `left_s`: at most so long until the end; None: unknown, and not told."""
+        self._what, self._since, self._left_s = what, self._now(), left_s
+        if self._live is not None and not self._live.is_started:
+            self._live.start()
+
+    def line(self) -> Text:
+        """What stands there now."""
+        gone_s = self._now() - self._since
+        left = "" if self._left_s is None else f" · at most {duration(max(0.0, self._left_s - gone_s))} left"
+        return Text(f"{self._what} · {duration(gone_s)}{left} · {STOP}", style="dim", no_wrap=True, overflow="ellipsis")
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._live is not None:
+            self._live.stop()

@@ -1,0 +1,25 @@
+"""How long what is left will take, by what is done. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+CLOSE = 0.30
+"""A forecast that may well be further off than this share of itself is none."""
+DEVIATIONS = 2.0
+
+
+def left_s(took_s: Sequence[float], rest: int) -> float | None:
+    """Seconds that `rest` more will take. None where fewer than two are done, or where they differ so much that nobody can tell.
+
+    Off by two standard deviations it is at most `CLOSE` wrong: those of the rest themselves, and of the mean that it rests on.
+    """
+    if rest == 0:
+        return 0.0
+    if len(took_s) < 2:
+        return None
+    mean, spread = statistics.fmean(took_s), statistics.stdev(took_s)
+    doubt_s = DEVIATIONS * spread * math.sqrt(rest + rest**2 / len(took_s))
+    return mean * rest if doubt_s <= CLOSE * mean * rest else None

@@ -1,0 +1,57 @@
+"""The line at the foot of a terminal: what goes on, for how long, how much is left at most; and none where nobody looks."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from fairground.cli import follow, say
+from fairground.cli.clock import Clock
+from fairground.cli.streams import Terminal
+from fairground.lab.events import Building
+
+
+def screen() -> Console:
+    """A terminal whose text is kept."""
+    return Terminal(file=io.StringIO(), force_terminal=True, width=100)
+
+
+def test_the_line_counts_up_and_down() -> None:
+    """Time gone grows, time left shrinks and is never below 0; where it is unknown none is given."""
+    moment = [100.0]
+    clock = Clock(screen(), live=False, now=lambda: moment[0])
+    clock.shows("compare, part 3", 30.0)
+    moment[0] += 12
+    assert clock.line().plain == "compare, part 3 · 12 s · at most 18 s left · Ctrl-C keeps what is finished"
+    moment[0] += 50
+    assert " · at most 0 s left · " in clock.line().plain
+    clock.shows("building one")
+    assert clock.line().plain == "building one · 0 s · Ctrl-C keeps what is finished"
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_only_a_terminal_has_the_line(live: bool) -> None:
+    """On a terminal it is drawn and taken away again; elsewhere nothing is written."""
+    console = screen()
+    clock = Clock(console, live)
+    clock.shows("building one")
+    clock.close()
+    assert isinstance(console.file, io.StringIO)
+    assert ("building one" in console.file.getvalue()) is live
+    assert not Clock.wanted(Terminal(file=io.StringIO()), quiet=False)
+
+
+def test_builds_say_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each command of a build stands with the place of its server among those that are built; one alone needs none."""
+    lines = list[str]()
+    monkeypatch.setattr(say, "note", lines.append)
+
+    def work(sink: follow.Sink) -> follow.Generator[follow.Event]:
+        sink(Building("one", "make", 2, 5))
+        sink(Building("two", "make"))
+        yield from ()
+
+    assert list(follow.follow(work)) == []
+    assert lines == ["building 2/5 one: make", "building two: make"]

@@ -1,0 +1,32 @@
+"""The screen of a run: time left where trials tell it, what a budget leaves, and nothing where neither is known."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+from fairground.cli.screen import Screen
+from fairground.cli.streams import Terminal
+from report import fixture
+
+
+def left(budget_s: float | None, *took_s: float) -> str:
+    """What is said of the time left after trials that took so long."""
+    run = fixture.one_block()
+    shown = Screen(replace(run.plan, budget_s=budget_s), (), Terminal(file=io.StringIO()), live=False)
+    for trial, duration_s in zip(run.trials, took_s, strict=False):
+        shown.finished(replace(trial, duration_s=duration_s))
+    return shown.left
+
+
+def test_time_left_is_told_where_trials_tell_it() -> None:
+    """Two equal trials of seventeen tell it; none, one, and two that differ by much do not."""
+    assert left(None, 10.0, 10.0) == ", about 2 min left"
+    assert left(None) == left(None, 10.0) == left(None, 1.0, 60.0) == ""
+
+
+def test_a_budget_bounds_it() -> None:
+    """What a budget leaves is told where it ends the run earlier, or where trials do not tell."""
+    assert left(60.0) == ", at most 60 s left"
+    assert left(60.0, 10.0, 10.0) == ", at most 40 s left"
+    assert left(900.0, 10.0, 10.0) == ", about 2 min left"
