@@ -284,7 +284,7 @@ def server_ids() -> list[str]:
     return sorted(path.parent.name for path in (ROOT / "servers").glob("*/server.toml"))
 
 
-NEUTRAL = ("src", ".ci", ".github", "action.yml", "packaging", "Containerfile", "compose.yaml", "Makefile", "fairground")
+NEUTRAL = ("src", ".ci", ".github", "action.yml", "packaging", "Makefile", "fairground")
 
 
 def neutral_files() -> list[Path]:
