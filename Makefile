@@ -1,8 +1,9 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-tuning bench-awake bench-kills bench-equals pictures
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-tuning bench-awake bench-kills bench-equals pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
+DOCS := .venv-docs
 
 setup: $(DEV)
 	@./fairground --version
@@ -66,11 +67,20 @@ bench-kills: setup               ## what `kill -9` leaves behind at ten moments 
 lock: setup                      ## resolve the requirements anew
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements.in -o requirements.lock
 	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements-dev.in -o requirements-dev.lock
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url requirements-docs.in -o requirements-docs.lock
 
 $(DEV): requirements.lock requirements-dev.lock
 	@./fairground --version >/dev/null
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $(DEV)
+
+docs: $(DOCS)/docs.sum           ## the manual as a site, into site/
+	$(DOCS)/bin/python -m mkdocs build --quiet --strict
+
+$(DOCS)/docs.sum: requirements-docs.lock
+	python3 -m venv --clear $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
 
 pictures: setup                  ## README's and docs/pictures' pictures of a stored run, to be looked at: make pictures RUN=ID
 	$(PYTHON) bench/pictures.py --run $(RUN)

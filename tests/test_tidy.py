@@ -79,7 +79,7 @@ OF_THE_REPOSITORY = {"test_approaches.py", "test_noise.py", "test_tidy.py", "tes
 
 MOST_PARAMETERS = 8
 BLOB_BYTES = 256 << 10
-LOCKS = ("requirements.lock", "requirements-dev.lock", "package-lock.json", "go.sum", "Cargo.lock")
+LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-docs.lock", "package-lock.json", "go.sum", "Cargo.lock")
 PLACES_OF_ONE_MACHINE = ("/ro" + "ot/", "/wo" + "rk/", "/tm" + "p/fg")
 
 
@@ -284,9 +284,12 @@ def server_ids() -> list[str]:
     return sorted(path.parent.name for path in (ROOT / "servers").glob("*/server.toml"))
 
 
+NEUTRAL = ("src", ".ci", ".github", "action.yml", "packaging", "Makefile", "fairground")
+
+
 def neutral_files() -> list[Path]:
     """Files that must work for any servers: the lab, its tests, the suite of everything, and what builds and checks them."""
-    own = [path for path in committed() if path.parts[len(ROOT.parts)] in ("src", ".ci", "Makefile", "fairground")]
+    own = [path for path in committed() if path.parts[len(ROOT.parts)] in NEUTRAL]
     tests = [path for path in committed() if path.is_relative_to(TESTS) and path.suffix == ".py"]
     return [*own, *tests, ROOT / "suites" / "matrix.toml"]
 
@@ -298,7 +301,7 @@ def naming(id: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){word}(?![\w-])" if "-" in id else rf"(?<![\w-]){word}:(?=[a-z])|servers/{word}(?![\w-])")
 
 
-PACKAGES = re.compile(r"apt-get install[^\n]*|missing\+=\([^)]*\)")
+PACKAGES = re.compile(r"apt-get install[^\n]*|missing\+=\([^)]*\)|packages=\"[^\"]*\"")
 """Names of the system's packages, which may be those of servers."""
 
 
@@ -332,10 +335,11 @@ def test_every_test_says_what_holds() -> None:
 
 
 def test_tests_mirror_the_lab() -> None:
-    """A folder that holds tests has the name of a package of the lab, but for those of `bench/` and of the lab as a whole."""
+    """A folder that holds tests has the name of a package of the lab, but for those of `bench/`, of `packaging/` and of the lab as a
+    whole."""
     packages = {path.parent.name for path in LAB.glob("*/__init__.py")}
     folders = {path.parent.name for path in TESTS.rglob("test_*.py") if path.parent != TESTS}
-    assert folders - packages == {"bench", "live"}
+    assert folders - packages == {"bench", "live", "packaging"}
     assert {path.name for path in TESTS.glob("test_*.py")} == OF_THE_REPOSITORY
 
 
@@ -408,7 +412,7 @@ def locked(name: str) -> Sequence[Path]:
     return [path for path in committed() if path.name == name]
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock", "requirements-docs.lock"])
 def test_python_locks_have_hashes_and_no_addresses(name: str) -> None:
     """A Python lock pins every package by hash, and says nothing of where to get it."""
     for path in locked(name):

@@ -199,54 +199,6 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, text: str, check: Check) -> Non
     assert machine._memory() == check
 
 
-@pytest.mark.parametrize(
-    ("uid", "texts", "state", "fix"),
-    [
-        (1000, {}, "ok", None),
-        (0, {"max_user_namespaces": "100"}, "ok", None),
-        (0, {"max_user_namespaces": "100", "unprivileged_userns_clone": "1"}, "ok", None),
-        (0, {"max_user_namespaces": "0"}, "lacking", "sysctl -w user.max_user_namespaces=1000"),
-        (0, {}, "lacking", "sysctl -w user.max_user_namespaces=1000"),
-        (
-            0,
-            {"max_user_namespaces": "100", "unprivileged_userns_clone": "0"},
-            "lacking",
-            "sysctl -w kernel.unprivileged_userns_clone=1",
-        ),
-    ],
-)
-def test_user(monkeypatch: pytest.MonkeyPatch, uid: int, texts: dict[str, str], state: str, fix: str | None) -> None:
-    """Root needs user namespaces, with the command for the setting that forbids them; an ordinary user does not."""
-    monkeypatch.setattr(machine.os, "geteuid", lambda: uid)
-    files(monkeypatch, **texts)
-    check = machine._user_namespaces()
-    assert (check.id, check.state, check.fix) == ("user", state, fix)
-
-
-@pytest.mark.parametrize(
-    ("version", "writable", "check"),
-    [
-        (2, True, Check("cgroups", "ok", "cgroups (version 2): CPU per role is exact")),
-        (1, True, Check("cgroups", "ok", "cgroups (version 1): CPU per role is exact")),
-        (
-            2,
-            False,
-            Check(
-                "cgroups",
-                "note",
-                "no cgroup can be made: CPU per role is sampled from schedstat",
-                "systemd-run --user --scope -p Delegate=yes $SHELL",
-            ),
-        ),
-    ],
-)
-def test_cgroups(monkeypatch: pytest.MonkeyPatch, version: int, writable: bool, check: Check) -> None:
-    """Where no group can be made the doctor says what is read instead."""
-    monkeypatch.setattr(machine.Path, "exists", lambda self: version == 2)
-    monkeypatch.setattr(machine.os, "access", lambda path, mode: writable)
-    assert machine._cgroups() == check
-
-
 @pytest.mark.parametrize(("spread", "state"), [(0.049, "ok"), (0.05, "note"), (0.3, "note")])
 def test_noise_line(monkeypatch: pytest.MonkeyPatch, spread: float, state: str) -> None:
     """A machine on which the same work varies by a twentieth is noted as noisy."""

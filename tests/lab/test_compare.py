@@ -1,12 +1,17 @@
-"""`compare` before it starts anything."""
+"""`compare` before it starts anything, and of two runs."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
 
 from fairground.lab import compare
 from fairground.lab.measuring import Inputs, Said
 from fairground.lab.places import Places
 from fairground.model import Load, Settings
 from fairground.model.record import ComparisonAsked
+from report import fixture
 
 
 def test_a_budget_that_is_too_short_is_said_first() -> None:
@@ -17,3 +22,11 @@ def test_a_budget_that_is_too_short_is_said_first() -> None:
     events = compare.compare(Inputs(places, ""), asked)
     first = next(events)
     assert isinstance(first, Said) and "will stay inconclusive" in first.sentence
+
+
+@pytest.mark.parametrize(("version", "said"), [("17.6", True), ("18.2", False)])
+def test_runs_on_two_major_versions_of_postgres_are_told_so(version: str, said: bool) -> None:
+    """What the database changed is in the ratios, which is said; a minor version is not a change to speak of."""
+    first = replace(fixture.run(2), versions={"PostgreSQL": "18.1"})
+    _, notes = compare.of_runs(first, replace(first, versions={"PostgreSQL": version}))
+    assert any("A was measured with PostgreSQL 18 and B with 17" in note for note in notes) is said

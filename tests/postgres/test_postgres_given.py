@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -81,7 +82,7 @@ def bare(database: Database) -> Iterator[Database]:
 def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
     """On somebody else's server the lab resets its own database, measures no process, and removes it at the end."""
     found = postgres.given(url_of(bare), CONTRACT)
-    assert found.child is None
+    assert found.child is None and found.remarks == ()
     found.reset(SCALE)
     assert found.query("SELECT count(*) FROM users") == [(100,)]
     assert found.server_url().endswith("/fairground_trial")
@@ -116,10 +117,17 @@ def test_given_server_without_the_right_to_create(bare: Database) -> None:
 
 
 @pytest.mark.live
-def test_given_server_without_the_right_to_create_roles(bare: Database) -> None:
-    """Servers under test then log in as the lab does, which is said with what is lost and the statement that gives the right."""
+def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers under test then log in as the lab does, with the password that a file holds; every right that is lacking is said."""
     with somebody(bare, "CREATEDB") as url:
-        found = postgres.given(url, CONTRACT)
+        (tmp_path / "pass").write_text("*:*:*:somebody:word\n")
+        (tmp_path / "pass").chmod(0o600)
+        monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+        found = postgres.given(url.replace(":word@", "@"), CONTRACT)
+        assert [said.split(" (")[0] for said in found.remarks] == [
+            "the given user `somebody` may not see the sessions of others",
+            "the given user `somebody` may not checkpoint",
+        ]
         found.reset(SCALE)
         found.limit_connections(1)
         with psycopg.connect(found.server_url()) as one, psycopg.connect(found.server_url()):
@@ -194,6 +202,12 @@ def test_given_server_that_is_too_old(bare: Database, monkeypatch: pytest.Monkey
     assert refusal(url_of(bare)).message == "the given PostgreSQL is version 13, and 14 or newer is needed"
     monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 140_000))
     assert postgres.given(url_of(bare), CONTRACT).owner is None
+
+
+@pytest.mark.live
+def test_given_server_without_tls(bare: Database) -> None:
+    """TLS that is asked for is not left out where the server has none."""
+    assert "SSL was required" in refusal(url_of(bare) + "?sslmode=require").message
 
 
 @pytest.mark.live

@@ -44,9 +44,10 @@ def test_markdown_is_the_golden_one() -> None:
 
 def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:
     """The same change is good in one quantity and bad in the other."""
-    assert LINES[0].slowdown is None
-    assert LINES[1].slowdown == pytest.approx(0.05, abs=0.002)
-    assert LINES[1].change is not None and LINES[1].change[1] < LINES[1].change[0] < LINES[1].change[2]
+    assert LINES[0].worse_at_least is None
+    change = LINES[1].change
+    assert change is not None and change[1] < change[0] < change[2]
+    assert LINES[1].worse_at_least == change[1] < change[0] == pytest.approx(0.05, abs=0.002)
 
 
 def test_page_is_escaped_and_fetches_nothing() -> None:

@@ -80,6 +80,16 @@ def test_another_source_is_told() -> None:
     assert any("source changed" in history.html(one) for one in found if one.changed)
 
 
+def test_another_postgres_is_no_change_of_a_server() -> None:
+    """Runs on two major versions are not compared, and say so; a minor version is."""
+    first, second = _runs("alder:inline", 0.4)
+    for version, compared in (("17.6", False), ("18.2", True)):
+        runs = [replace(first, versions={"PostgreSQL": "18.1"}), replace(second, versions={"PostgreSQL": version})]
+        found = [one for one in history.histories(runs) if one.numbered]
+        assert any(one.changed for one in found) is compared
+        assert all(("not compared: PostgreSQL 18 → 17" in history.html(one)) is not compared for one in found)
+
+
 def test_the_site_leads_to_every_record_and_cell() -> None:
     """Every page is linked, what changed stands first, and foreign text stays text."""
     lines = [

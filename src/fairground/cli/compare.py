@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import typer
 
 from fairground.cli import recorded, say
 from fairground.cli.arguments import takes
-from fairground.cli.options import BAD_ANSWER
+from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
 from fairground.inputs import numbers, options
@@ -23,14 +22,11 @@ from fairground.lab import pages
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
-from fairground.model import LabError, Load, Server, storing
+from fairground.model import Load, Server, storing
 from fairground.model.record import ComparisonAsked, Kind
-from fairground.report import comparison
+from fairground.report import fail_on
+from fairground.report.fail_on import Rule
 from fairground.run import stopping, store
-
-FAIL_ON = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
-QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
-
 
 OPTIONS = (
     Option("a", "A stack (SERVER:VARIANT) or a run; what B is held against.", str | None, None, argument=True),
@@ -45,7 +41,7 @@ OPTIONS = (
     Option("pairs", "Pairs of windows for each start (default: up to 5, so that six starts fit).", int | None, None),
     Option("plant", "Positive control: slow B down by this many percent of its CPU.", float, 0.0),
     Option("margin", "Within ± this many percent two stacks are equivalent.", float, 1.0),
-    Option("fail_on", "Exit with 1 when B is called worse by more: slower:5%, dearer:5%, any:5%.", str | None, None,
+    Option("fail_on", "Exit with 1 when B's whole interval is worse by more: slower:5%, dearer:5%, any:5%.", str | None, None,
            metavar="RULE"),
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
     *options.some("threads", "workers", "pool_size", "pin", "seats"),
@@ -62,7 +58,8 @@ def compare(_: typer.Context, given: Given) -> None:
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
     """
-    places, rule = Places.of(os.environ, given["servers"], given["results"]), _rule(given["fail_on"])
+    places = Places.of(os.environ, given["servers"], given["results"])
+    rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
     a, b, known = given["a"], given["b"], places.load_servers()
     folder = None
     if given["resume"] is not None:
@@ -76,7 +73,7 @@ def compare(_: typer.Context, given: Given) -> None:
         inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
         shown, folder = _measured(inputs, _asked(given, known), given["quiet"])
     _say(shown, folder, given["markdown"], given["as_json"])
-    _exit(shown, rule, given["fail_on"])
+    _exit(shown, rule)
 
 
 def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
@@ -140,22 +137,17 @@ def _say(found: Compared, folder: Path | None, markdown: Path | None, as_json: b
         say.line(f"page  {folder / 'compare.html'}")
 
 
-def _exit(found: Compared, rule: tuple[str, float] | None, fail_on: str | None) -> None:
-    """Exit code 1 where an arm is rejected, and where B is called worse by more than the rule allows."""
+def _exit(found: Compared, rule: Rule | None) -> None:
+    """Exit code 1 where an arm is rejected or the rule is broken; 3 where there is nothing to hold the rule against."""
     if found.rejected is not None:
         raise typer.Exit(BAD_ANSWER)
     if rule is None:
         return
-    worst = max((line.slowdown or 0.0 for line in found.lines if line.quantity in QUANTITIES[rule[0]]), default=0.0)
-    if worst > rule[1]:
-        say.note(f"failed: B is worse by {comparison.signed(worst)}, and {fail_on} was asked for")
+    if not fail_on.measured(found.lines, rule):
+        say.note(f"nothing was measured that {rule.text} could be held against")
+        raise typer.Exit(NOTHING_MEASURED)
+    sentences = fail_on.broken(found.lines, rule)
+    for sentence in sentences:
+        say.note(f"failed: {sentence}")
+    if sentences:
         raise typer.Exit(BAD_ANSWER)
-
-
-def _rule(text: str | None) -> tuple[str, float] | None:
-    if text is None:
-        return None
-    found = FAIL_ON.fullmatch(text)
-    if found is None:
-        raise LabError(f"`--fail-on {text}` is no rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
-    return found[1], float(found[2]) / 100

@@ -108,8 +108,6 @@ def checks(cache: Path, environment_path: str) -> Iterator[Check]:
     yield _ports()
     yield _space(cache)
     yield _memory()
-    yield _user_namespaces()
-    yield _cgroups()
     for program, package in (("git", "git"), ("cargo", None), ("nginx", "nginx-light"), ("pgbouncer", "pgbouncer")):
         found = shutil.which(program, path=environment_path)
         fix = f"apt-get install -y {package}" if package else "install Rust with rustup"
@@ -191,35 +189,6 @@ def _memory() -> Check:
     memory = memory_bytes() or 0
     state = "ok" if memory >= MEMORY_WANTED_BYTES else "note"
     return Check("memory", state, f"{memory / (1 << 30):.1f} GiB of memory")
-
-
-def _user_namespaces() -> Check:
-    """As root the embedded PostgreSQL runs in a user namespace, since it refuses to be root."""
-    if os.geteuid() != 0:
-        return Check("user", "ok", "an ordinary user: the embedded PostgreSQL runs as you")
-    if int(_read("/proc/sys/user/max_user_namespaces") or 0) == 0:
-        fix = "sysctl -w user.max_user_namespaces=1000"
-    elif _read("/proc/sys/kernel/unprivileged_userns_clone") == "0":
-        fix = "sysctl -w kernel.unprivileged_userns_clone=1"
-    else:
-        return Check("user", "ok", "root: the embedded PostgreSQL runs in a user namespace")
-    return Check("user", "lacking", "root, and user namespaces are off: PostgreSQL refuses to run as root", fix)
-
-
-def _cgroups() -> Check:
-    root = Path("/sys/fs/cgroup")
-    if (root / "cgroup.controllers").exists():
-        writable, version = os.access(root, os.W_OK), "2"
-    else:
-        writable, version = os.access(root / "cpuacct", os.W_OK), "1"
-    if writable:
-        return Check("cgroups", "ok", f"cgroups (version {version}): CPU per role is exact")
-    return Check(
-        "cgroups",
-        "note",
-        "no cgroup can be made: CPU per role is sampled from schedstat",
-        "systemd-run --user --scope -p Delegate=yes $SHELL",
-    )
 
 
 def _cpu_model() -> str | None:

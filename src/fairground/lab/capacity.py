@@ -57,6 +57,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         if all(one.unavailable is not None for one in infos.values()):
             raise LabError("none of these stacks can be had here", "./fairground doctor", exit_code=3)
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, settings.run))
+        yield from map(Said, database.remarks)
         yield Said("making the data …")
         database.prepare(settings.scale)
         yield from measuring.kept_awake(held, keeper, inputs)

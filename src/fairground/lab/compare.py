@@ -67,6 +67,7 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)
         infos = {arm.label: _info(arm, made) for arm, made in zip(arms, builds, strict=True)}
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run))
+        yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
         record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database), infos)
         yield Began(record)
@@ -132,6 +133,11 @@ def of_runs(a: Run, b: Run) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     notes = ["the runs were made at different times: what the machine did meanwhile is in the ratios"]
     if a.machine.hostname_hash != b.machine.hostname_hash:
         notes.append("the runs are of different machines")
+    majors = (a.postgres_major, b.postgres_major)
+    if None not in majors and majors[0] != majors[1]:
+        notes.append(
+            f"A was measured with PostgreSQL {majors[0]} and B with {majors[1]}: what the database changed is in the ratios"
+        )
     if a.machine.awake != b.machine.awake:
         notes.append("the processors were kept from idling in one of the runs only, which alone changes rates and tails")
     return tuple(lines), tuple(notes)

@@ -79,6 +79,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
         needs = Needs.of(frozen)
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
+        yield from map(Said, database.remarks)
         yield Said("making the data …")
         database.prepare(needs.database.scale)
         yield from _awake(held, keeper, places)
@@ -123,6 +124,7 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
             builds = yield from building.built(keeper, _servers(chosen), places, sink)
             _same_as_before(known, chosen, builds)
             database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
+            yield from map(Said, database.remarks)
             hall = _Hall(keeper, database, chosen, places.workloads(), places, _tools(places, needs), sink)
             runner.one_version(known, hall.versions(needs.topologies))
             if known.machine.awake:

@@ -14,7 +14,7 @@ from fairground.host.build import Unavailable
 from fairground.inputs import manifest
 from fairground.judge import experiments
 from fairground.lab import measuring, setup
-from fairground.lab.measuring import Began, Event, Inputs
+from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.experiment import one_start
@@ -79,6 +79,7 @@ def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
         if isinstance(built, Unavailable):
             raise LabError(f"`{stack.server.id}` cannot be had: {built.reason}", built.hint, exit_code=3)
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.cell.settings.run))
+        yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
         infos = setup.stack_infos([stack], {stack.server.id: built})
         record = measuring.opened(inputs, keeper, Kind.WHY, asked, setup.versions(places, database), infos)

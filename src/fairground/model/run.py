@@ -121,6 +121,11 @@ class Run:
         """Results and controls, in the order in which they were measured."""
         return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
 
+    @property
+    def postgres_major(self) -> str | None:
+        """`18` of a PostgreSQL 18.1; None where a record of an earlier lab does not say."""
+        return self.versions["PostgreSQL"].split(".")[0] if "PostgreSQL" in self.versions else None
+
 
 @dataclass(frozen=True)
 class Doing:

@@ -37,6 +37,8 @@ class Address:
     port: int
     user: str
     password: str
+    libpq: tuple[tuple[str, str], ...] = ()
+    """What else libpq is told in the lab's own connections (`sslmode`, `passfile` …): servers under test make plain ones."""
 
     def url(self, database: str) -> str:
         """A connection URL, the form that servers get."""
@@ -83,12 +85,15 @@ class Database:
         errors: ErrorLog | None = None,
         shared: str | None = None,
         secret: str | None = None,
+        remarks: tuple[str, ...] = (),
     ) -> None:
         self.admin, self.owner, self.shared, self.name = admin, owner, shared, of_arm(number)
+        self.remarks = remarks
+        """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
         self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
         self._errors = errors or (ErrorLog(owner.log) if owner else None)
         user = of_arm(number, ROLE)
-        self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user))
+        self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user), libpq=())
 
     def arm(self, number: int) -> Database:
         """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
@@ -108,6 +113,7 @@ class Database:
 
         It is to this arm's database, unless another is named.
         """
+        libpq: dict[str, Any] = dict(self.admin.libpq)
         return psycopg.connect(
             host=self.admin.host,
             port=self.admin.port,
@@ -117,6 +123,7 @@ class Database:
             application_name=APPLICATION_NAME,
             autocommit=True,
             connect_timeout=10,
+            **libpq,
         )
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:

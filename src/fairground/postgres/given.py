@@ -2,44 +2,65 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
 from fairground.model import LabError, foreign
-from fairground.postgres import role
+from fairground.postgres import rights, role
 from fairground.postgres.database import HOME, Address, Database, require_ours
-from fairground.postgres.names import TRIAL_DATABASE
+from fairground.postgres.names import APPLICATION_NAME, ROLE, TRIAL_DATABASE
+from fairground.postgres.rights import Rights
 
 HINT = "start it, or check host, port, user and password; without `--database` the lab starts a PostgreSQL of its own"
+OWN = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "sslsni", "ssl_min_protocol_version",
+       "ssl_max_protocol_version", "channel_binding", "gssencmode", "passfile")  # fmt: skip
+"""What a URL may say of the lab's own connections beside the address, in libpq's words."""
+ADDRESS = ("host", "port", "user", "password", "dbname", "application_name", "connect_timeout")
+"""The address. The last three are the lab's own matter, and are passed over."""
+PLAIN = "allow `host` beside `hostssl` for them in pg_hba.conf"
 
 
 def given(url: str, contract: Path) -> Database:
     """A server that somebody else runs. Refused unless it is PostgreSQL ≥ 14, we may create databases, and what would be
     dropped is ours. Where it allows no roles, servers under test log in as the lab does, and `shared` says why."""
+    address = _address(url)
+    try:
+        connection = Database(address, contract, None).connect(HOME)
+    except psycopg.OperationalError as error:
+        raise LabError(f"cannot connect to the given database: {_cause(error)}", HINT) from error
+    # libpq may have found the password in a file, and servers under test may have to be told it.
+    address = replace(address, password=connection.info.password)
+    database = Database(address, contract, None)
+    with connection:
+        found = rights.read(connection)
+        _require(found)
+        require_ours(connection, TRIAL_DATABASE)
+        database.drop_arms()
+        shared = rights.without_roles(found) or _why_shared(connection, database.app)
+    _require_plain(address if shared else database.app, shared is not None)
+    return Database(address, contract, None, shared=shared, remarks=rights.remarks(found))
+
+
+def _address(url: str) -> Address:
+    """Where and as whom to connect, by what the URL says. LabError for what it cannot say."""
     try:
         info = psycopg.conninfo.conninfo_to_dict(url)
-        address = Address(
-            str(info.get("host") or "127.0.0.1"),
-            int(str(info.get("port") or 5432)),
-            str(info.get("user") or "postgres"),
-            str(info.get("password") or ""),
-        )
-        database = Database(address, contract, None)
-        connection = database.connect(HOME)
     except psycopg.ProgrammingError as error:
         raise LabError(
             f"`--database` is not a connection URL: {str(error).strip()}", hint="postgresql://USER:PASSWORD@HOST:PORT/postgres"
         ) from error
-    except psycopg.OperationalError as error:
-        raise LabError(f"cannot connect to the given database: {_cause(error)}", HINT) from error
-    with connection:
-        _require_rights(connection)
-        require_ours(connection, TRIAL_DATABASE)
-        database.drop_arms()
-        shared = _why_shared(connection, database.app)
-    return Database(address, contract, None, shared=shared) if shared else database
+    if other := sorted(set(info) - {*OWN, *ADDRESS}):
+        raise LabError(f"`--database` says `{other[0]}`, which the lab does not pass on", "leave it out of the URL")
+    return Address(
+        str(info.get("host") or "127.0.0.1"),
+        int(str(info.get("port") or 5432)),
+        str(info.get("user") or "postgres"),
+        str(info.get("password") or ""),
+        tuple((name, str(info[name])) for name in OWN if name in info),
+    )
 
 
 def _cause(error: psycopg.Error) -> str:
@@ -48,22 +69,30 @@ def _cause(error: psycopg.Error) -> str:
     return next((line for line in lines if "failed:" in line), lines[0] if lines else "no reason is told")
 
 
-def _require_rights(connection: psycopg.Connection[Any]) -> None:
-    if connection.info.server_version < 140_000:
-        raise LabError(f"the given PostgreSQL is version {connection.info.server_version // 10_000}, and 14 or newer is needed")
-    row = connection.execute("SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
-    if not row or not row[0]:
-        user = connection.info.user
-        raise LabError(f"the given user `{user}` may not create databases", hint=f'as a superuser: ALTER ROLE "{user}" CREATEDB')
+def _require(found: Rights) -> None:
+    if found.major < rights.OLDEST:
+        raise LabError(f"the given PostgreSQL is version {found.major}, and {rights.OLDEST} or newer is needed")
+    if not found.databases:
+        give = f'as a superuser: ALTER ROLE "{found.user}" CREATEDB'
+        raise LabError(f"the given user `{found.user}` may not create databases", hint=give)
+
+
+def _require_plain(app: Address, shared: bool) -> None:
+    """LabError where servers under test, whose `DATABASE_URL` knows no TLS, could not log in without it."""
+    try:
+        with psycopg.connect(app.url(HOME), connect_timeout=10, sslmode="disable", application_name=APPLICATION_NAME):
+            return
+    except psycopg.OperationalError as error:
+        if "no encryption" not in str(error):  # it is let in, and this database is closed to it; or others reasons, told before
+            return
+        who = f"`{app.user}`" if shared else f"the roles `{ROLE}…`"
+        raise LabError(
+            f"the given server takes no plain connections, and servers under test log in plainly as {who}", PLAIN
+        ) from error
 
 
 def _why_shared(connection: psycopg.Connection[Any], app: Address) -> str | None:
     """Why no role of its own can be made for an arm here, found out by making one and logging in; None where it can."""
-    user = connection.info.user
-    row = connection.execute("SELECT rolcreaterole OR rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
-    if not row or not row[0]:
-        lost = "it could move the counters that it is judged by, and its connections are sampled, not refused"
-        return f'the given user `{user}` may not create roles (ALTER ROLE "{user}" CREATEROLE), so {lost}'
     try:
         role.make_rights(connection)
         role.make(connection, app.user, app.password)

@@ -73,11 +73,11 @@ class Line:
         return self.ratios if self.more_is_better else tuple(1 / ratio for ratio in self.ratios)
 
     @property
-    def slowdown(self) -> float | None:
-        """How much worse B is, where it is called slower: 0.05 is 5 %."""
+    def worse_at_least(self) -> float | None:
+        """By how much B is worse at the near end of the interval, where it is called slower or dearer: 0.05 is 5 %."""
         if self.difference.word is not Word.SLOWER or self.change is None:
             return None
-        return abs(self.change[0])
+        return min(abs(self.change[1]), abs(self.change[2]))
 
 
 def _change(better: Interval, more_is_better: bool) -> Change:

@@ -45,6 +45,10 @@ class Seen:
     """The run that `change` is measured from."""
     new_source: bool = False
     """The server's source is another than in the run before."""
+    postgres: str | None = None
+    """The major version of the database."""
+    new_postgres: str | None = None
+    """The major versions before and now, such as `17 → 18`, where they differ: then no change is worked out."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,7 @@ def _seen(run: Run, row: Row) -> Seen:
         row.verdict,
         info.content_hash if info else None,
         row.cell.load,
+        postgres=run.postgres_major,
     )
 
 
@@ -139,13 +144,17 @@ def _changed(where: str, cell: Cell, seen: Sequence[Seen], shifts: _Shifts) -> t
     numbered = [one for one in seen if one.rate_per_s is not None]
     found = {}
     for before, after in pairwise(numbered):
-        shift = shifts.of(where, before.run, after.run)
+        majors = _differing(before.postgres, after.postgres)
+        shift = None if majors else shifts.of(where, before.run, after.run)
         change = shift.changes.get(cell) if shift is not None else None
-        found[after.run] = replace(
-            after, change=change, before=before.run, new_source=None not in (before.content_hash, after.content_hash)
-            and before.content_hash != after.content_hash,
-        )  # fmt: skip
+        new_source = _differing(before.content_hash, after.content_hash) is not None
+        found[after.run] = replace(after, change=change, before=before.run, new_source=new_source, new_postgres=majors)
     return tuple(found.get(one.run, one) for one in seen)
+
+
+def _differing(before: str | None, after: str | None) -> str | None:
+    """Both, where both are known and they differ."""
+    return None if before is None or after is None or before == after else f"{before} → {after}"
 
 
 def _short(cell: Cell, machine: str) -> str:

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Compares two revisions of a stack: the summary into the job's, the page's path as an output, the lab's exit code passed on.
+# What somebody else wrote (STACK, BASE, …) comes as variables, is never part of this script, and is no option of a command.
+set -euo pipefail
+kept=$RUNNER_TEMP/fairground
+said=$kept/said.txt result=$kept/result.json summary=$kept/summary.md
+mkdir -p "$kept"
+rm -f "$said" "$result" "$summary"
+cd "$GITHUB_WORKSPACE"
+
+fail() {
+    printf '## Fairground could not compare\n\n    %s\n' "$1" >>"$GITHUB_STEP_SUMMARY"
+    printf '%s\n' "$1" >&2
+    exit 2
+}
+
+# A revision as its commit: names may hold a comma or begin with a dash, and a commit cannot.
+commit() {
+    [ "$2" != . ] || { printf .; return; }
+    git rev-parse --quiet --verify --end-of-options "$2^{commit}" ||
+        fail "the input $1 names no commit that is here; actions/checkout needs fetch-depth: 0" >/dev/null
+}
+
+for name in STACK WORKLOAD BASE HEAD BUDGET; do
+    [ -n "${!name:-}" ] || fail "the input ${name,,} is empty"
+done
+base=$(commit base "$BASE") && head=$(commit head "$HEAD") || exit 2
+
+words=("--revisions=${base:0:12},${head:0:12}" "--workload=$WORKLOAD" "--budget=$BUDGET"
+    "--results=$kept/results" "--markdown=$summary" --json)
+[ -z "${FAIL_ON:-}" ] || words+=("--fail-on=$FAIL_ON")
+
+code=0
+{ fairground compare "${words[@]}" -- "$STACK" >"$result"; } 2>&1 | tee "$said" >&2 || code=${PIPESTATUS[0]}
+
+if [ -s "$summary" ]; then
+    cat "$summary" >>"$GITHUB_STEP_SUMMARY"
+    # The page and what it was made from; the record's logs stay behind.
+    folder=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["folder"])' "$result")
+    {
+        printf 'page=%s\n' "$folder/compare.html"
+        printf 'folder=%s\n' "$folder"
+        printf 'artifact=fairground-%s\n' "$(printf %s "$STACK-$WORKLOAD" | tr -c 'A-Za-z0-9_.-' -)"
+    } >>"$GITHUB_OUTPUT"
+else
+    {
+        printf '## Fairground could not compare\n\n'
+        tail -n 20 "$said" | sed 's/^/    /'
+    } >>"$GITHUB_STEP_SUMMARY"
+fi
+printf 'exit-code=%s\n' "$code" >>"$GITHUB_OUTPUT"
+exit "$code"

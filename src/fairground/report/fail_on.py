@@ -1,0 +1,57 @@
+"""`--fail-on`: how much worse B may be before a comparison fails, and what of a comparison broke that rule. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fairground.model import LabError
+from fairground.report.comparison import Line, signed
+from fairground.report.text import words
+
+QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
+"""What each kind of rule looks at."""
+_FORM = re.compile(r"(slower|dearer|any):(\d+(?:\.\d+)?)%")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """B may be worse by `share` (0.05 is 5 %) in each of the quantities; `text` is the rule as it was written."""
+
+    text: str
+    quantities: tuple[str, ...]
+    share: float
+
+
+def parse(text: str) -> Rule:
+    """`slower:5%` as a rule. LabError for anything else."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise LabError(f"`--fail-on {text}` is no rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
+    return Rule(text, QUANTITIES[found[1]], float(found[2]) / 100)
+
+
+def broken(lines: Sequence[Line], rule: Rule) -> tuple[str, ...]:
+    """One sentence for each line that breaks the rule: B is called worse, and the whole interval lies beyond the share.
+
+    So a change that may still be within the share fails nothing, however large its middle is.
+    """
+    return tuple(_broken(lines, rule))
+
+
+def _broken(lines: Sequence[Line], rule: Rule) -> Iterator[str]:
+    for line in _judged(lines, rule):
+        least, change = line.worse_at_least, line.change
+        if least is not None and change is not None and least > rule.share:
+            amounts = f"{words.percent(least)} at least ({signed(change[0])} measured)"
+            yield f"{line.cell}: {line.quantity} is worse by {amounts}, and {rule.text} was asked for"
+
+
+def measured(lines: Sequence[Line], rule: Rule) -> bool:
+    """Whether there is a number that the rule could be held against; a gate without one must not pass."""
+    return any(line.change is not None for line in _judged(lines, rule))
+
+
+def _judged(lines: Sequence[Line], rule: Rule) -> list[Line]:
+    return [line for line in lines if line.quantity in rule.quantities]

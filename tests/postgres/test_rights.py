@@ -1,0 +1,77 @@
+"""What a given server's user may not do is said in one sentence each, with the statement that gives the right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from fairground import postgres
+from fairground.model import LabError
+from fairground.postgres import rights
+from fairground.postgres.database import Address, Database
+from fairground.postgres.given import _address, _require_plain
+from fairground.postgres.rights import Rights
+
+ALL = Rights("lab", 18, databases=True, roles=True, statistics=True, checkpoint=True)
+
+
+def test_who_may_everything_is_told_nothing() -> None:
+    """With all rights nothing is lost."""
+    assert rights.remarks(ALL) == () and rights.without_roles(ALL) is None
+
+
+@pytest.mark.parametrize(
+    ("lacking", "gives", "lost"),
+    [
+        ({"statistics": False}, 'GRANT pg_monitor TO "lab"', "whether anybody else keeps the database busy stays unknown"),
+        ({"checkpoint": False}, 'GRANT pg_checkpoint TO "lab"', "so one may fall into a measurement"),
+        ({"checkpoint": False, "major": 14}, "before PostgreSQL 15 a superuser may", "so one may fall into a measurement"),
+    ],
+)
+def test_each_right_has_a_sentence(lacking: dict[str, Any], gives: str, lost: str) -> None:
+    """The sentence names the user, what gives the right, and what is lost without it."""
+    (said,) = rights.remarks(replace(ALL, **lacking))
+    assert said.startswith("the given user `lab` may not ") and gives in said and said.endswith(lost)
+
+
+def test_without_roles_the_arms_share_one() -> None:
+    """The right to create roles is told apart, since every trial says what its lack costs."""
+    lacking = replace(ALL, roles=False)
+    assert rights.remarks(lacking) == ()
+    assert 'ALTER ROLE "lab" CREATEROLE' in str(rights.without_roles(lacking))
+
+
+def test_only_the_labs_own_connections_are_told_of_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a URL says of TLS and of a password file goes to libpq, and into no server's `DATABASE_URL`."""
+    asked = list[dict[str, Any]]()
+    monkeypatch.setattr(psycopg, "connect", lambda **words: asked.append(words))
+    address = _address("postgresql://u:p@h:5433/x?sslmode=verify-full&sslrootcert=/ca.pem&passfile=/pass")
+    database = Database(address, Path(), None)
+    database.connect()
+    assert asked[0].items() >= {"sslmode": "verify-full", "sslrootcert": "/ca.pem", "passfile": "/pass", "port": 5433}.items()
+    for one in (database, Database(address, Path(), None, shared="for a reason")):
+        assert "?" not in one.server_url()
+
+
+def test_a_url_says_nothing_that_is_passed_over() -> None:
+    """A word that the lab would not pass on is refused, rather than dropped unseen."""
+    with pytest.raises(LabError, match="`--database` says `options`, which the lab does not pass on"):
+        postgres.given("postgresql://u:p@h/x?options=-csearch_path%3Dmine", Path())
+
+
+@pytest.mark.parametrize(("shared", "who"), [(False, "the roles `fairground_app…`"), (True, "`u`")])
+def test_a_server_without_plain_connections_is_refused(monkeypatch: pytest.MonkeyPatch, shared: bool, who: str) -> None:
+    """Servers under test log in without TLS: a given server that takes none so is refused before anything is measured."""
+
+    def refuse(*_: object, **words: object) -> None:
+        assert words["sslmode"] == "disable"
+        raise psycopg.OperationalError('no pg_hba.conf entry for host "h", user "u", database "postgres", no encryption')
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    with pytest.raises(LabError, match="takes no plain connections") as caught:
+        _require_plain(Address("h", 1, "u", "p"), shared)
+    assert who in caught.value.message and "hostssl" in str(caught.value.hint)
