@@ -95,4 +95,4 @@ def _statement(source: Source, location: Location, text: str) -> Statement:
     try:
         return parse(text)
     except StatementError as error:
-        raise source.error(location, f"{error}, in", "CONTRIBUTING.md shows the language of claims") from error
+        raise source.error(location, f"{error}, in", "docs/reference/claims.md has the language of claims") from error

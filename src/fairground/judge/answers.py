@@ -1,7 +1,7 @@
 """From a trial's counters to findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
 
-The checks are named as in METHODOLOGY.md; those of machine and instrument are in `validity`. VOID is their fault, REJECT the
-server's; no check looks at whether a speed seems odd.
+The checks are named as in docs/reference/checks.md. Those of machine and instrument are in `validity`: VOID is their fault, REJECT the
+server's. No check looks at whether a speed seems odd.
 """
 
 from __future__ import annotations

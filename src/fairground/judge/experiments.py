@@ -1,7 +1,7 @@
 """What each reason predicts, and the experiment that shows whether it is right: the cell again, with one thing changed. Pure.
 
 A reason that counters name is a suspicion. What it names is changed here, and only that: a larger pool, a processor's time taken
-away, the missing index. METHODOLOGY.md has the same as a table.
+away, the missing index. docs/reference/reasons.md has the same as a table.
 """
 
 from __future__ import annotations
