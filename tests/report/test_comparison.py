@@ -34,7 +34,7 @@ LINES = (
 
 
 def test_markdown_is_the_golden_one() -> None:
-    """Faster, dearer, equivalent, inconclusive, and too little: each in its words."""
+    """Faster, more expensive, equivalent, inconclusive, and too little: each in its words."""
     sentences = [comparison.sentence(one, "old|one", "new") for one in LINES]
     golden.check("comparison.md", comparison.markdown("new against old", "old|one", "new", LINES, sentences))
 

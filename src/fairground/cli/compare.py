@@ -155,5 +155,5 @@ def _rule(text: str | None) -> tuple[str, float] | None:
         return None
     found = FAIL_ON.fullmatch(text)
     if found is None:
-        raise LabError(f"`--fail-on {text}` is no rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
+        raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
     return found[1], float(found[2]) / 100
