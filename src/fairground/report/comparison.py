@@ -123,7 +123,7 @@ def sentence(line: Line, a: str, b: str) -> str:
 def _needs(need: Need) -> str:
     """`about 6 more minutes would settle whether it is 1 %; what was measured settles 4.2 %`."""
     if need.more is None:
-        amount = "no number of starts in sight"
+        amount = "no realistic number of starts"
     elif need.more_s is None:
         amount = f"about {words.plural(need.more, 'more block')}"
     else:
