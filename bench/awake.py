@@ -26,8 +26,8 @@ ABOUT = """\
 
 A hypervisor takes an idle processor away and gives it back when its neighbours let it. An answer waits for a processor that was
 idle a moment ago, so that this wait is in every number. While the lab measures in a virtual machine it therefore keeps the
-processors from idling (`fairload awake`, METHODOLOGY.md). `bench/awake.py` runs the same trials without and with it, in turns,
-void attempts included; medians, in brackets the least and the most.
+processors from idling (`fairload awake`, docs/reference/trial.md). `bench/awake.py` runs the same trials without and with it, in
+turns, void attempts included; medians, in brackets the least and the most.
 
 | stack, workload | idle processors | attempts | void | steal | goodput/s | p50 ms | p99 ms | server CPU, µs per answer |
 |--|--|--:|--:|--:|--:|--:|--:|--:|

@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any
 
 HEAD = """\
-| stack | workload | options | at most | planted | runs | dearer | cheaper | equivalent | inconclusive | measured | range | ± |
+| stack | workload | options | budget | planted | runs | more expensive | cheaper \
+| equivalent | inconclusive | measured | range | ± |
 |--|--|--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"""
 ABOUT = """\
 # How often `compare` is right
 
 `make bench-compare STACK=SERVER:VARIANT` compares a stack with itself, fresh processes throughout. In some runs a process in the
-second server's group uses up a known share of its CPU: a planted slowdown. What is called is CPU per good answer; *dearer* is
-then right, and wrong where 0 % was planted. The two servers take turns of a tenth of a second on the same machine, or of what the
-options say. *Measured* and *±* (half of a 95 % interval) are medians; how wide the intervals are says how restless that
-machine was.
+second server's group uses up a known share of its CPU: a planted slowdown. What is called is CPU per good answer.
+*More expensive* is then right, and wrong where 0 % was planted. The two servers take turns on the same machine, of a tenth of a
+second or of what the options say. *Measured* and *±* (half of a 95 % interval) are medians; how wide the intervals are says how
+restless that machine was.
 """
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -144,7 +144,7 @@ def test_what_a_generator_does_not_tell_is_no_rejection() -> None:
     silent = [replace(one, result=replace(STEADY[0].result, latency_ok=None)) for one in STEADY]
     judgement = verdict_of("p99(a:x ping) < p99(b:x ping)", silent)
     assert judgement.verdict is ClaimVerdict.UNTESTED
-    assert judgement.sentence == "p99(a:x ping) has no number: the generator did not tell it"
+    assert judgement.sentence == "p99(a:x ping) has no number: the generator did not report it"
 
 
 def test_void_trials_say_nothing() -> None:
@@ -238,7 +238,7 @@ def test_metrics_read_their_numbers() -> None:
     for metric, value in {"min": 0.5, "p75": 2.0, "bytes": 1_000_000.0, "interval": 1.0}.items():
         measured = verdict_of(f"{metric}(a:x ping) > 0.1", [told]).measured
         assert measured is not None and measured.middle == pytest.approx(value)
-    assert verdict_of("p95(a:x ping) > 1ms", [told]).sentence.endswith("the generator did not tell it")
+    assert verdict_of("p95(a:x ping) > 1ms", [told]).sentence.endswith("the generator did not report it")
     assert verdict_of("connecterrors(a:x ping) > 2", [told]).verdict is ClaimVerdict.HOLDS
     assert verdict_of("connecterrors(a:x ping) > 3", [told]).verdict is ClaimVerdict.FAILS
 

@@ -84,7 +84,7 @@ def test_topologies_of_the_command_line(lab: Run) -> None:
     }  # fmt: skip
     for words, said in (
         (("--proxy", "ngnix"), "there is no proxy `ngnix`"),
-        (("--pin", "server=4096"), "`server` is to run on core 4096, which this machine has not for us"),
+        (("--pin", "server=4096"), "`server` is to run on core 4096, which the lab may not use here"),
         (("--pin", "cook=0"), "`--pin` names a role `cook` that does not exist"),
         (("--postgres", "work_men=8MB"), "PostgreSQL has no setting `work_men`"),
         (("--postgres", "fsync=on"), "the PostgreSQL setting `fsync` is the lab's own"),

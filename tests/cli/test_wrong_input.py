@@ -86,12 +86,12 @@ from fairground.run import journal
         ),
         (
             ("new", "My_Server", "--servers", "servers", "--from", "alder-one"),
-            "`My_Server` is no id for a server",
+            "`My_Server` is not a valid id for a server",
             "use a–z, 0–9 and -",
         ),
         (
             ("new", "../mine", "--servers", "servers", "--from", "alder-one"),
-            "`../mine` is no id for a server",
+            "`../mine` is not a valid id for a server",
             "use a–z, 0–9 and -",
         ),
         (
@@ -233,7 +233,7 @@ TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
         ((*TWO, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
         ((*TWO, "--turn", "0"), "`--turn 0.0` should be more than 0", None),
         ((*TWO, "--pin", "server"), "`--pin server` should be a role and its cores", "for instance --pin server=0"),
-        ((*TWO, "--pin", "server=9999"), "`server` is to run on core 9999, which this machine has not for us", None),
+        ((*TWO, "--pin", "server=9999"), "`server` is to run on core 9999, which the lab may not use here", None),
         (
             (*TWO, "--pin", "database=0", "--database", "postgresql://127.0.0.1/x"),
             "a given database cannot be pinned to cores",
@@ -283,7 +283,7 @@ HERE = "http://127.0.0.1:9/"
         (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),
         (("try", HERE, "./my-server"), "`./my-server` follows the URL", None),
         (("try", "https://127.0.0.1/"), "`https://127.0.0.1/` is encrypted, and the load engine speaks plain HTTP/1.1", None),
-        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is no http URL", "for instance http://127.0.0.1:3000/"),
+        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is not an http URL", "for instance http://127.0.0.1:3000/"),
         (("try", "http://127.0.0.1:x/"), None, "for instance http://127.0.0.1:3000/"),
         (("try", "http://me:secret@127.0.0.1/"), "a name and password in a URL are not sent", "--header 'Authorization: …'"),
         (("try", "http://127.0.0.1/ä"), "`/ä` should be percent-encoded", None),
@@ -293,7 +293,7 @@ HERE = "http://127.0.0.1:9/"
             "if it is yours: --i-own-this-host",
         ),
         (("try", HERE, "--body", "x"), "a GET has no body", "add --method POST"),
-        (("try", HERE, "--method", "G T"), "`--method G T` is no method", None),
+        (("try", HERE, "--method", "G T"), "`--method G T` is not a method", None),
         (("try", HERE, "--method", "POST", "--body", "@absent"), None, "a text file in UTF-8"),
         (("try", HERE, "-H", "nonsense"), "`--header nonsense` should be a name and a value", None),
         (
@@ -301,7 +301,7 @@ HERE = "http://127.0.0.1:9/"
             "`--header Connection` cannot be given: the lab frames its requests itself",
             None,
         ),
-        (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is no objective", None),
+        (("try", HERE, "--slo", "fast"), "`fast` in `--slo` is not an objective", None),
         (("try", HERE, "--window", "0"), "`--window 0` should be more than 0", None),
     ],
 )

@@ -307,10 +307,10 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
 
     class Bound:
         def start(self, settings: contract.Settings) -> tuple[str, int]:
-            raise contract.NotStaged("a given database is not ours to restart")
+            raise contract.NotStaged("the lab does not restart a given database")
 
     case = next(case for case in CASES if case.id == "database-restarts")
     report = contract.run([case], host="127.0.0.1", port=1, facts=contract.Facts((), {}), probe=lambda sql: [(0,)], stage=Bound())  # type: ignore[arg-type]
     (finding,) = report.findings
-    assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: a given database is not ours to restart")
+    assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: the lab does not restart a given database")
     assert report.passed

@@ -159,7 +159,7 @@ def test_a_tool_that_is_missing_is_not_found(tmp_path: Path) -> None:
     (tmp_path / "k6").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "k6").chmod(0o755)
     found = generators.find("k6", str(tmp_path))
-    assert found is not None and (found.version, found.title) == (None, "k6 (tells no version)")
+    assert found is not None and (found.version, found.title) == (None, "k6 (does not tell its version)")
 
 
 def test_names_of_loads_tell_generators_apart() -> None:

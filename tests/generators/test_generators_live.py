@@ -202,7 +202,7 @@ def test_seconds_are_told_while_it_runs(session: Any) -> None:
 
 def test_a_warmup_without_a_report_is_an_error(session: Any) -> None:
     """A tool whose first run says nothing is the instrument's fault at once."""
-    with pytest.raises(LabError, match="`shell` ended with exit code 7 and no result; its last words: no luck"):
+    with pytest.raises(LabError, match="`shell` ended with exit code 7 and no result; its last output: no luck"):
         events(session(made("echo no luck >&2; exit 7")))
 
 

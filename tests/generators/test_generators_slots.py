@@ -86,7 +86,7 @@ def test_a_seed_gives_the_same_requests() -> None:
 )
 def test_what_is_no_slot_is_refused(slot: str) -> None:
     """A slot that the engine would refuse is refused here, never sent as text."""
-    with pytest.raises(LabError, match="is no slot that a generator other than the engine can fill"):
+    with pytest.raises(LabError, match="is not a slot that a generator other than the engine can fill"):
         Templates.of(asking(f"/x?a={slot}"))
 
 

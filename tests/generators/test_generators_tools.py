@@ -104,7 +104,7 @@ def test_latencies_of_real_outputs(tool: str, case: str, answers: int, ends_us: 
 @pytest.mark.parametrize(
     ("tool", "case", "said"),
     [
-        ("wrk", "closed-port", "`wrk` ended with exit code 1 and no result; its last words: unable to connect to 127.0.0.1:17123 Connection refused"),
+        ("wrk", "closed-port", "`wrk` ended with exit code 1 and no result; its last output: unable to connect to 127.0.0.1:17123 Connection refused"),
         ("ab", "mute", "`ab` gave up at its first such error and reported nothing: apr_pollset_poll: The timeout specified has expired (70007)"),
     ],
 )  # fmt: skip

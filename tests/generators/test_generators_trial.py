@@ -121,7 +121,7 @@ def test_conservation_needs_no_count() -> None:
 def test_ledger_is_left_out_and_said() -> None:
     """Without a ledger its line is not in the audit, and notes say so; nothing is warned of or voided."""
     assert "ledger-credits" not in holding(result(), 100)
-    found = answers.accounting(result(caveats=("it looks at no body",)), CHECKED)
+    found = answers.accounting(result(caveats=("it does not check bodies",)), CHECKED)
     assert {(one.id, one.severity) for one in found} == {(id, Severity.NOTE) for id in ("accounting", "no-ledger", "uncounted")}
     assert "keeps no ledger, so that the rows of credits were not held" in found[1].sentence
     assert answers.accounting(result(ledgers={}, uncounted=0), CHECKED) == ()
@@ -131,7 +131,7 @@ def test_what_is_unknown_voids_nothing() -> None:
     """A result in which most is None gives notes of an unknown warm-up, and no other finding of the instrument."""
     found = answers.warmup((), False, thresholds.standard().rules)
     assert [(one.id, one.severity) for one in found] == [("warm-up", Severity.NOTE)]
-    assert "no second of the warm-up was told" in found[0].sentence
+    assert "reported no second of the warm-up" in found[0].sentence
     plain = Cell("s:v", "ping", Topology(), Load(generator="wrk"), Settings())
     assert validity.findings(validity.Facts(1.0, plain, result()), thresholds.standard()) == ()
     assert [one.id for one in answers.outcomes(result())] == ["errors"]

@@ -156,13 +156,13 @@ def test_backlog(monkeypatch: pytest.MonkeyPatch, value: str, check: Check) -> N
 @pytest.mark.parametrize(
     ("value", "check"),
     [
-        ("32768\t60999", Check("ports", "ok", "ephemeral ports 32768–60999, clear of ours (17000–19999)")),
+        ("32768\t60999", Check("ports", "ok", "ephemeral ports 32768–60999, clear of the lab's own (17000–19999)")),
         (
             "1024 65535",
             Check(
                 "ports",
                 "lacking",
-                "ephemeral ports begin at 1024, among ours",
+                "ephemeral ports begin at 1024, inside the lab's own",
                 "sysctl -w net.ipv4.ip_local_port_range='32768 60999'",
             ),
         ),

@@ -151,7 +151,7 @@ def test_folder_name_must_be_an_id(identity: str, tmp_path: Path) -> None:
     with pytest.raises(LabError) as raised:
         manifest.load_servers(put(tmp_path, identity))
     assert said(raised.value) == (
-        f"`{identity}` is no id for a server, in `servers/{identity}/server.toml`\n"
+        f"`{identity}` is not a valid id for a server, in `servers/{identity}/server.toml`\n"
         "hint: name its folder with a-z, 0-9 and - only\n"
     )
 
@@ -258,7 +258,7 @@ def test_every_ledger_is_audited(identity: str) -> None:
 def test_file_name_must_be_an_id(tmp_path: Path) -> None:
     """A workload's file is named by its id, and ids are plain."""
     (tmp_path / "Db_Ping.toml").write_text((ROOT / "workloads" / "db-ping.toml").read_text())
-    with pytest.raises(LabError, match="`Db_Ping` is no id for a workload"):
+    with pytest.raises(LabError, match="`Db_Ping` is not a valid id for a workload"):
         manifest.load_workloads(tmp_path)
 
 

@@ -136,7 +136,7 @@ def test_what_the_hypervisor_took_is_not_the_servers() -> None:
     ("inside", "outside", "database", "said"),
     [
         (0.0, 0.9, 0.1, "the server used 0.00 cores in them (0.90 otherwise): it was stopped, or waited"),
-        (1.0, 0.6, 0.1, "the server used 1.00 cores in them (0.60 otherwise): it was at work, as one that collects garbage is"),
+        (1.0, 0.6, 0.1, "the server used 1.00 cores in them (0.60 otherwise): it was at work, as during garbage collection"),
         (0.0, 0.5, 0.8, "(0.50 otherwise), and the database 0.80: the database was at work"),
     ],
 )

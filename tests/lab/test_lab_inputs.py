@@ -48,7 +48,7 @@ def test_a_stack_is_checked_out_as_it_was(checkout: tuple[Places, Stack]) -> Non
 def test_a_revision_that_cannot_be_had_is_refused(checkout: tuple[Places, Stack]) -> None:
     """No such revision, and a revision without the stack, are each a sentence."""
     places, stack = checkout
-    with pytest.raises(LabError, match="`none` is no revision of this checkout"):
+    with pytest.raises(LabError, match="`none` is not a revision of this checkout"):
         revisions.checked_out(places, "none", stack)
     other = replace(stack, variant=replace(stack.variant, name="other"))
     with pytest.raises(LabError, match="the revision `HEAD` has no stack `healthy:other`"):

@@ -157,7 +157,7 @@ def test_a_project_begins_with_one_server(installed: Path) -> None:
         ("taken", "cedar", "alder", "`taken/servers` exists already"),
         ("free", "birch", "alder", "the lab has a server `birch` of its own"),
         ("free", "cedar", "none", "there is no server `none` to copy"),
-        ("free", "Cedar", "alder", "`Cedar` is no id for a server"),
+        ("free", "Cedar", "alder", "`Cedar` is not a valid id for a server"),
     ],
 )
 def test_a_project_that_cannot_begin(installed: Path, folder: str, name: str, source: str, sentence: str) -> None:
@@ -180,7 +180,7 @@ def test_revisions_are_those_of_the_servers_own_checkout(installed: Path) -> Non
     """An installed lab's own server has no revisions: it is in no checkout."""
     lab = of(installed)
     stack = lab.load_servers()[0].stacks[0]
-    with pytest.raises(LabError, match="`HEAD` is no revision of this checkout"):
+    with pytest.raises(LabError, match="`HEAD` is not a revision of this checkout"):
         revisions.checked_out(lab, "HEAD", stack)
 
 

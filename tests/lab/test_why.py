@@ -50,7 +50,7 @@ def test_the_question_is_what_most_trials_named() -> None:
 @pytest.mark.parametrize(
     ("words", "reason", "sentence"),
     [
-        (("birch", "tx"), "bad luck", "`bad luck` is no reason"),
+        (("birch", "tx"), "bad luck", "`bad luck` is not a reason"),
         (("birch", "tx"), "db-cpu", "there is no experiment on `db-cpu`"),
         (("cedar", "transfer"), None, "has no number"),
         (("elm", "tx"), None, "nothing that was measured names a limit"),

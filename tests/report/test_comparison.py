@@ -37,7 +37,7 @@ LINES = (
 
 
 def test_markdown_is_the_golden_one() -> None:
-    """Faster, dearer, equivalent, inconclusive, and too little: each in its words."""
+    """Faster, more expensive, equivalent, inconclusive, and too little: each in its words."""
     sentences = [comparison.sentence(one, "old|one", "new") for one in LINES]
     golden.check("comparison.md", comparison.markdown("new against old", "old|one", "new", LINES, sentences))
 
@@ -139,7 +139,7 @@ def test_the_ratio_without_the_pace_for_machines() -> None:
         (0.5, 0.02, "; about 6 more minutes would settle whether it is 2 %; what was measured settles 31 %"),
         (20.0, 0.02, "; about 4 more hours would settle whether it is 2 %; what was measured settles 31 %"),
         (20.0, 0.005, "; about 3 more days would settle whether it is 0.5 %; what was measured settles 31 %"),
-        (20.0, 1e-5, "; no number of starts in sight would settle whether it is 0.001 %; what was measured settles 31 %"),
+        (20.0, 1e-5, "; no realistic number of starts would settle whether it is 0.001 %; what was measured settles 31 %"),
         (None, 0.02, "; about 637 more blocks would settle whether it is 2 %; what was measured settles 31 %"),
     ],
 )

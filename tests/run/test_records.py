@@ -106,7 +106,7 @@ def test_a_damaged_record_is_refused(name: str, content: str, message: str, tmp_
 
 def test_no_record_is_refused(tmp_path: Path) -> None:
     """A folder that holds nothing measured is refused in a sentence."""
-    with pytest.raises(LabError, match="is no record"):
+    with pytest.raises(LabError, match="is not a record"):
         records.load(tmp_path)
 
 

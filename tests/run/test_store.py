@@ -358,7 +358,7 @@ def test_damaged_run_is_refused(name: str, content: str, message: str, tmp_path:
 
 def test_folder_without_plan_is_no_run(tmp_path: Path) -> None:
     """Any other folder is refused in a sentence."""
-    with pytest.raises(LabError, match="is no run: it has no `plan.json`"):
+    with pytest.raises(LabError, match="is not a run: it has no `plan.json`"):
         store.load(tmp_path)
 
 

@@ -49,8 +49,8 @@ def test_its_options_are_those_of_the_command_line() -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({}, "is nothing that this page starts"),
-        ({"verb": "clean"}, "is nothing that this page starts"),
+        ({}, "cannot be started from this page"),
+        ({"verb": "clean"}, "cannot be started from this page"),
         ({"verb": "suite", "suites": "../../etc/passwd"}, "is not among the suites"),
         ({"verb": "run", "stacks": ["--database"], "workloads": ["ping"]}, "is not among the stacks"),
         ({"verb": "run", "stacks": [], "workloads": ["ping"]}, "`stacks` needs 1 or more"),

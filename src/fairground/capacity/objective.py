@@ -74,7 +74,7 @@ def _clause(text: str) -> Clause:
         if not 0 < share < 1:
             raise LabError(f"`{text}` in `--slo` should lie above 0 and below 100 %", "for instance errors<1%")
         return Clause(f"errors<{float(found[1]):g}%", share, None)
-    raise LabError(f"`{text}` in `--slo` is no objective", EXAMPLE)
+    raise LabError(f"`{text}` in `--slo` is not an objective", EXAMPLE)
 
 
 def _latency(text: str, percentile: str, number: str, unit: str) -> Clause:

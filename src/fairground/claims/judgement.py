@@ -271,7 +271,7 @@ def _word(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Tri
 def _why(cell: Cell, trials: Iterable[Trial]) -> str:
     """Why a cell that was measured has no number. Void trials are none that count, so they are not among these."""
     rejected = all(trial.verdict is Verdict.REJECTED for trial in trials if trial.cell == cell)
-    return "its trials were rejected" if rejected else "the generator did not tell it"
+    return "its trials were rejected" if rejected else "the generator did not report it"
 
 
 def _values(term: Term, cell: Cell, trials: Iterable[Trial]) -> dict[int, float]:

@@ -91,7 +91,7 @@ def parse(text: str) -> Statement:
     left, op, right = tokens[: places[0]], tokens[places[0]]["op"], tokens[places[0] + 1 :]
     if op == "is":
         if len(left) != 1 or len(right) != 1 or not right[0]["word"]:
-            raise StatementError(f"`{text}` is no statement: write `diagnosis(STACK WORKLOAD) is NAME`")
+            raise StatementError(f"`{text}` is not a statement: write `diagnosis(STACK WORKLOAD) is NAME`")
         term = _term(left[0], WORD_METRICS)
         return Statement(Product(1.0, (term,)), op, Product(1.0), right[0]["word"])
     found = Statement(_product(text, left), op, _product(text, right))

@@ -23,7 +23,7 @@ def clean(
     results: Results = None,
     as_json: Json = False,
 ) -> None:
-    """Show what takes space, and remove it when told twice.
+    """Show what takes space, and remove it with --yes.
 
     Examples: ./fairground clean · ./fairground clean --databases --yes
     """

@@ -41,7 +41,7 @@ OPTIONS = (
 
 @takes(*OPTIONS)
 def cross_check(_: typer.Context, given: Given) -> None:
-    """Do several load generators find the same? Exit code 1: they differ beyond their noise.
+    """Do several load generators agree? Exit code 1: they differ beyond their noise.
 
     Examples: ./fairground cross-check -s SERVER:VARIANT --generator engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generator engine,k6

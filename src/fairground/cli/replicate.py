@@ -26,7 +26,7 @@ from fairground.report.replication import Replication
 OPTIONS = (
     Option("suite", "A suite with claims, such as transfer.", str, ..., argument=True),
     Option("profile", "quick (minutes) or full (hours).", str, "quick"),
-    Option("blocks", "Repeat every cell so often (default: as the profile says).", int | None, None),
+    Option("blocks", "Repeat every cell this many times (default: as the profile says).", int | None, None),
     Option("of_run", "Judge the claims on this run; measure nothing.", str | None, None, spelled="--run", metavar="RUN"),
     Option("resume", "Go on with an interrupted run.", str | None, None, metavar="RUN"),
     Option("markdown", "Put the verdicts into this Markdown file, in place of the suite's earlier ones.", Path | None, None),

@@ -45,7 +45,7 @@ def report(
     places = Places.of(os.environ, None, results)
     if site is not None:
         if run_name != "latest" or transfers is not None:
-            raise LabError("`--site` writes all records, and goes with no other", "leave the record and `--transfer` out")
+            raise LabError("`--site` writes all records, so it takes no single one", "leave the record and `--transfer` out")
         _site(places, site, as_json)
         return
     folder = records.find(places.results, run_name)

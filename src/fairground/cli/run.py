@@ -36,7 +36,7 @@ def run(context: typer.Context, given: Given) -> None:
     places = Places.of(os.environ, given["servers"], given["results"])
     voice = Voice(given["quiet"], given["as_json"], given["progress"])
     if voice.progress and not voice.as_json:
-        raise LabError("`--progress` goes with `--json`", "without them the terminal shows what goes on")
+        raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
     if given["resume"] is not None:
         _refuse_beside_resume(context)
@@ -59,7 +59,7 @@ def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
             "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"
         )
     if profile is not None and path is None:
-        raise LabError(f"`--profile {profile}` goes with a suite", "./fairground run suites/matrix.toml --profile full")
+        raise LabError(f"`--profile {profile}` needs a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:
         _refuse_with_suite(context)
         file = suites.named(places, places.suite(path))

@@ -27,7 +27,7 @@ def serve(
     results: Results = None,
     as_json: Json = False,
 ) -> None:
-    """The lab in a browser: all records, a run as it goes on, and measurements begun by clicks.
+    """The lab in a browser: all records, a run as it goes on, and measurements started by a click.
 
     Examples: ./fairground serve · ./fairground serve --port 0 --results elsewhere
     """
@@ -51,7 +51,7 @@ def serve(
         say.line(f"lab  {address}")
         say.note("Ctrl-C ends it; a measurement that goes on is ended too, and what is finished is kept")
     if host not in LOOPBACK:
-        say.note(f"{host} is not loopback: whoever reads the address on the way has the lab")
+        say.note(f"{host} is not loopback: anybody who reads the address on the network can use the lab")
     config = uvicorn.Config(
         guarded,
         log_level="warning",
@@ -69,7 +69,7 @@ def serve(
 def _listening(host: str, port: int) -> socket.socket:
     """A socket that listens. LabError for an address that is none of this machine's, or is taken."""
     if not 0 <= port <= 65_535:
-        raise LabError(f"`--port {port}` is no port", "write a number from 0 to 65535; 0 is any that is free")
+        raise LabError(f"`--port {port}` is not a port number", "write a number from 0 to 65535; 0 is any that is free")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -42,7 +42,7 @@ VERBS: Mapping[str, Verb] = {
     "try": Verb("attempt", "try_", "Any HTTP service: how it behaves on the wire, and its load curve."),
     "capacity": Verb("capacity", "capacity_", "The highest rate that keeps an objective, confirmed on fresh trials."),
     "cross-check": Verb(
-        "cross_check", "cross_check", "Do several load generators find the same? Exit code 1: they differ beyond their noise."
+        "cross_check", "cross_check", "Do several load generators agree? Exit code 1: they differ beyond their noise."
     ),
     "compare": Verb("compare", "compare", "Whether two stacks, two revisions of one, or two runs differ."),
     "why": Verb("why", "why", "The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it."),
@@ -55,14 +55,16 @@ VERBS: Mapping[str, Verb] = {
         "lists", "list_", "What there is: stacks (and why one is not runnable here), workloads, topologies, suites, runs."
     ),
     "doctor": Verb(
-        "doctor", "doctor", "What this machine lacks or does that matters to a measurement, with the command that fixes it."
+        "doctor", "doctor", "What this machine lacks, or what disturbs measurements on it, with the command that fixes it."
     ),
     "check": Verb("check", "check_", "Does a server fulfil the contract? Builds it, starts it, tries every case."),
     "report": Verb("report", "report", "Write the pages of a record again, from stored data; print again what has none."),
-    "serve": Verb("serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements begun by clicks."),
+    "serve": Verb(
+        "serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements started by a click."
+    ),
     "new": Verb("new", "new", "Begin a server as a copy of another: its sources, without what was built."),
     "init": Verb("new", "init", "Begin a project of your own: a folder with a README and one server, a copy of another."),
-    "clean": Verb("clean", "clean", "Show what takes space, and remove it when told twice."),
+    "clean": Verb("clean", "clean", "Show what takes space, and remove it with --yes."),
 }
 """In the order in which the help lists them."""
 

@@ -11,7 +11,7 @@ from fairground.model import LabError
 
 
 class NotStaged(LabError):
-    """This stage cannot do what the case needs (a given database is not ours to restart): the case is not tried."""
+    """This stage cannot do what the case needs (the lab does not restart a given database): the case is not tried."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def _read(job: Job, output: Output) -> Seen:
     connect = number(r"\(Connect: (\d+)", text) or 0
     bad = min(complete, max(failed, other))
     kept = number(r"Keep-Alive requests:\s+(\d+)", text) or 0
-    caveats = ["ab speaks HTTP/1.0, looks at no body, and counts some failures twice, so that they are told as one number"]
+    caveats = ["ab speaks HTTP/1.0, does not check bodies, and counts some failures twice, so that they are told as one number"]
     if job.load.keep_alive and kept < complete / 2:
         caveats.append(
             f"the server kept its connection to ab, which speaks HTTP/1.0, after {kept:,} of {complete:,} requests only"

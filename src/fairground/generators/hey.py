@@ -50,7 +50,7 @@ def _read(job: Job, output: Output) -> Seen:
         latency_ok=spread if found.ok == answered else None,
         latency_all=spread if not sum(kinds.values()) else None,
         bytes_received=number(r"Total data:\s+(\d+) bytes", text),
-        caveats=("hey looks at no body, and its latencies are told in steps of 100 µs, of the first million answers",),
+        caveats=("hey does not check bodies, and its latencies are told in steps of 100 µs, of the first million answers",),
     )
 
 

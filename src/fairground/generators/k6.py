@@ -142,7 +142,7 @@ def _read(job: Job, output: Output) -> Seen:
         latency_ok=_latency(metrics.get("http_req_duration{expected_response:true}")),
         latency_all=_latency(metrics.get("http_req_duration")),
         bytes_received=int(metrics["data_received"]["count"]) if "data_received" in metrics else None,
-        caveats=("k6 looks at no body here, and its latencies leave out the time to connect and to wait for a connection",),
+        caveats=("k6 does not check bodies here, and its latencies leave out the time to connect and to wait for a connection",),
     )
 
 

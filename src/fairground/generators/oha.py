@@ -72,7 +72,7 @@ def _read(job: Job, output: Output) -> Seen:
 
 
 def _caveats(job: Job) -> list[str]:
-    said = ["oha looks at no body"]
+    said = ["oha does not check bodies"]
     if not job.templates.fixed:
         said.append(f"oha drew from {DIFFERENT_AT_MOST:,} different requests, in an order of its own")
     if job.load.model == "open":

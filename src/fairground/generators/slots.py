@@ -170,7 +170,7 @@ def _slot(inner: str, slots: list[Slot], names: dict[str, int]) -> Slot:
             return Slot("choice", words=tuple(argument.split("|")))
         case "seq" if not argument:
             return Slot("seq")
-    raise LabError(f"`{{{inner}}}` is no slot that a generator other than the engine can fill", "load it with the engine")
+    raise LabError(f"`{{{inner}}}` is not a slot that a generator other than the engine can fill", "load it with the engine")
 
 
 def _other_than(chance: random.Random, slot: Slot, value: int) -> int:

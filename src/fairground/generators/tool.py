@@ -81,7 +81,7 @@ class Output:
     def nothing(self, tool: str) -> LabError:
         """The tool gave no result: its last words say why."""
         lines = [line.strip() for text in (self.stdout, self.stderr) for line in text.splitlines() if line.strip()]
-        said = f"its last words: {lines[-1][:300]}" if lines else "it said nothing"
+        said = f"its last output: {lines[-1][:300]}" if lines else "it said nothing"
         return LabError(f"`{tool}` ended with exit code {self.code} and no result; {said}", exit_code=3)
 
 
@@ -160,7 +160,7 @@ class Installed:
 
     @property
     def title(self) -> str:
-        return f"{self.tool.name} {self.version}" if self.version else f"{self.tool.name} (tells no version)"
+        return f"{self.tool.name} {self.version}" if self.version else f"{self.tool.name} (does not tell its version)"
 
 
 class ToolSession:

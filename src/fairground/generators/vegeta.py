@@ -74,7 +74,7 @@ def _read(job: Job, output: Output) -> Seen:
 
 
 def _caveats(job: Job) -> Iterable[str]:
-    yield "vegeta looks at no body here, and its latencies run from when a worker takes a request, not from when it was due"
+    yield "vegeta does not check bodies here, and its latencies run from when a worker takes a request, not from when it was due"
     if not job.templates.fixed:
         yield f"vegeta sent {TARGETS_AT_MOST:,} different requests in turn, again and again"
 

@@ -123,7 +123,7 @@ def _read(job: Job, output: Output) -> Seen:
         unclassified=found["status"],
     )
     measured = raw(found, job.load.connections)
-    caveats = ["wrk looks at no body, takes every status below 400 for good, and counts no request that got no answer"]
+    caveats = ["wrk does not check bodies, takes every status below 400 for good, and counts no request that got no answer"]
     if measured is None and found["requests"]:
         why = "does not add up" if found["counts"] else "was too wide to be read"
         caveats.append(f"wrk's histogram {why}, so that this trial has no latencies")

@@ -115,7 +115,7 @@ def checks(cache: Path, environment_path: str) -> Iterator[Check]:
             Check(program, "ok", f"{program} is at {found}") if found else Check(program, "lacking", f"{program} is missing", fix)
         )
     if shutil.which("pgcat", path=environment_path) is None:
-        yield Check("pgcat", "note", "pgcat is missing, and no registry has a binary: its topologies are left out")
+        yield Check("pgcat", "note", "pgcat is missing, and no package registry has a binary: its topologies are left out")
     yield _noise()
 
 
@@ -171,10 +171,9 @@ def _backlog() -> Check:
 def _ports() -> Check:
     low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
     if low >= 20_000:
-        return Check("ports", "ok", f"ephemeral ports {low}–{high}, clear of ours (17000–19999)")
-    return Check(
-        "ports", "lacking", f"ephemeral ports begin at {low}, among ours", "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"
-    )
+        return Check("ports", "ok", f"ephemeral ports {low}–{high}, clear of the lab's own (17000–19999)")
+    fix = "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"
+    return Check("ports", "lacking", f"ephemeral ports begin at {low}, inside the lab's own", fix)
 
 
 def _space(cache: Path) -> Check:

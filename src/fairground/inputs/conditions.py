@@ -54,7 +54,7 @@ def faults(settings: Settings) -> Iterator[tuple[str, str, str]]:
             yield "pin", f"gives `{role}` no core, or one below 0", f"write `{role} = [0]` for the first core, or leave it out"
     for name, value in settings.postgres:
         if not SETTING_NAME.fullmatch(name) or not value:
-            yield "postgres", f"has `{name}` = `{value}`, which is no setting with a value", 'for instance `work_mem = "8MB"`'
+            yield "postgres", f"has `{name}` = `{value}`, which is not a setting with a value", 'for instance `work_mem = "8MB"`'
 
 
 def load_faults(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

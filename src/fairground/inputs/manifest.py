@@ -91,7 +91,8 @@ def _server(path: Path, workloads: Collection[str] | None, of_past: bool) -> Ser
     file = source.parse(_ServerFile)
     identity = path.parent.name
     if not NAME.fullmatch(identity):
-        raise LabError(f"`{identity}` is no id for a server, in `{source.shown}`", "name its folder with a-z, 0-9 and - only")
+        problem = f"`{identity}` is not a valid id for a server, in `{source.shown}`"
+        raise LabError(problem, "name its folder with a-z, 0-9 and - only")
     for key in ("title", "language", "homepage", "about"):
         source.require_text((key,), getattr(file, key))
     _check_commands(source, file)
@@ -167,7 +168,8 @@ def _workload(path: Path) -> Workload:
     source = Source.read(path, depth=2)
     file = source.parse(_WorkloadFile)
     if not NAME.fullmatch(path.stem):
-        raise LabError(f"`{path.stem}` is no id for a workload, in `{source.shown}`", "name its file with a-z, 0-9 and - only")
+        problem = f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`"
+        raise LabError(problem, "name its file with a-z, 0-9 and - only")
     source.require_text(("title",), file.title)
     source.require_text(("why",), file.why)
     if file.limited_by_locks and file.limit is None:
@@ -200,7 +202,7 @@ def _check_answer(source: Source, file: _WorkloadFile) -> None:
     for i, status in enumerate(file.errors_expected):
         if not 400 <= status <= 599:
             hint = "write statuses of failed requests, from 400 to 599"
-            raise source.error(("errors_expected", i), f"`{status}` in `errors_expected` is no error in", hint)
+            raise source.error(("errors_expected", i), f"`{status}` in `errors_expected` is not an error status in", hint)
     if file.expect.check_one_in < 1:
         raise source.error(("expect", "check_one_in"), "`expect.check_one_in` is below 1 in", "1 checks every body")
     body = file.expect.body or {}
@@ -232,7 +234,7 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
         if not _is_expression(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")
             hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
-            raise source.error(location, f"`{invariant.equals}` is no expression for `{shown(location)}` of", hint)
+            raise source.error(location, f"`{invariant.equals}` is not a valid expression for `{shown(location)}` of", hint)
     _check_needs(source, file.audit)
     sums = {entry.name for entry in file.ledger}
     for i, ledger in enumerate(file.audit.ledgers):
@@ -252,7 +254,8 @@ def _check_needs(source: Source, audit: Audit) -> None:
     numbers += [(("audit", "tables", name), name, min(need.scans, need.rows)) for name, need in audit.tables.items()]
     for location, name, least in numbers:
         if not DATABASE_NAME.fullmatch(name):
-            raise source.error(location, f"`{name}` is no name for `{shown(location[:2])}` of", "use a-z, 0-9 and _ only")
+            problem = f"`{name}` is not a valid name for `{shown(location[:2])}` of"
+            raise source.error(location, problem, "use a-z, 0-9 and _ only")
         if least < 0:
             raise source.error(location, f"`{shown(location)}` is below 0 in", "write what one good answer needs")
 

@@ -125,7 +125,7 @@ LOADS = (
            ("rate_per_s",), if_given(numbers.positive), "rate_per_s", MANY),
     Option("arrivals", "How the requests of a rate are spaced: poisson or constant.", str, "poisson", Of.LOAD,
            parse=numbers.spacing, key="arrivals"),
-    Option("requests", "Send so many requests instead of measuring a window.", int | None, None, Of.LOAD, (),
+    Option("requests", "Send this many requests instead of measuring a window.", int | None, None, Of.LOAD, (),
            if_given(numbers.positive), "requests", MANY),
     Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
            parse=numbers.pause, key="think_ms"),
@@ -147,8 +147,8 @@ SETTINGS = (
            Of.SETTINGS, (), if_given(numbers.positive), "workers", least=1, always=True),
     Option("pool_size", "Connections to the database, over all workers.", int, Settings.pool_size, Of.SETTINGS, (),
            numbers.positive, "pool_size", least=1, always=True),
-    Option("pool_per_worker", "So many for each worker instead.", bool, False, Of.SETTINGS, ("pool_scope",), key="pool_scope",
-           flag=PoolScope.PER_WORKER),
+    Option("pool_per_worker", "Give each worker a pool of that size instead.", bool, False, Of.SETTINGS, ("pool_scope",),
+           key="pool_scope", flag=PoolScope.PER_WORKER),
     Option("pool_wait_ms", "Longest wait for a connection; 0: none (default: no limit).", int | None, None, Of.SETTINGS,
            parse=lambda _, value: numbers.wait(value), key="pool_wait_ms", least=0),
     Option("no_prepared", "No named prepared statements.", bool, False, Of.SETTINGS, ("prepared",), key="prepared", flag=False),
@@ -181,7 +181,8 @@ SUITE = (
            parse=if_given(numbers.until)),
     Option("anchor", "The stack that the others are held against (default: the first).", str | None, None, Of.SUITE,
            key="anchor"),
-    Option("controls", "Anchor again and slowed (default: 2 stacks, 3 blocks on).", bool | None, None, Of.SUITE, key="controls"),
+    Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks, 3 blocks on).", bool | None, None,
+           Of.SUITE, key="controls"),
 )  # fmt: skip
 STACK = Option("stack", "A stack, or a server for all of its stacks; repeatable.", list[str] | None, None, Of.GROUP, ("stacks",),
                key="stacks", short="-s")  # fmt: skip
@@ -191,7 +192,7 @@ SHARED = (
     Option("database", "Use this PostgreSQL instead of the embedded one.", str | None, None, metavar="URL"),
     Option("servers", "Read servers from another folder.", Path | None, None, metavar="DIR"),
     Option("results", "Where runs are kept (default: results).", Path | None, None, metavar="DIR"),
-    Option("quiet", "Say nothing but the summary.", bool, False, short="-q"),
+    Option("quiet", "Print only the summary.", bool, False, short="-q"),
     Option("as_json", "Print the result as JSON on stdout.", bool, False, spelled="--json"),
 )
 """Those of every verb that measures."""

@@ -68,7 +68,7 @@ def tables(source: Source, found: tuple[NumbersTable, ...]) -> tuple[PublishedTa
         may_be_zero = table.unmeasured is not None or table.metric not in RATIO_METRICS
         for stack, value in table.values.items():
             if value < 0 or (value == 0 and not may_be_zero):
-                raise source.error((*here, "values", stack), f"`{value}` is no published number in", "leave the row out")
+                raise source.error((*here, "values", stack), f"`{value}` is not a published number in", "leave the row out")
     return tuple(
         PublishedTable(
             one.title, None if one.unmeasured else one.metric, one.unit, one.cells, one.values, one.window_s, one.unmeasured
@@ -80,7 +80,7 @@ def tables(source: Source, found: tuple[NumbersTable, ...]) -> tuple[PublishedTa
 def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:
     """What a table needs to stand beside our numbers: a metric, cells, and how long was counted where it counts."""
     if table.metric not in TABLE_METRICS:
-        raise source.error((*here, "metric"), f"`{table.metric}` is no metric in", f"use one of {', '.join(TABLE_METRICS)}")
+        raise source.error((*here, "metric"), f"`{table.metric}` is not a metric in", f"use one of {', '.join(TABLE_METRICS)}")
     if not table.cells.split():
         hint = "give it `cells` (a workload, marks), or say why it is `unmeasured`"
         raise source.error(here, f"table `{table.title}` names no cells in", hint)
@@ -88,11 +88,12 @@ def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:
     if counts and (table.window_s is None or table.window_s <= 0):
         raise source.error(here, f"table `{table.title}` counts, and has no `window_s` in", "say how many seconds were counted")
     if not counts and table.window_s is not None:
-        raise source.error((*here, "window_s"), f"`{table.metric}` is no count, and needs no window in", "leave `window_s` out")
+        problem = f"`{table.metric}` is not a count, and needs no window in"
+        raise source.error((*here, "window_s"), problem, "leave `window_s` out")
 
 
 def _statement(source: Source, location: Location, text: str) -> Statement:
     try:
         return parse(text)
     except StatementError as error:
-        raise source.error(location, f"{error}, in", "CONTRIBUTING.md shows the language of claims") from error
+        raise source.error(location, f"{error}, in", "docs/reference/claims.md has the language of claims") from error

@@ -63,7 +63,7 @@ class Source:
         try:
             data = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
-            raise LabError(f"`{self.shown}` is not TOML: {_lowered(str(error))}", "mend the syntax at that place") from error
+            raise LabError(f"`{self.shown}` is not TOML: {_lowered(str(error))}", "fix the syntax at that place") from error
         try:
             return cast(Shape, _adapter(cast(Any, shape)).validate_json(json.dumps(data, default=str)))
         except ValidationError as error:

@@ -50,7 +50,7 @@ def require_command(source: Source, location: Location, words: tuple[str, ...]) 
 def _variant(source: Source, name: str, table: VariantTable, of_past: bool) -> Variant:
     here: Location = ("variants", name)
     if not NAME.fullmatch(name):
-        raise source.error(here, f"`{name}` is no name for a variant in", "use a-z, 0-9 and - only")
+        raise source.error(here, f"`{name}` is not a valid name for a variant in", "use a-z, 0-9 and - only")
     source.require_text((*here, "about"), table.about)
     if table.serve is not None:
         require_command(source, (*here, "serve"), table.serve)
@@ -67,7 +67,7 @@ def _check_environment(source: Source, name: str, table: VariantTable) -> None:
             raise source.error(location, f"variant `{name}` sets `{key}`, which only the lab may set, in", hint)
         if not ENVIRONMENT_NAME.fullmatch(key):
             hint = "use letters, digits and _, for example `DB_DRIVER`"
-            raise source.error(location, f"`{key}` is no name for an environment variable in", hint)
+            raise source.error(location, f"`{key}` is not a valid name for an environment variable in", hint)
 
 
 def _approach(source: Source, name: str, table: VariantTable) -> Approach:

@@ -1,7 +1,7 @@
 """From a trial's counters to findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
 
-The checks are named as in METHODOLOGY.md; those of machine and instrument are in `validity`. VOID is their fault, REJECT the
-server's; no check looks at whether a speed seems odd.
+The checks are named as in docs/reference/checks.md. Those of machine and instrument are in `validity`: VOID is their fault,
+REJECT the server's. No check looks at whether a speed seems odd.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def outcome_words(outcomes: Outcomes) -> str:
         "malformed": outcomes.malformed,
         "never sent": outcomes.unsent,
         "unanswered": outcomes.in_flight,
-        "without a good answer (the generator does not tell more)": outcomes.unclassified,
+        "without a good answer (the generator reports no more)": outcomes.unclassified,
     }
     parts = [f"{count:,} × status {code}" for code, count in sorted(outcomes.status.items())]
     parts += [f"{count:,} × {name}" for name, count in named.items() if count]
@@ -153,7 +153,7 @@ def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[F
     evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
     severity, sentence = Severity.NOTE, f"the warm-up of {len(per_second)} s was too short to tell whether it had settled"
     if not per_second:
-        sentence = "no second of the warm-up was told, so that nobody knows whether it had settled"
+        sentence = "the generator reported no second of the warm-up, so it is not known whether it had settled"
     elif len(per_second) >= rules.warmup_judged_seconds:
         severity, sentence = Severity.WARN, "the warm-up had not settled when its time was up"
     return (Finding("warm-up", severity, sentence, evidence),)

@@ -133,7 +133,8 @@ def _ports(facts: Facts) -> Iterator[Finding]:
     if failed and any(sample.wanted_a_port for sample in facts.result.samples):
         yield _reason(
             "ports",
-            f"{failed:,} connections could not be opened for want of a local port: keep connections open, or use more addresses",
+            f"{failed:,} connections could not be opened because no local port was free: "
+            "keep connections open, or use more addresses",
             connect_errors=failed,
         )
 

@@ -1,7 +1,7 @@
 """What each reason predicts, and the experiment that shows whether it is right: the cell again, with one thing changed. Pure.
 
 A reason that counters name is a suspicion. What it names is changed here, and only that: a larger pool, a processor's time taken
-away, the missing index. METHODOLOGY.md has the same as a table.
+away, the missing index. docs/reference/reasons.md has the same as a table.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Make = Callable[[Cell, Evidence], "Experiment | str"]
 def experiment(reason: str, cell: Cell, evidence: Evidence) -> Experiment | str:
     """The experiment on a reason that was said of a cell with this evidence; or a sentence that says why there is none."""
     if cell.load.model != "closed" or cell.load.generator != "engine" or cell.load.requests is not None:
-        return "arms are held side by side under the engine's closed loop only, and this cell has another load"
+        return "an experiment needs the engine's closed loop, and this cell has another load"
     if evidence.get("table"):
         return _unindexed(cell, evidence)
     make = TABLE.get(reason)
-    return UNTESTED.get(reason, f"nothing is known that `{reason}` predicts") if make is None else make(cell, evidence)
+    return UNTESTED.get(reason, f"the lab knows no experiment on `{reason}`") if make is None else make(cell, evidence)
 
 
 # ---------------------------------------------------------------- load and settings

@@ -43,7 +43,7 @@ def findings(cell: Cell, result: Result, looks: Sequence[Look], diagnosis: str |
         total_s = sum(gap.duration_us for gap in taken) / 1e6
         sentence = (
             f"{_times(len(taken))} no answer came, for {total_s:.2f} s in all, while the load engine itself had no processor or"
-            " the hypervisor had taken one: that is the machine's, and not held against the server"
+            " the hypervisor had taken one: the machine is at fault, not the server"
         )
         found.append(Finding("stalls-machine", Severity.NOTE, sentence, {"count": len(taken), "total_s": round(total_s, 3)}))
     return tuple(found)
@@ -140,7 +140,7 @@ def _who(used: dict[str, Meanwhile]) -> str:
     server = used["server"]
     cores = f"the server used {server.inside:.2f} cores in them ({server.outside:.2f} otherwise)"
     if "server" in busy:
-        return f"; {cores}: it was at work, as one that collects garbage is"
+        return f"; {cores}: it was at work, as during garbage collection"
     if busy:
         return f"; {cores}, and the database {used['database'].inside:.2f}: the database was at work"
     return f"; {cores}: it was stopped, or waited"

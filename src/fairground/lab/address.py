@@ -53,7 +53,7 @@ def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = ()) -> Asked:
     """
     place, verb, said = _place(asked.url), asked.method.upper(), dict((name.lower(), value) for name, value in given)
     if not verb.isalpha():
-        raise LabError(f"`--method {asked.method}` is no method", "for instance --method POST")
+        raise LabError(f"`--method {asked.method}` is not a method", "for instance --method POST")
     headers = tuple((name, _value(name, value, said)) for name, value in asked.headers)
     drive.check_headers(headers)
     if verb in ("GET", "HEAD") and asked.body is not None:
@@ -77,11 +77,11 @@ def _place(url: str) -> _Place:
         parts = urlsplit(url)
         port = parts.port or 80
     except ValueError as error:
-        raise LabError(f"`{url}` is no URL ({error})", "for instance http://127.0.0.1:3000/") from None
+        raise LabError(f"`{url}` is not a valid URL ({error})", "for instance http://127.0.0.1:3000/") from None
     if parts.scheme == "https":
         raise LabError(f"`{url}` is encrypted, and the load engine speaks plain HTTP/1.1", "try the service behind its TLS proxy")
     if parts.scheme != "http" or not parts.hostname:
-        raise LabError(f"`{url}` is no http URL", "for instance http://127.0.0.1:3000/")
+        raise LabError(f"`{url}` is not an http URL", "for instance http://127.0.0.1:3000/")
     if parts.username is not None:
         raise LabError("a name and password in a URL are not sent", "--header 'Authorization: …'")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -55,7 +55,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         made = dict(zip((server.id for server in servers), builds, strict=True))
         infos = setup.stack_infos(list(wanted.values()), made)
         if all(one.unavailable is not None for one in infos.values()):
-            raise LabError("none of these stacks can be had here", "./fairground doctor", exit_code=3)
+            raise LabError("none of these stacks can run here", "./fairground doctor", exit_code=3)
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, settings.run))
         yield from map(Said, database.remarks)
         yield Said("making the data …")

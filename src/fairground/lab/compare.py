@@ -89,7 +89,7 @@ def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:
 def _info(arm: Side, made: Built | Unavailable) -> StackInfo:
     """What the record says of an arm's stack. LabError where it cannot be had."""
     if isinstance(made, Unavailable):
-        raise LabError(f"`{arm.stack.server.id}` cannot be had: {made.reason}", made.hint, exit_code=3)
+        raise LabError(f"`{arm.stack.server.id}` cannot run here: {made.reason}", made.hint, exit_code=3)
     return setup.stack_infos([arm.stack], {arm.stack.server.id: made})[arm.stack.id]
 
 

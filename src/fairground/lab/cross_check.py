@@ -84,7 +84,7 @@ def _run_of(record: CrossCheck, places: Places) -> Path:
     folder = places.results / record.head.asked.run
     if records.declared(folder) is not Kind.RUN:
         sentence = f"the trials of `{record.id}` are in the run `{record.head.asked.run}`, which is not in `{places.results}`"
-        raise LabError(sentence, "bring its folder back, or measure anew")
+        raise LabError(sentence, "restore its folder, or measure again")
     return folder
 
 

@@ -57,7 +57,7 @@ def new(places: Places, name: str, source: str) -> Path:
             f"there is no server `{source}` to copy" if source else "say which server to copy", f"--from {'|'.join(known)}"
         )
     if not variants.NAME.fullmatch(name):
-        raise LabError(f"`{name}` is no id for a server", "use a–z, 0–9 and -")
+        raise LabError(f"`{name}` is not a valid id for a server", "use a–z, 0–9 and -")
     target = places.servers / name
     if target.exists() or name in known:
         raise LabError(f"`{target if target.exists() else known[name].folder}` exists already", "choose another id")

@@ -30,7 +30,7 @@ def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
     servers = stack.server.folder.parent
     commit = _git(servers, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     if commit is None:
-        raise LabError(f"`{revision}` is no revision of this checkout", "`git log --oneline` shows some")
+        raise LabError(f"`{revision}` is not a revision of this checkout", "`git log --oneline` shows some")
     top = Path(_git(servers, "rev-parse", "--show-toplevel") or servers)
     tree = places.cache / "revisions" / commit[:12]
     if not tree.exists():

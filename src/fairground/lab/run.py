@@ -326,9 +326,9 @@ def _same_as_before(known: Run, stacks: Sequence[Stack], builds: Mapping[str, Bu
     for stack in stacks:
         made, before = builds[stack.server.id], known.stacks[stack.id].content_hash
         if isinstance(made, Unavailable):
-            raise LabError(f"`{stack.id}` cannot be had any more: {made.reason}", made.hint, exit_code=3)
+            raise LabError(f"`{stack.id}` is not available any more: {made.reason}", made.hint, exit_code=3)
         if made.content_hash != before:
             raise LabError(
                 f"`{stack.server.id}` has changed since the run began, and a run holds one version of each server",
-                "begin a new run, or bring the server's folder back to what it was",
+                "begin a new run, or restore the server's folder",
             )

@@ -94,7 +94,7 @@ def check_pins(settings: Settings, database_url: str | None) -> None:
     for role, cores in settings.pin:
         if missing := sorted(set(cores) - ours):
             there = ", ".join(map(str, sorted(ours)))
-            raise LabError(f"`{role}` is to run on core {missing[0]}, which this machine has not for us", f"cores: {there}")
+            raise LabError(f"`{role}` is to run on core {missing[0]}, which the lab may not use here", f"cores: {there}")
 
 
 def check_fault(cell: Cell, database_url: str | None) -> None:
@@ -191,7 +191,7 @@ def tool_checks(places: Places) -> list[Check]:
 def awake_check(places: Places) -> Check:
     """The doctor's line about idle processors."""
     if not wants_awake(places.environ):
-        return Check("awake", "ok", f"idle processors are left to the kernel: this is no virtual machine, or {AWAKE} says no")
+        return Check("awake", "ok", f"idle processors are left to the kernel: this is not a virtual machine, or {AWAKE} says no")
     try:
         with keeping(places) as keeper, host.keep_awake(keeper, places.engine):
             return Check("awake", "ok", "idle processors come back late here, so they are kept awake while something is measured")

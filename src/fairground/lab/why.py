@@ -35,7 +35,7 @@ def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float
     trials = [trial for trial in run.trials if trial.cell == cell and trial.goodput_per_s is not None]
     named = reason or limited_by(run, cell, trials)
     if named not in experiments.REASONS:
-        raise LabError(f"`{named}` is no reason", f"reasons: {', '.join(experiments.REASONS)}")
+        raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(experiments.REASONS)}")
     sentence, evidence = _said(trials, named)
     cell = _short(cell)
     found = experiments.experiment(named, cell, evidence)
@@ -77,7 +77,7 @@ def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
         keeper = held.enter_context(setup.keeping(places))
         (built,) = yield from measuring.built(keeper, [stack.server], places)
         if isinstance(built, Unavailable):
-            raise LabError(f"`{stack.server.id}` cannot be had: {built.reason}", built.hint, exit_code=3)
+            raise LabError(f"`{stack.server.id}` cannot run here: {built.reason}", built.hint, exit_code=3)
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.cell.settings.run))
         yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)

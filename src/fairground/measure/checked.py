@@ -114,7 +114,7 @@ class LiveStage:
 
     def restart_database(self) -> None:
         if self._database.owner is None:
-            raise contract.NotStaged("a given database is not ours to restart")
+            raise contract.NotStaged("the lab does not restart a given database")
         self._disturb()
         self._database.owner.restart(self._checked.bench.keeper, Durability.RELAXED, pause_s=0.2)
 

@@ -66,7 +66,7 @@ def _address(url: str) -> Address:
 def _cause(error: psycopg.Error) -> str:
     """The line that says why; the one after it asks whether the server runs."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if "failed:" in line), lines[0] if lines else "no reason is told")
+    return next((line for line in lines if "failed:" in line), lines[0] if lines else "no reason was given")
 
 
 def _require(found: Rights) -> None:

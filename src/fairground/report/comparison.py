@@ -119,14 +119,14 @@ def sentence(line: Line, a: str, b: str) -> str:
             return f"{line.cell}: inconclusive between {b} and {a}: {amount}{needs}"
         case _:
             better = "faster" if line.more_is_better else "cheaper"
-            worse = "slower" if line.more_is_better else "dearer"
+            worse = "slower" if line.more_is_better else "more expensive"
             return f"{line.cell}: {b} is {better if found.word is Word.FASTER else worse} than {a}: {amount}"
 
 
 def _needs(need: Need) -> str:
     """`about 6 more minutes would settle whether it is 1 %; what was measured settles 4.2 %`."""
     if need.more is None:
-        amount = "no number of starts in sight"
+        amount = "no realistic number of starts"
     elif need.more_s is None:
         amount = f"about {words.plural(need.more, 'more block')}"
     else:
@@ -222,8 +222,8 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def verdict(line: Line) -> str:
-    """The word for a table: cost is called cheaper or dearer."""
-    return words.word(line.difference.word, line.more_is_better)
+    """The word for a table: cost is called cheaper or more expensive."""
+    return words.plain(line.difference.word, line.more_is_better)
 
 
 def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
@@ -241,7 +241,7 @@ def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
             "p": line.difference.p,
             "p_holm": line.difference.p_holm,
             "detectable": line.difference.detectable,
-            "verdict": verdict(line),
+            "verdict": words.word(line.difference.word, line.more_is_better),
             "margin": line.margin,
             "needs": None if line.need is None else asdict(line.need),
             "paced": _paced_row(line),

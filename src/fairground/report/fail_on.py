@@ -28,7 +28,7 @@ def parse(text: str) -> Rule:
     """`slower:5%` as a rule. LabError for anything else."""
     found = _FORM.fullmatch(text)
     if found is None:
-        raise LabError(f"`--fail-on {text}` is no rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
+        raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
     return Rule(text, QUANTITIES[found[1]], float(found[2]) / 100)
 
 

@@ -26,7 +26,7 @@ def sentences(found: Visit) -> tuple[str, ...]:
     said = [one.sentence for one in found.findings]
     if checked:
         said.append(f"{len(checked) - broken - warned} of {len(checked)} checks hold" + (f", {warned} warn" if warned else "")
-                    + (f", {broken} fail: clients will break on that" if broken else ""))  # fmt: skip
+                    + (f", {broken} fail: clients will fail on that" if broken else ""))  # fmt: skip
     if found.closed:
         best = max(found.closed, key=lambda one: one.goodput_per_s)
         cost = "" if best.server_us_per_answer is None else f", for {words.number(best.server_us_per_answer)} µs of CPU each"

@@ -129,7 +129,7 @@ def load(folder: Path) -> Record[Any, Any]:
     for name, (kind, _) in EARLIER.items():
         if (folder / name).is_file():
             return _earlier(folder, kind, journal.whole(folder / name))
-    raise LabError(f"`{folder}` is no record: it has no head", "`./fairground list runs` shows what there is")
+    raise LabError(f"`{folder}` is not a record: it has no head", "`./fairground list runs` shows what there is")
 
 
 def of_run(run: Run) -> Record[Plan, Trial]:
@@ -196,7 +196,7 @@ def same(record: Record[Any, Any], now: Head[Any]) -> None:
         if was.content_hash is not None and is_now is not None and is_now.content_hash != was.content_hash:
             raise LabError(
                 f"`{was.id}` has changed since `{record.id}` began, and a record holds one version of each server",
-                "begin anew, or bring the server's folder back to what it was",
+                "begin anew, or restore the server's folder",
             )
 
 
@@ -207,7 +207,7 @@ def _same_machine(record: Record[Any, Any], now: Head[Any]) -> None:
     )
     for words, before, after in pairs:
         if changes := validity.changes(before, after):
-            hint = "begin anew, or bring back what was: a record is of one machine and one version of each program"
+            hint = "begin anew, or restore what was there: a record is of one machine and one version of each program"
             raise LabError(f"`{record.id}` was begun {words}: {', '.join(changes)}", hint)
 
 

@@ -110,7 +110,7 @@ def _one_machine(run: Run, awake: bool) -> None:
 
 def _refuse(problem: str, changes: Sequence[str]) -> None:
     if changes:
-        hint = "begin a new run, or bring back what was: a run is of one machine and one version of each program"
+        hint = "begin a new run, or restore what was there: a run is of one machine and one version of each program"
         raise LabError(f"{problem}: {', '.join(changes)}", hint)
 
 

@@ -265,7 +265,7 @@ def _parsed(name: str, value: Any) -> Any:
 
 def _read(folder: Path) -> Document:
     if not (folder / "plan.json").is_file():
-        raise LabError(f"`{folder}` is no run: it has no `plan.json`", "`./fairground list` shows the runs there are")
+        raise LabError(f"`{folder}` is not a run: it has no `plan.json`", "`./fairground list` shows the runs there are")
     return {
         name.split(".")[0]: (journal.lines if name.endswith(".jsonl") else journal.whole)(folder / name)
         for name in SHAPES

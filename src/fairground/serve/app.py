@@ -169,7 +169,7 @@ async def _asked(request: Request, act: Any) -> Response:
     try:
         document = json.loads(body or b"{}")
         if not isinstance(document, Mapping):
-            raise LabError("the request is no JSON object", "use the lab's page")
+            raise LabError("the request is not a JSON object", "use the lab's page")
         await asyncio.to_thread(act, document)
     except json.JSONDecodeError:
         return JSONResponse({"error": "the request is not JSON"}, 422)

@@ -57,7 +57,7 @@ def words(document: Mapping[str, Any], known: Known, places: Places) -> tuple[st
             "--json",
             *_folders(places),
         )
-    raise LabError(f"`{verb}` is nothing that this page starts", "run, suite or compare")
+    raise LabError(f"`{verb}` cannot be started from this page", "run, suite or compare")
 
 
 def _shared(places: Places) -> tuple[str, ...]:

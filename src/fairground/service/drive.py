@@ -165,7 +165,7 @@ def _strangers(measured: Window, cores: int) -> str | None:
         return None
     whose = "the service, its database and others" if "server" not in measured.roles else "its database, the kernel and others"
     said = f"{others:.1f} of {cores} cores were used by what is not metered here ({whose})"
-    return f"{said}; what of it is not part of the service makes these numbers too low"
+    return f"{said}; any of it that is not the service's makes these numbers too low"
 
 
 def check_headers(headers: tuple[tuple[str, str], ...]) -> None:

@@ -1,7 +1,7 @@
 """May one believe a trial? Checks of the machine, the instrument, the window and the database's rest. Pure: no I/O, no clock.
 
 A check reads one value off a trial's counters and holds it against its bounds; none looks at whether a speed seems odd. What a
-check reads and why stands beside it here, its bounds in `thresholds.toml`, and all of them in METHODOLOGY.md.
+check reads and why stands beside it here, its bounds in `thresholds.toml`, and all of them in docs/reference/checks.md.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `id` is that of its finding, `number` that of METHODOLOGY.md, `of` the kind of thing that it looks at.
+    """One check. `id` is that of its finding, `number` that of docs/reference/checks.md, `of` the kind of thing that it looks at.
 
     `unit` is `share`, `cores` or the noun that is counted; `meant` says whether a trial is one that the check is for.
     """

@@ -32,7 +32,7 @@ def _io_pressure(facts: Facts, _: Rules) -> Reading | None:
     share = facts.host.pressure_io_full_share if facts.host else None
     if share is None:
         return None
-    return Reading(share, f"all work stood still for the disk in {share:.1%} of the window", {"io_full_share": share})
+    return Reading(share, f"all work waited for the disk in {share:.1%} of the window", {"io_full_share": share})
 
 
 def _waits_for_no_disk(facts: Facts) -> bool:
@@ -138,7 +138,7 @@ def _backlog(facts: Facts, _: Rules) -> Reading | None:
 CHECKS = (
     Check("steal", "V8", "machine", "time taken by the hypervisor (steal)", "share", _steal),
     Check("foreign-cpu", "V9", "machine", "CPU of other processes", "cores", _foreign_cpu),
-    Check("io-pressure", "V10", "machine", "standstill for the disk", "share", _io_pressure, _waits_for_no_disk),
+    Check("io-pressure", "V10", "machine", "work that waits for the disk", "share", _io_pressure, _waits_for_no_disk),
     Check("canary", "V11", "machine", "a fixed piece of work before and after the load", "share", _canary),
     Check("frequency", "V12", "machine", "the processors' clock rate", "share", _frequency),
     Check("heat", "V12", "machine", "slowing down for heat", "times", _heat),

@@ -17,10 +17,10 @@ WORDS = {
     Word.SLOWER: "slower",
     Word.FASTER: "faster",
     Word.EQUIVALENT: "equivalent",
-    Word.INCONCLUSIVE: "not to be told from it",
+    Word.INCONCLUSIVE: "cannot be told from it",
 }
 
-BUSY = "End what else runs on this machine (./fairground doctor), then begin anew."
+BUSY = "End what else runs on this machine (./fairground doctor), then start again."
 """What helps against voids by the machine."""
 
 
@@ -88,7 +88,7 @@ def _decided(judged: Sequence[Comparison]) -> str:
 
 
 def _counted(judged: Sequence[Comparison], workloads: int) -> str:
-    """`Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are not to be told from it.`"""
+    """`Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are cannot be told from it.`"""
     counts = Counter(row.difference.word for one in judged for row in one.rows)
     anchors = list(dict.fromkeys(one.anchor for one in judged))
     anchor = anchors[0] if len(anchors) == 1 else "the anchor"

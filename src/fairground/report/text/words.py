@@ -204,7 +204,7 @@ def would_decide(rows: Sequence[Held], block_s: float | None) -> str:
     """`About 12 more blocks, 6 min 10 s, would decide it.`: of several rows for the one that takes longest."""
     more = [row.more_blocks for row in rows]
     if not more or None in more:
-        return "No number of blocks that would decide it is in sight."
+        return "No realistic number of blocks would decide it."
     most = max(count for count in more if count is not None)
     time = "" if block_s is None else f", {seconds(round(most * block_s))},"
     what = "it" if len(rows) == 1 else "all of them"
@@ -313,14 +313,19 @@ def changed(row: Held, quantity: Quantity) -> tuple[str, str]:
 
 
 def called(row: Held, quantity: Quantity) -> str:
-    """The verdict's word for a row."""
-    return word(row.difference.word, quantity is Quantity.GOODPUT)
+    """The verdict's word for a row of a page."""
+    return plain(row.difference.word, quantity is Quantity.GOODPUT)
 
 
 def word(said: Word, more_is_better: bool) -> str:
-    """The verdict's word for a table: where more is worse, as of a cost, it is called cheaper or dearer."""
+    """The verdict's word as data: where more is worse, as of a cost, it is called cheaper or dearer."""
     costs = {} if more_is_better else {Word.FASTER: "cheaper", Word.SLOWER: "dearer"}
     return costs.get(said, str(said))
+
+
+def plain(said: Word, more_is_better: bool) -> str:
+    """The verdict's word for people."""
+    return word(said, more_is_better).replace("dearer", "more expensive")
 
 
 def pool(settings: Settings) -> str:
