@@ -11,11 +11,14 @@ setup: $(DEV)
 demo:
 	./fairground demo
 
-test: setup                      ## everything, servers and browser included
-	$(PYTHON) -m pytest
+test: setup                      ## everything, servers and browser included: two at a time, then what measures by itself
+	@status=0; \
+	$(PYTHON) -m pytest -n 2 -m 'not measures' || status=$$?; \
+	$(PYTHON) -m pytest -m measures || status=$$?; \
+	exit $$status
 
 test-fast: setup                 ## only what starts no server
-	$(PYTHON) -m pytest -m 'not live'
+	$(PYTHON) -m pytest -n logical -m 'not live'
 
 lint: setup
 	$(PYTHON) -m ruff check

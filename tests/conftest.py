@@ -1,4 +1,4 @@
-"""What the tests share: one keeper and one embedded PostgreSQL for a whole session, and golden files."""
+"""What the tests share: one keeper and one embedded PostgreSQL for a whole session of a worker, and golden files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ from fairground.lab.places import Places
 from fairground.model import Durability
 from fairground.postgres import Database
 from noise import Restless
+from workers import Workers
 
 SCALE = 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Failures of live tests are judged by how the machine fared meanwhile."""
+    """Failures of live tests are judged by how the machine fared meanwhile; tests that may be side by side are shared out."""
     config.pluginmanager.register(Restless(), Restless.NAME)
+    config.pluginmanager.register(Workers())
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -74,7 +74,14 @@ FUNCTION_LINES, FILE_LINES = 60, 450
 LONGER: Mapping[str, int] = {}
 """Files that are longer, and how long. They may shrink, not grow."""
 
-OF_THE_REPOSITORY = {"test_approaches.py", "test_noise.py", "test_tidy.py", "test_twins.py", "test_zoo_animals.py"}
+OF_THE_REPOSITORY = {
+    "test_approaches.py",
+    "test_noise.py",
+    "test_tidy.py",
+    "test_twins.py",
+    "test_workers.py",
+    "test_zoo_animals.py",
+}
 """Tests of no package: of the repository's habits, and of what tests use."""
 
 MOST_PARAMETERS = 8
@@ -101,12 +108,19 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """A Python file's syntax tree, which is read and never changed."""
+    return ast.parse(path.read_text())
+
+
 def lab_files() -> Iterator[tuple[Path, ast.Module]]:
     """Every Python file of the lab, parsed."""
     for path in sorted(LAB.rglob("*.py")):
-        yield path, ast.parse(path.read_text())
+        yield path, parsed(path)
 
 
+@functools.cache
 def text_of(path: Path) -> str | None:
     """A file's text; None where it is none."""
     try:
@@ -172,7 +186,7 @@ def test_pure_modules_do_nothing(module: str) -> None:
     found = [LAB / f"{module}.py"] if (LAB / f"{module}.py").exists() else sorted((LAB / module).rglob("*.py"))
     files = [path for path in found if str(path.relative_to(LAB)) not in FREE]
     assert files
-    for tree in (ast.parse(path.read_text()) for path in files):
+    for tree in map(parsed, files):
         assert not imports(tree) & FORBIDDEN_TO_PURE
         called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
         assert not called & {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
@@ -289,11 +303,13 @@ def server_ids() -> list[str]:
 NEUTRAL = ("src", ".ci", ".github", "action.yml", "packaging", "Makefile", "fairground")
 
 
-def neutral_files() -> list[Path]:
-    """Files that must work for any servers: the lab, its tests, the suite of everything, and what builds and checks them."""
+@functools.cache
+def neutral_texts() -> dict[str, str]:
+    """Files that must work for any servers, with their texts, names of packages left out: the lab, its tests, the suite of everything,
+    and what builds and checks them."""
     own = [path for path in committed() if path.parts[len(ROOT.parts)] in NEUTRAL]
     tests = [path for path in committed() if path.is_relative_to(TESTS) and path.suffix == ".py"]
-    return [*own, *tests, ROOT / "suites" / "matrix.toml"]
+    return {shown(path): PACKAGES.sub("", text_of(path) or "") for path in (*own, *tests, ROOT / "suites" / "matrix.toml")}
 
 
 def naming(id: str) -> re.Pattern[str]:
@@ -311,7 +327,7 @@ PACKAGES = re.compile(r"apt-get install[^\n]*|missing\+=\([^)]*\)|packages=\"[^\
 def test_no_servers_name(id: str) -> None:
     """Adding, renaming or removing a server touches its folder and nothing else."""
     pattern = naming(id)
-    assert [shown(path) for path in neutral_files() if pattern.search(PACKAGES.sub("", text_of(path) or ""))] == []
+    assert [name for name, text in neutral_texts().items() if pattern.search(text)] == []
 
 
 def test_names_are_seen() -> None:
@@ -330,7 +346,7 @@ def test_every_test_says_what_holds() -> None:
     """Each test function has a docstring."""
     silent = []
     for path in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and not ast.get_docstring(node):
                 silent.append(f"{shown(path)}: {node.name}")
     assert silent == []
@@ -345,10 +361,10 @@ def test_tests_mirror_the_lab() -> None:
     assert {path.name for path in TESTS.glob("test_*.py")} == OF_THE_REPOSITORY
 
 
-def imported_tests(program: str) -> set[str]:
+def imported_tests(program: ast.Module) -> set[str]:
     """Modules of tests that a program imports."""
     found = set()
-    for node in ast.walk(ast.parse(program)):
+    for node in ast.walk(program):
         if isinstance(node, ast.ImportFrom):
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -361,14 +377,14 @@ def imported_tests(program: str) -> set[str]:
 )
 def test_imports_of_tests_are_seen(program: str) -> None:
     """The search for imports of tests finds each way to write one, and nothing in an import of something else."""
-    assert len(imported_tests(program)) == 1
-    assert imported_tests(program.replace("test_one", "one")) == set()
+    assert len(imported_tests(ast.parse(program))) == 1
+    assert imported_tests(ast.parse(program.replace("test_one", "one"))) == set()
 
 
 def test_no_test_imports_another() -> None:
     """What several tests build is in `tests/builders`."""
     files = [path for path in committed() if path.is_relative_to(TESTS) and path.suffix == ".py"]
-    assert [shown(path) for path in files if imported_tests(path.read_text())] == []
+    assert [shown(path) for path in files if imported_tests(parsed(path))] == []
 
 
 def test_golden_files(tmp_path: Path, golden: Callable[[Path, str], None], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def whole(subject: Climb) -> Capacity:
     return subject.found
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_all_phases(made: Made) -> None:
     """A server that keeps every rate asked of it is confirmed at the highest, with curve, overload and CPU, and nothing runs on."""
     found = whole(made("healthy", "tx"))
@@ -85,7 +85,7 @@ def test_all_phases(made: Made) -> None:
     assert len(found.over_seconds) == 4
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_a_rate_that_no_server_keeps(made: Made) -> None:
     """A lowest rate beyond what the server can do ends the search there; nothing is confirmed, and no curve is drawn."""
     pace = replace(PACE, goal=replace(GOAL, least_rate=50_000, most_rate=60_000))
@@ -95,7 +95,7 @@ def test_a_rate_that_no_server_keeps(made: Made) -> None:
     assert "lowest rate" in found.ended
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
     """Phases that do not fit are left out with a sentence each."""
     found = whole(made("healthy", "ping", pace=replace(PACE, search_until_s=20), budget_s=1))
@@ -103,7 +103,7 @@ def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
     assert [note for note in found.notes if "the budget" in note] == list(found.notes) != []
 
 
-@pytest.mark.live
+@pytest.mark.measures
 @pytest.mark.parametrize(
     ("animal", "workload", "words"),
     [("wrong-json", "ping", "contract"), ("lost-tx", "tx", "rejected"), ("never-ready", "ping", "become ready")],
@@ -118,7 +118,7 @@ def test_a_wrong_server_has_no_capacity(made: Made, animal: str, workload: str, 
     assert not subject.bench.keeper.orphans()
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_a_server_settles_after_an_overload(made: Made) -> None:
     """After an overload light loads are made until they are answered well, and everything that was acknowledged is audited."""
     subject = made("healthy", "tx")

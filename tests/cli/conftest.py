@@ -17,6 +17,8 @@ FORKING = """
 import json, os, sys
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
+from fairground.report.charts import render
+render.svg = lambda specs: dict.fromkeys(specs)
 Places().load_servers()
 for name, verb in verbs.VERBS.items():
     verb.load(name)
@@ -34,7 +36,7 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 """Runs the command line once for each order, each time in a process of its own that has all imports behind it: they take longer
-than most verbs."""
+than most verbs. Charts are not drawn, which takes longer than all else: pages with them are the report's tests' own."""
 
 
 @pytest.fixture

@@ -113,6 +113,7 @@ def test_a_number_of_requests(bench: Bench, name: str, tmp_path: Path) -> None:
     assert measured.result is not None and measured.result.window.ok == 200 and measured.result.life == measured.result.window
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.open_loop])
 def test_an_even_rate(bench: Bench, name: str, tmp_path: Path) -> None:
     """An open loop sends what is due, no more and hardly less."""

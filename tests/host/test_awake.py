@@ -51,6 +51,7 @@ def test_awake_while_it_lasts(keeper: Keeper) -> None:
     assert not keeper.groups.last.exists()  # type: ignore[union-attr]
 
 
+@pytest.mark.measures
 def test_it_stands_back(keeper: Keeper) -> None:
     """Ordinary work on every processor leaves it next to nothing, also where the kernel shares processors out by session."""
     busy = [keeper.spawn([sys.executable, "-c", "while True: pass"], role="busy", env={}) for _ in os.sched_getaffinity(0)]
@@ -92,6 +93,7 @@ def test_it_counts_as_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (asleep.busy_share, asleep.foreign_cpu_us) == (0.8, 8e6)
 
 
+@pytest.mark.measures
 def test_what_spins_is_niced(keeper: Keeper) -> None:
     """The kernel books what spins as niced time, which is what is counted as idle."""
     with keep_awake(keeper, ENGINE):
@@ -104,6 +106,7 @@ def test_what_spins_is_niced(keeper: Keeper) -> None:
     assert keeper.spun_ns() is None
 
 
+@pytest.mark.measures
 def test_what_other_labs_spin_with_counts_too(keeper: Keeper) -> None:
     """Two labs keep the same processors awake: neither is foreign work to the other."""
     with Keeper(os.environ) as other, keep_awake(other, ENGINE), keep_awake(keeper, ENGINE):

@@ -70,7 +70,7 @@ def test_a_fault_of_what_is_not_there_is_refused(inputs: runs.Inputs, kind: Faul
         runs.dry_run(replace(SUITE, groups=(broken,)), replace(inputs, database_url=url))
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_a_run_tells_what_it_does(inputs: runs.Inputs) -> None:
     """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
     heard: list[Event | Within] = []
@@ -85,7 +85,7 @@ def test_a_run_tells_what_it_does(inputs: runs.Inputs) -> None:
     assert isinstance(end, Reported) and end.path.exists() and end.run.finished
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
     """A run that is closed after its first trial keeps it, and going on measures only what is left."""
     with closing(runs.run(replace(SUITE, blocks=2), inputs)) as events:

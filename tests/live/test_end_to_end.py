@@ -58,6 +58,7 @@ def finished(results: Path) -> list[dict]:
     return [json.loads(line) for line in lines]
 
 
+@pytest.mark.measures
 def test_run_writes_an_audited_report(environment: Mapping[str, str], tmp_path: Path) -> None:
     """A run stores its plan, machine, trials and raw data, and ends with a page that shows the audit's arithmetic."""
     words = [
@@ -101,9 +102,11 @@ def test_rejected_server_is_exit_code_one(environment: Mapping[str, str], tmp_pa
     assert "rejected" in out
 
 
+@pytest.mark.measures
 def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Ctrl-C keeps finished trials and exits 130; `--resume` measures the rest, and nothing twice."""
-    process = lab(environment, "run", "--servers", str(ZOO), "-s", "healthy", *BRIEF, "--results", str(tmp_path))
+    four = [word for name in ("ping", "time", "db-ping", "tx") for word in ("-w", name)]
+    process = lab(environment, "run", "--servers", str(ZOO), "-s", "healthy", *four, *BRIEF, "--results", str(tmp_path))
     until(lambda: len(finished(tmp_path)) >= 2 or process.poll() is not None)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -120,6 +123,7 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     assert {trial.number for trial in run.trials} == {slot.number for slot in run.plan.slots}
 
 
+@pytest.mark.measures
 def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environment: Mapping[str, str], tmp_path: Path) -> None:
     """Of nine planned blocks as many are measured as the time holds, each whole; the anchor was measured again and slowed, the engine
     qualified, every trial has its page, and going on without more time measures nothing."""
@@ -171,6 +175,7 @@ def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -
     assert not [child for child in alive if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
 
 
+@pytest.mark.measures
 def test_new_server_needs_only_its_folder(environment: Mapping[str, str], tmp_path: Path) -> None:
     """A server made by `new` is listed, checked and measured, and nothing outside its folder was touched."""
     servers = tmp_path / "servers"

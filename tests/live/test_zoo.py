@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,8 @@ CASES = contract.load(ROOT / "contract" / "cases")
 MACHINE = OF_THE_MACHINE
 """Findings about the machine: on a busy one they come and go, and say nothing of the animal."""
 SCALE = 1
+NEVER_READY_S = 3.0
+"""How long is waited for an animal that never becomes ready: all others have the bench's time."""
 
 pytestmark = pytest.mark.live
 
@@ -54,17 +57,23 @@ def tried(bench: Bench, expected: dict, folder: Path) -> Trial:
     return run(bench, Slot(1, 1, cell, 7), 1, stack, workload, folder, "trial")
 
 
+def patient(bench: Bench, expected: dict) -> Bench:
+    """The bench, which does not wait long for an animal that is known never to become ready."""
+    return replace(bench, ready_timeout_s=NEVER_READY_S) if expected.get("finding") == "ready" else bench
+
+
 def of_the_animal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings without those about the machine."""
     return tuple(finding for finding in findings if finding.id not in MACHINE)
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("expected", EXPECTED["trial"], ids=lambda one: f"{one['stack']}-{one['workload']}")
 def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
     """A trial of the animal ends with its verdict and its finding, and leaves nothing running."""
     if expected.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):
         pytest.skip("a server cannot leave its control group here")
-    trial = tried(bench, expected, tmp_path / "trial")
+    trial = tried(patient(bench, expected), expected, tmp_path / "trial")
     findings = of_the_animal(trial.findings)
     told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
     assert answers.verdict(findings) == expected["verdict"], told
@@ -88,9 +97,10 @@ def test_check_verdict(bench: Bench, expected: dict, stack: str, tmp_path: Path)
     """`check` finds what is wrong with the animal, in the case that is meant to find it; nothing else is tried of the wrong ones."""
     (found,) = manifest.find_stack(tuple(SERVERS.values()), stack)
     only = (expected["case"],) if "case" in expected else None
-    ended = check.check(bench, found, tmp_path, only, SCALE)
+    ended = check.check(patient(bench, expected), found, tmp_path, only, SCALE)
     failed = [finding.id for finding in ended.findings if finding.severity is Severity.REJECT]
     assert bool(failed) is not expected["passes"], [finding.sentence for finding in ended.findings if finding.id in failed]
+    assert expected.get("finding") in (None, *failed)
     assert not bench.keeper.orphans()
 
 

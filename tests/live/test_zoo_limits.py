@@ -25,7 +25,7 @@ from fairground.postgres import Database
 from fairground.run import retry
 from noise import OF_THE_MACHINE
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.measures
 
 ATTEMPTS = 4
 

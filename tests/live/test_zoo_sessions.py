@@ -32,8 +32,10 @@ ROWS = [row for row in tomllib.loads((ZOO / "expected.toml").read_text())["trial
 ON_THE_WIRE = {"wrong-answers", "server-exit"}
 """What can be told of an animal without its contract and its database."""
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
+NEVER_READY_S = 3.0
+"""How long is waited for an animal that never becomes ready: all others have the bench's time."""
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.measures
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,8 @@ def played(bench: Bench, row: dict[str, Any], arms: list[StackArm], schedule: Sc
     """The ends of arms that were loaded as a schedule says. Skips what a row's animal cannot do here."""
     if row.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):
         pytest.skip("a server cannot leave its control group here")
+    if row["finding"] == "ready":
+        bench = replace(bench, ready_timeout_s=NEVER_READY_S)
     with Session(bench, arms, folder) as session:
         for _ in session.play(schedule):
             pass

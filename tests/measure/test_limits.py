@@ -44,7 +44,7 @@ def test_failure_is_told_in_its_own_words(output: str, code: int | None, words: 
     assert words in pgbench.last_line(output)
 
 
-@pytest.mark.live
+@pytest.mark.measures
 @pytest.mark.parametrize(("name", "source"), [("ping", "null-responder"), ("db-ping", "pgbench"), ("transfer", "pgbench")])
 def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, name: str, source: str) -> None:
     """Each kind of workload has its own ceiling, above zero, and nothing is left running."""
@@ -83,7 +83,7 @@ def test_an_engine_that_does_not_say_is_no_qualification(output: str) -> None:
         ceiling.qualification(output, 1.0)
 
 
-@pytest.mark.live
+@pytest.mark.measures
 def test_the_engine_qualifies_within_its_time(keeper: Keeper, database: Database, tmp_path: Path) -> None:
     """The short form of the engine's own check ends by itself and names its known numbers; nothing runs on."""
     found = ceiling.qualify(ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path, 2))

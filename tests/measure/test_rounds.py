@@ -28,7 +28,7 @@ from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict
 from fairground.model.pair import Round
 from fairground.postgres import Database
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.measures
 
 ENGINE = ROOT / "engine/target/release/fairload"
 

@@ -22,7 +22,7 @@ from noise import OF_THE_MACHINE
 
 MACHINE = OF_THE_MACHINE
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.measures
 
 
 @pytest.fixture

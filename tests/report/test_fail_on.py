@@ -69,6 +69,6 @@ def test_nothing_measured_is_no_pass() -> None:
 @pytest.mark.parametrize("text", ["worse", "slower", "slower:5", "faster:5%", "slower:-5%", "slower:5% ", ""])
 def test_no_rule(text: str) -> None:
     """What is no rule is refused with examples of some."""
-    with pytest.raises(LabError, match="is no rule") as caught:
+    with pytest.raises(LabError, match="is not a rule") as caught:
         fail_on.parse(text)
     assert "slower:5%" in str(caught.value.hint)

@@ -1,0 +1,183 @@
+"""One child of a keeper: how it is started and stopped, and which processes are its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from builders.children import ENVIRONMENT, TREE, is_alive, python
+from builders.waiting import PATIENCE_S, eventually
+from fairground.host import Child, Keeper, Streams
+from fairground.model import LabError
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("program", "code"), [("raise SystemExit(7)", 7), ("pass", 0), ("import os; os.kill(os.getpid(), 6)", -6)]
+)
+def test_exit_code(keeper: Keeper, program: str, code: int) -> None:
+    """A child's exit code is known after it ended; a signal is a negative number."""
+    child = python(keeper, program)
+    assert child.wait(PATIENCE_S) == code
+    assert child.stop().strays == ()
+
+
+@pytest.mark.live
+def test_missing_program(keeper: Keeper) -> None:
+    """A program that is not there is a LabError with its name, and nothing of its role is left."""
+    with pytest.raises(LabError) as caught:
+        keeper.spawn(["no-such-program"], role="absent", env=ENVIRONMENT)
+    assert caught.value.message == "cannot start `no-such-program`: no such file or directory"
+    assert caught.value.exit_code == 3
+    assert not any(list(folder.glob("absent-*")) for folder in keeper.groups.folders)
+
+
+@pytest.mark.live
+def test_missing_folder(keeper: Keeper, tmp_path: Path) -> None:
+    """A working folder that is not there is a LabError as well."""
+    with pytest.raises(LabError, match="^cannot start `true`: no such file or directory$"):
+        keeper.spawn(["true"], role="absent", env=ENVIRONMENT, cwd=tmp_path / "nowhere")
+
+
+@pytest.mark.live
+def test_stop_of_a_willing_process(keeper: Keeper) -> None:
+    """A process that ends on SIGTERM is given its time, and the time is told."""
+    child = python(keeper, "import time; time.sleep(600)")
+    stopped = child.stop()
+    assert stopped.exit_code == -signal.SIGTERM
+    assert stopped.seconds is not None and stopped.seconds < 5.0
+    assert stopped.strays == ()
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("groups", ["keeper", "groupless"])
+def test_stop_of_a_deaf_process(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A process that ignores SIGTERM is killed after its grace, and no time is made up for it."""
+    deaf = "import signal, sys, time; signal.signal(15, signal.SIG_IGN); open(sys.argv[1], 'w').close(); time.sleep(600)"
+    child = python(request.getfixturevalue(groups), deaf, str(tmp_path / "ready"))
+    assert eventually((tmp_path / "ready").exists)
+    stopped = child.stop(grace_s=0.2)
+    assert (stopped.seconds, stopped.exit_code, stopped.strays) == (None, -signal.SIGKILL, ())
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("groups", ["keeper", "groupless"])
+def test_strays_are_reported_and_killed(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """What a stopped server leaves behind, daemons of their own session too, is named and killed, with and without cgroups."""
+    notes = tmp_path / "pids"
+    child = python(request.getfixturevalue(groups), TREE, str(notes), env={**ENVIRONMENT, "PORT": "1"})
+    assert eventually(lambda: notes.exists() and len(notes.read_text().splitlines()) == 4)
+    pids = {int(pid): name for name, pid in (line.split() for line in notes.read_text().splitlines())}
+    left = [psutil.Process(pid) for pid, name in pids.items() if name != "parent"]
+    stopped = child.stop(grace_s=0.3)
+    assert stopped.exit_code == -signal.SIGTERM
+    assert {int(stray.split()[0]) for stray in stopped.strays} == {process.pid for process in left}
+    assert eventually(lambda: not any(is_alive(process) for process in left))
+    assert not any(folder.exists() for folder in child.group.folders)
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for group in sys.argv[3:]:
+            with open(group, "w") as procs:
+                procs.write("0")
+        with open(sys.argv[1] + ".new", "w") as notes:
+            notes.write(str(os.getpid()))
+        os.rename(sys.argv[1] + ".new", sys.argv[1])
+        os.execve("/bin/sleep", ["sleep", "600"], {} if sys.argv[2] == "nameless" else dict(os.environ))
+    os._exit(0)
+os.wait()
+time.sleep(600)
+"""
+"""A program with a daemon: `DAEMON NOTES kept|nameless GROUPS...`, the groups' files being those that the daemon moves to."""
+
+
+def with_daemon(
+    keeper: Keeper, folder: Path, port: int, environment: str, groups: Sequence[Path] = ()
+) -> tuple[Child, psutil.Process]:
+    """A child that listens on `port` as far as its environment says, and its daemon."""
+    notes = folder / f"daemon-{port}"
+    child = python(keeper, DAEMON, str(notes), environment, *map(str, groups), env={**ENVIRONMENT, "PORT": str(port)})
+    assert eventually(notes.exists)
+    daemon = psutil.Process(int(notes.read_text()))
+    assert eventually(lambda: daemon.name() == "sleep")
+    return child, daemon
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("groups", ["keeper", "groupless"])
+def test_daemons_are_told_apart(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Of two children with a daemon each, either one's stop names and kills its own daemon, and leaves the other's alone."""
+    keeper = request.getfixturevalue(groups)
+    one, first = with_daemon(keeper, tmp_path, 1, "kept")
+    two, second = with_daemon(keeper, tmp_path, 2, "kept")
+    assert one.outside() == two.outside() == ()
+    assert one.stop(grace_s=0.3).strays == (f"{first.pid} sleep",)
+    assert is_alive(second) and keeper.end_nameless() == ()
+    assert two.stop(grace_s=0.3).strays == (f"{second.pid} sleep",)
+    assert eventually(lambda: not is_alive(first) and not is_alive(second))
+
+
+@pytest.mark.live
+def test_daemon_that_left_its_group(keeper: Keeper, tmp_path: Path) -> None:
+    """It is known by its environment: said to be outside while its child runs, and killed with it."""
+    if keeper.groups.version is None:
+        pytest.skip("no control group can be made here")
+    away = [folder.parent / "cgroup.procs" for folder in keeper.groups.folders]
+    child, daemon = with_daemon(keeper, tmp_path, 1, "kept", away)
+    assert child.outside() == (f"{daemon.pid} sleep",)
+    assert child.stop(grace_s=0.3).strays == (f"{daemon.pid} sleep",)
+    assert eventually(lambda: not is_alive(daemon))
+
+
+@pytest.mark.live
+def test_daemon_that_left_all_traces(keeper: Keeper, tmp_path: Path) -> None:
+    """Neither group nor environment tell whose it is: the stop of its child does not find it, and what looks for such ones does."""
+    if keeper.groups.version is None:
+        pytest.skip("no control group can be made here")
+    away = [folder.parent / "cgroup.procs" for folder in keeper.groups.folders]
+    child, daemon = with_daemon(keeper, tmp_path, 1, "nameless", away)
+    assert child.stop(grace_s=0.3).strays == () and is_alive(daemon)
+    assert keeper.end_nameless() == (f"{daemon.pid} sleep",)
+    assert eventually(lambda: not is_alive(daemon))
+
+
+@pytest.mark.live
+def test_child_sees_what_it_was_given(keeper: Keeper, tmp_path: Path) -> None:
+    """A child has the ordered environment and folder and nothing else: default signals, its own session."""
+    facts = "dict(os.environ), os.getcwd(), os.getsid(0) == os.getpid(), signal.getsignal(15) == 0"
+    program = f"import json, os, signal; print(json.dumps([{facts}]))"
+    with open(tmp_path / "said", "w+b") as said:
+        child = keeper.spawn(
+            [sys.executable, "-S", "-c", program],
+            role="server",
+            env={"ONE": "1", "LC_ALL": "C.UTF-8"},
+            cwd=tmp_path,
+            streams=Streams(stdout=said),
+        )
+        assert child.wait(PATIENCE_S) == 0
+        said.seek(0)
+        environment, folder, leads, default = json.load(said)
+    child.stop()
+    assert environment == {"ONE": "1", "LC_ALL": "C.UTF-8"}
+    assert (Path(folder), leads, default) == (tmp_path, True, True)
+
+
+@pytest.mark.live
+def test_two_keepers_have_groups_of_their_own(keeper: Keeper) -> None:
+    """A second keeper in one process does not lose its cgroups to the first."""
+    with Keeper(os.environ) as other:
+        assert other.groups.version == keeper.groups.version
+        assert not set(other.groups.folders) & set(keeper.groups.folders)
+        folders = other.groups.folders
+    assert not any(folder.exists() for folder in folders)
