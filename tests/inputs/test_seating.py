@@ -132,6 +132,6 @@ def test_a_suites_mistake_in_seats(tmp_path: Path) -> None:
 def test_replications_share_the_machine(path: Path) -> None:
     """What somebody published was measured on shared cores; the lab's own suites give each role its own."""
     groups = manifest.load_suite(path, machine=EIGHT).groups
-    own = path.stem in ("demo", "matrix")
+    own = path.stem in ("demo", "faults", "matrix")
     wanted = {(APART, 4)} if own else {((), one.settings.workers) for one in manifest.load_suite(path).groups}
     assert {(one.settings.pin, one.settings.workers) for one in groups} == wanted

@@ -200,9 +200,9 @@ class Server:
             text, low = given.get(name, ""), -(2**31) if name == "delta" and "refuses-negatives" not in self.faults else 1
             low = 0 if name == "delta" and "refuses-negatives" in self.faults else low
             try:
-                number = int(text)
-                strict = "lenient-numbers" in self.faults or re.fullmatch(r"-?[0-9]+", text)
-                if not strict or not (low <= number < 2**31 or "any-range" in self.faults):
+                found = (re.match if "lenient-numbers" in self.faults else re.fullmatch)(r"-?[0-9]+", text)
+                number = int(found[0] if found else text)
+                if not found or not (low <= number < 2**31 or "any-range" in self.faults):
                     raise ValueError
             except ValueError:
                 if text or "missing-is-one" not in self.faults:
