@@ -216,7 +216,9 @@ impl Worker {
         });
         let in_flight = self.record.in_flight();
         self.record.silences.ended(self.now_ns, outcome, in_flight);
-        self.record.tenths.ended(self.now_ns, outcome == Outcome::Ok);
+        self.record
+            .tenths
+            .ended(self.now_ns, outcome == Outcome::Ok);
         self.record
             .ledger
             .book(exchange.kind, request, &conn.values, outcome);
