@@ -89,7 +89,7 @@ def test_wrong_wishes_get_a_sentence(served: Served) -> None:
     """What is no JSON, no object, too long, or unknown is refused with words, and nothing is started."""
     for body, status, words in (
         ("{", 422, "not JSON"),
-        ("[]", 422, "no JSON object"),
+        ("[]", 422, "not a JSON object"),
         (json.dumps({"verb": "run", "stacks": ["--help"], "workloads": ["ping"]}), 422, "not among the stacks"),
         ("x" * 100_000, 413, "longer"),
     ):
