@@ -357,7 +357,7 @@ class Child:
         for process in strays:
             _signal(process.pid, signal.SIGKILL)
         while time.monotonic() < deadline:
-            left = [*self.processes(), *filter(_runs, strays)]  # a daemon is in no session of ours, and is not gone at once either
+            left = [*self.processes(), *filter(_runs, strays)]  # a daemon is in none of our sessions, and takes a moment, too
             if not left:
                 return
             for process in left:
