@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,17 +25,22 @@ def test_steal_since_the_test_began(monkeypatch: pytest.MonkeyPatch, stolen: flo
     readings = iter([start, start, end])
     monkeypatch.setattr(HostReading, "now", classmethod(lambda _: next(readings)))
     watch = Restless()
-    watch.pytest_runtest_setup()
+    watch.pytest_runtest_setup(SimpleNamespace(nodeid="one", get_closest_marker=lambda _: None))
     assert watch.disturbed() is expected
 
 
 @pytest.mark.parametrize(
-    ("disturbed", "counts"), [(True, {"rerun": 1 + RERUNS, "passed": 1, "failed": 1}), (False, {"failed": 2})]
+    ("disturbed", "live", "counts"),
+    [
+        (True, False, {"rerun": 1 + RERUNS, "passed": 1, "failed": 1}),
+        (False, False, {"failed": 2}),
+        (False, True, {"rerun": 2, "passed": 1, "failed": 1}),
+    ],
 )
 def test_what_failed_on_a_restless_machine_is_tried_again(
-    pytester: pytest.Pytester, disturbed: bool, counts: dict[str, int]
+    pytester: pytest.Pytester, disturbed: bool, live: bool, counts: dict[str, int]
 ) -> None:
-    """What fails again and again has failed, and so has whatever fails on a machine that was left alone."""
+    """What fails again and again has failed. On a machine that was left alone a live test has one more try, and no other has any."""
     pytester.makeconftest(
         f"""
         from noise import Restless
@@ -48,7 +54,10 @@ def test_what_failed_on_a_restless_machine_is_tried_again(
         """
     )
     pytester.makepyfile(
-        """
+        f"""
+        import pytest
+
+        pytestmark = [pytest.mark.live] if {live} else []
         tries = []
 
         def test_that_fails_once():
