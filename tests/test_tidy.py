@@ -76,6 +76,7 @@ LONGER: Mapping[str, int] = {}
 
 OF_THE_REPOSITORY = {
     "test_approaches.py",
+    "test_documents.py",
     "test_noise.py",
     "test_tidy.py",
     "test_twins.py",
@@ -85,8 +86,6 @@ OF_THE_REPOSITORY = {
 """Tests of no package: of the repository's habits, and of what tests use."""
 
 MOST_PARAMETERS = 8
-SENTENCE_WORDS = 25
-METHODOLOGY_LINES, README_LINES = 250, 150
 BLOB_BYTES = 256 << 10
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-docs.lock", "package-lock.json", "go.sum", "Cargo.lock")
 PLACES_OF_ONE_MACHINE = ("/ro" + "ot/", "/wo" + "rk/", "/tm" + "p/fg")
@@ -402,67 +401,6 @@ def test_golden_files(tmp_path: Path, golden: Callable[[Path, str], None], monke
     monkeypatch.setenv("FAIRGROUND_GOLDEN", "write")
     golden(path, "two\n")
     assert path.read_text() == "two\n"
-
-
-# ---------------------------------------------------------------- the documents
-
-
-def prose(markdown: str) -> Iterator[str]:
-    """Each paragraph and each item of a list as one line; code, tables, headings and pictures left out."""
-    text = re.sub(r"^```.*?^```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^(?:[|#]|!\[).*$", "", text, flags=re.MULTILINE)
-    for block in re.split(r"\n\s*\n|\n\s*(?:[-*>]|\d+\.) ", "\n" + text):
-        if block.strip():
-            yield " ".join(block.split())
-
-
-def sentences(markdown: str) -> Iterator[str]:
-    """The sentences of a document. A link is its words, a piece of code is one word, and so is a list of single names."""
-    for block in prose(markdown):
-        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", block)
-        plain = re.sub(r"`[^`]*`", "code", plain).replace("*", "")
-        plain = re.sub(r"[\w-]+(?:, [\w-]+)+,? (?:and|or) [\w-]+", "names", plain)
-        yield from re.split(r"(?<=[.!?])\s+", plain)
-
-
-def long_sentences(markdown: str) -> list[str]:
-    """Those of more words than a sentence may have."""
-    return [one for one in sentences(markdown) if len(re.findall(r"\S*\w\S*", one)) > SENTENCE_WORDS]
-
-
-def test_long_sentences_are_seen() -> None:
-    """The search counts words over lines and inside items, and neither code, tables nor lists of names."""
-    words = "word " * SENTENCE_WORDS
-    assert len(long_sentences(f"# Title\n\n- {words}\n  more.\n- Short.\n")) == 1
-    assert long_sentences(f"{words}`code and code`.") == [f"{words}code."]
-    names = ", ".join(["name"] * SENTENCE_WORDS)
-    assert long_sentences(f"{words.strip()}.\n\n```\n{words} more\n```\n| {words} | more |\n\nThese are {names} and name.") == []
-
-
-@pytest.mark.parametrize(("name", "lines"), [("README.md", README_LINES), ("METHODOLOGY.md", METHODOLOGY_LINES)])
-def test_documents_are_read_from_top_to_bottom(name: str, lines: int) -> None:
-    """What a newcomer reads is short, and so are its sentences."""
-    text = (ROOT / name).read_text(encoding="utf-8")
-    assert long_sentences(text) == []
-    assert len(text.splitlines()) <= lines
-
-
-def anchors(page: Path) -> set[str]:
-    """What a link may name behind `#` in a page: its headings, as GitHub writes them."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
-
-
-def test_links_between_documents_lead_somewhere() -> None:
-    """A link from one committed document to another names a file that is there, and a heading that it has."""
-    dead = []
-    for page in (path for path in committed() if path.suffix == ".md" and path.parts[len(ROOT.parts)] in ("docs", path.name)):
-        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
-            file, _, anchor = target.partition("#")
-            other = page.parent / file if file else page
-            if "://" not in target and not (other.exists() and (not anchor or anchor in anchors(other))):
-                dead.append(f"{shown(page)}: {target}")
-    assert dead == []
 
 
 # ---------------------------------------------------------------- what is committed

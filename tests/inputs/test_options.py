@@ -103,6 +103,9 @@ def test_what_is_to_be_decided_has_a_budget() -> None:
     assert asked.overridden(suite, given(until="decided", budget="2m")) == replace(decided, budget_s=120.0)
     with pytest.raises(LabError, match="`--until sure` should be `narrow` or `decided`"):
         asked.overridden(suite, given(until="sure"))
+    with pytest.raises(LabError, match="says what ends a run before its budget, and there is none"):
+        asked.overridden(suite, given(until="narrow"))
+    assert asked.overridden(suite, given(until="narrow", budget="2m")).until is Until.NARROW
 
 
 def test_values_become_the_words_that_give_them() -> None:

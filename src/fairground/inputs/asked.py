@@ -9,7 +9,7 @@ from typing import Any
 from fairground.inputs import conditions, faults, numbers, options, seating
 from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
-from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology
+from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology, Until
 
 DECIDING_S = 30 * 60.0
 """The most seconds of a run that is to decide and was given no budget."""
@@ -31,8 +31,10 @@ def overridden(suite: Suite, given: Given) -> Suite:
     case, so that it ends where nothing can be decided.
     """
     said = {name: value for name, value in _values(options.SUITE, given).items() if value is not None}
-    if "until" in said:
+    if said.get("until") is Until.DECIDED:
         said = {"budget_s": DECIDING_S} | said
+    elif "until" in said and said.get("budget_s", suite.budget_s) is None:
+        raise LabError("`--until narrow` says what ends a run before its budget, and there is none", "add --budget, such as 20m")
     if "budget_s" in said:
         said = {"blocks": 0} | said
     return replace(suite, **said)

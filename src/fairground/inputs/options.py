@@ -177,7 +177,7 @@ SUITE = (
     Option("stream", "Seed of the requests alone, as a trial's page names it.", int | None, None, Of.SUITE),
     Option("budget", "Add blocks until intervals are narrow or the time is up: 20m.", str | None, None, Of.SUITE, ("budget_s",),
            if_given(numbers.seconds)),
-    Option("until", "What is enough: narrow, or decided (sets --budget 30m if none is given).", str | None, None, Of.SUITE,
+    Option("until", "What ends it early: narrow intervals, or decided (default budget: 30m).", str | None, None, Of.SUITE,
            parse=if_given(numbers.until)),
     Option("anchor", "The stack that the others are held against (default: the first).", str | None, None, Of.SUITE,
            key="anchor"),

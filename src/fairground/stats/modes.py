@@ -71,9 +71,7 @@ def of_starts(levels: Mapping[str, Mapping[int, float]]) -> tuple[StartModes, ..
     return tuple(found)
 
 
-def _of_stack(
-    stack: str, logs: Mapping[str, Mapping[int, float]], chance: float
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+def _of_stack(stack: str, logs: Mapping[str, Mapping[int, float]], chance: float) -> Groups | None:
     """The blocks of both groups of a stack, the lower values first; None where it has none."""
     beside = [(_mean([*values.values()]), values) for name, values in logs.items() if name != stack]
     paces = {block: [values[block] - mean for mean, values in beside if block in values] for block in logs[stack]}
