@@ -125,3 +125,67 @@ def test_no_comparison_has_more_than_half_of_all_degrees_of_freedom() -> None:
     assert common is not None and common.most == 12
     assert moderated.spread(made[0], replace(common, freedom=1000.0))[1] == 12
     assert moderated.spread(made[0], replace(common, freedom=math.inf))[1] == 12
+
+
+def fields(seed: int, blocks: int, noisy: float = 1.0, modes: float = 1.0) -> list[list[list[float]]]:
+    """Seven workloads of five equal stacks, held against one of them; the first is `noisy`, one stack of the second has `modes`."""
+    draw, made = random.Random(seed), []
+    for place in range(7):
+        sd = 0.03 * math.exp(0.3 * draw.gauss(0, 1)) * (noisy if place == 0 else 1.0)
+        own = [sd * (modes if (place, stack) == (1, 1) else 1.0) for stack in range(5)]
+        values = [[draw.gauss(0, one) for _ in range(blocks)] for one in own]
+        made.append([[a - b for a, b in zip(values[stack], values[0], strict=True)] for stack in range(1, 5)])
+    return made
+
+
+def covered(rows: list[list[float]], common: Prior | None) -> list[bool]:
+    """Whether the interval of each row holds 0."""
+    found = [moderated.t_interval(row, common) for row in rows]
+    return [one.low <= 0 <= one.high for one in found if one is not None]
+
+
+def width(row: list[float], common: Prior | None) -> float:
+    """How wide the interval of a row is."""
+    found = moderated.t_interval(row, common)
+    assert found is not None
+    return found.high - found.low
+
+
+@pytest.mark.parametrize("blocks", [2, 3])
+def test_a_noisy_workload_is_not_calmed_by_the_others(blocks: int) -> None:
+    """`transfer` is 17 times as noisy as the rest: its intervals hold the truth, and those of the rest do not widen for it."""
+    noisy, calm, alike = list[bool](), list[bool](), list[bool]()
+    widths, wider = list[float](), list[float]()
+    for seed in range(150):
+        made = fields(seed, blocks, noisy=17)
+        (first, *_), one = moderated.priors(made), moderated.prior([row for rows in made for row in rows])
+        noisy += covered(made[0], first)
+        alike += covered(made[0], one)
+        for rows, common in zip(made[1:], moderated.priors(made)[1:], strict=True):
+            calm += covered(rows, common)
+            widths += [width(row, common) for row in rows]
+            wider += [width(row, one) for row in rows]
+    assert sum(noisy) / len(noisy) > 0.91 > sum(alike) / len(alike)
+    assert 0.92 < sum(calm) / len(calm) < 0.985 and sorted(widths)[len(widths) // 2] < 0.95 * sorted(wider)[len(wider) // 2]
+
+
+def test_a_stack_of_two_modes_keeps_its_own_spread() -> None:
+    """A variance that its calm prior hardly foretells is not made smaller by it."""
+    common = Prior(0.03**2, 8.0, 20)
+    assert moderated.spread([-0.3, 0.3], common)[0] == pytest.approx(math.sqrt(moderated.variance([-0.3, 0.3])))
+    assert moderated.spread([-0.02, 0.02], common)[0] == pytest.approx(0.03, rel=0.05)
+    held: list[bool] = []
+    for seed in range(300):
+        made = fields(seed, 2, modes=6)
+        held += covered(made[1][:1], moderated.priors(made)[1])
+    assert sum(held) / len(held) > 0.7
+
+
+def test_fields_too_few_to_differ_share_one_prior() -> None:
+    """Two fields, or rows too few in all: what is known is known of all of them; a field that does not vary takes it, too."""
+    some = fields(1, 3)
+    assert len(set(moderated.priors(some[:2]))) == 1 and moderated.priors(some[:2])[0] is not None
+    assert moderated.priors([rows[:1] for rows in some[:4]]) == (None,) * 4
+    still = moderated.priors([*some, [[0.1, 0.1]], [[0.2]]])
+    assert still[-1] == still[-2] == moderated.prior([row for rows in [*some, [[0.1, 0.1]]] for row in rows])
+    assert len(set(still[:-2])) == 7

@@ -178,14 +178,16 @@ def resources(settings: Settings) -> tuple[str, ...]:
 
 
 def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, Row]:
-    """The row of each cell. Intervals of few blocks borrow from what the spreads of all cells have in common."""
+    """The row of each cell. Intervals of few blocks borrow from what the spreads of cells have in common."""
     trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
     for trial in run.trials:
         trials[trial.cell].append(trial)
     made = {cell: _row(cell, tuple(some)) for cell, some in trials.items()}
     logs = {cell: [math.log(value) for value in row.by_block.values()] for cell, row in made.items()}
-    common = moderated.prior(list(logs.values()))
-    found = {cell: moderated.t_interval(values, common, CONFIDENCE) for cell, values in logs.items()}
+    fields = list(dict.fromkeys(replace(cell, stack="") for cell in logs))
+    common = moderated.priors([[row for cell, row in logs.items() if replace(cell, stack="") == field] for field in fields])
+    of_field = dict(zip(fields, common, strict=True))
+    found = {cell: moderated.t_interval(values, of_field[replace(cell, stack="")], CONFIDENCE) for cell, values in logs.items()}
     known = {cell: None if interval is None else interval.exp() for cell, interval in found.items()}
     return {cell: replace(row, interval=known[cell]) for cell, row in made.items()}
 

@@ -81,7 +81,7 @@ def open_heats(plan: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
         if found is not None:
             compared.add(heat)
         blocks = len({trial.block for trial in field})
-        if not _done(plan.until, found, blocks, judge.priors[Quantity.GOODPUT]):
+        if not _done(plan.until, found, blocks, judge.prior(field, Quantity.GOODPUT)):
             wide.add(heat)
     return frozenset(wide if compared else {heat_of(trial.cell) for trial in trials})
 

@@ -26,6 +26,10 @@ class Quantity(StrEnum):
     CPU = "server CPU"
 
 
+Priors = Mapping[tuple[Cell, Quantity], Prior | None]
+"""By field (a cell without its stack) and quantity: what the spreads of its comparisons have in common."""
+
+
 @dataclass(frozen=True)
 class Held:
     """One stack held against the anchor: its ratios by block, above 1 where it is better, and what they say.
@@ -157,7 +161,7 @@ def heat_of(cell: Cell) -> Cell:
 
 
 def readings(
-    results: Sequence[Trial], controls: Sequence[Trial], plan: Plan, priors: Mapping[Quantity, Prior | None] | None = None
+    results: Sequence[Trial], controls: Sequence[Trial], plan: Plan, priors: Priors | None = None
 ) -> tuple[Reading, ...]:
     """All controls of a run held against their anchors' trials of the same cell and block, in the plan's order of heats."""
     kinds = {(slot.cell, slot.control): slot.planted for slot in plan.slots if slot.control is not None}
@@ -170,7 +174,7 @@ def readings(
             turned = blocks_in_turns([*ours, *beside])
             one, other = (levels(some, quantity, by_turns=turned).get(cell.stack, {}) for some in (ours, beside))
             assert control is not None
-            common = (priors or {}).get(quantity)
+            common = (priors or {}).get((replace(cell, stack=""), quantity))
             alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)), common=common)
             found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None, common))
     return tuple(_held(reading, found) for reading in found)
@@ -239,18 +243,18 @@ def _middle(difference: Difference) -> float:
 class Judge:
     """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs.
 
-    `priors`: what the spreads of all its comparisons have in common, for each quantity; None where they are too few.
+    `priors`: what the spreads of a field's comparisons have in common.
     """
 
     plan: Plan
     readings: tuple[Reading, ...]
-    priors: Mapping[Quantity, Prior | None]
+    priors: Priors
 
     @classmethod
     def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
         """The judge of a run, with what its controls say."""
         fields = fields_of(results)
-        priors = {quantity: _prior(plan, fields, quantity) for quantity in Quantity}
+        priors = {key: prior for quantity in Quantity for key, prior in _priors(plan, fields, quantity).items()}
         return cls(plan, readings(results, controls, plan, priors), priors)
 
     def anchors(self, heat: Cell) -> tuple[str, ...]:
@@ -265,9 +269,13 @@ class Judge:
         again = self._of(heat, quantity, Control.AGAIN)
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
         held = _held_levels(trials, quantity, anchors := self.anchors(heat))
-        found = compare(quantity, held, anchors, floor, withdrawn, self.priors[quantity])
+        found = compare(quantity, held, anchors, floor, withdrawn, self.prior(trials, quantity))
         blocks = len({trial.block for trial in trials})
         return None if found is None else replace(found, block_s=math.fsum(trial.duration_s for trial in trials) / blocks)
+
+    def prior(self, trials: Sequence[Trial], quantity: Quantity) -> Prior | None:
+        """What the spreads of one field's comparisons have in common; None where too little is known."""
+        return self.priors.get((_field_of(trials), quantity))
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
@@ -284,15 +292,22 @@ def _held_levels(trials: Sequence[Trial], quantity: Quantity, anchors: Sequence[
     return levels(trials, quantity, next((name for name in anchors if name in here), None))
 
 
-def _prior(plan: Plan, fields: Sequence[Sequence[Trial]], quantity: Quantity) -> Prior | None:
-    """What the spreads of all stacks' ratios to the anchors of their fields have in common."""
-    rows: list[list[float]] = []
-    for trials in fields:
-        held = _held_levels(trials, quantity, anchors := _anchors(plan, heat_of(trials[0].cell)))
-        anchor = _anchor(held, anchors)
-        against = {} if anchor is None else _against(held, anchor)
-        rows += [[math.log(ratio) for ratio in ratios] for ratios in against.values()]
-    return moderated.prior(rows)
+def _priors(plan: Plan, fields: Sequence[Sequence[Trial]], quantity: Quantity) -> Priors:
+    """What the spreads of the stacks' ratios to the anchor have in common, by field."""
+    rows = [_log_ratios(plan, trials, quantity) for trials in fields]
+    found = moderated.priors(rows)
+    return {(_field_of(trials), quantity): prior for trials, prior in zip(fields, found, strict=True)}
+
+
+def _log_ratios(plan: Plan, trials: Sequence[Trial], quantity: Quantity) -> list[list[float]]:
+    held = _held_levels(trials, quantity, anchors := _anchors(plan, heat_of(trials[0].cell)))
+    anchor = _anchor(held, anchors)
+    against = {} if anchor is None else _against(held, anchor)
+    return [[math.log(ratio) for ratio in ratios] for ratios in against.values()]
+
+
+def _field_of(trials: Sequence[Trial]) -> Cell:
+    return replace(trials[0].cell, stack="")
 
 
 def fields_of(trials: Iterable[Trial]) -> list[list[Trial]]:
