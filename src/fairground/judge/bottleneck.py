@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fairground.judge import connecting, statements
+from fairground.judge import connecting, distance, statements
 from fairground.judge.thresholds import Reasons
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse, Severity
 
-ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
+ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler", "wire": "wire-cpu"}
 """Role → what a trial is limited by when that role has no processor left."""
 NAMES = (
     "ports", "delayed-ack", "deadlock", "db-lock", "db-commit", "backlog", "connect-per-request", "memory", "throttled",
-    *ROLE_REASONS.values(), "generator", "app-serial", "pool", "too-few-connections",
+    *ROLE_REASONS.values(), "generator", "app-serial", "wire", "pool", "too-few-connections",
 )  # fmt: skip
 """All that can be named here, of one trial; `levels` names one more, of several."""
 STATEMENT_CHARACTERS = 120
@@ -119,7 +119,7 @@ def _first(facts: Facts, *reasons: Callable[[Facts], Iterator[Finding]]) -> Find
 
 def _idleness(facts: Facts) -> Iterator[Finding]:
     """Nobody waited for a lock and no processor was full."""
-    found = _first(facts, _pool, _connections)
+    found = _first(facts, _wire, _pool, _connections)
     if found is not None:
         yield found
 
@@ -242,8 +242,7 @@ def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
     """Roles that filled their quota, their cores, or the one thread that they are, and how full that was."""
     for role, name in ROLE_REASONS.items():
         pinned = len(facts.cell.settings.cores_of(role) or ()) or facts.cores
-        alone = role == "pooler" and facts.cell.topology.pooler in ONE_THREAD
-        allowed = min(pinned, facts.cores, 1 if alone else facts.cores)
+        allowed = min(pinned, facts.cores, _threads(facts.cell, role) or facts.cores)
         quota = facts.cell.settings.cpus if role == "server" else None
         bound = allowed if quota is None else min(allowed, quota)
         used, use = facts.used.get(role, 0.0), facts.roles.get(role)
@@ -260,6 +259,13 @@ def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
                     **_statement(facts, role),
                 ),
             )
+
+
+def _threads(cell: Cell, role: str) -> int | None:
+    """The threads that a hop is; None for what can have as many as it likes."""
+    if role == "wire" and cell.topology.wire is not None:
+        return len(cell.topology.wire.sides)
+    return 1 if role == "pooler" and cell.topology.pooler in ONE_THREAD else None
 
 
 def _filled_seats(facts: Facts) -> Iterator[tuple[float, Finding]]:
@@ -347,6 +353,12 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
 
 
 # ---------------------------------------------------------------- idleness
+
+
+def _wire(facts: Facts) -> Iterator[Finding]:
+    """Most of the time goes by on a wire: bytes travel, and neither side works."""
+    for sentence, evidence in distance.limits(facts.cell, facts.result, facts.database, facts.at):
+        yield _reason("wire", sentence, **evidence)
 
 
 def _pool(facts: Facts) -> Iterator[Finding]:
