@@ -114,6 +114,12 @@ def test_full_processors_come_first() -> None:
     assert [one.id for one in found] == ["app-cpu"]
 
 
+def test_a_server_at_work_is_no_distance() -> None:
+    """Where a seat is nearly full, connections are silent since the server is busy: that is not called distance."""
+    cell = replace(CELL, settings=replace(CELL.settings, pin=(("server", (0,)),)))
+    assert limits(cell, 2400.0, 26.6, {"idle in transaction": 300, "idle": 200}, cpu_cores=0.88) == []
+
+
 def test_a_full_wire_is_named_as_such() -> None:
     """The relay is one thread for each of its wires: at the end of it the instrument is the limit."""
     cell = replace(CELL, settings=replace(CELL.settings, pool_size=100))

@@ -63,6 +63,15 @@ class Facts:
         return sum(self.used.values()) >= self.cores_full * self.cores
 
     @property
+    def idle(self) -> bool:
+        """Whether the machine, each seat and the generator had time left for clearly more work."""
+        return (
+            sum(self.used.values()) < self.at.idle_cores * self.cores
+            and all(sum(used.values()) < self.at.idle_cores * len(cores) for cores, used in self.seats)
+            and (self.result.busiest_thread_share or 0.0) < self.at.generator_idle
+        )
+
+    @property
     def seats(self) -> list[tuple[frozenset[int], dict[str, float]]]:
         """Cores that roles are pinned to, with the processors that each of the roles used; those that overlap stand together."""
         found: list[tuple[frozenset[int], dict[str, float]]] = []
@@ -357,6 +366,8 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
 
 def _wire(facts: Facts) -> Iterator[Finding]:
     """Most of the time goes by on a wire: bytes travel, and neither side works."""
+    if not facts.idle:
+        return
     for sentence, evidence in distance.limits(facts.cell, facts.result, facts.database, facts.at):
         yield _reason("wire", sentence, **evidence)
 
@@ -388,14 +399,9 @@ def _connections(facts: Facts) -> Iterator[Finding]:
     latency = result.latency_ok
     if load.model != "closed" or latency is None or not latency.mean_us or not facts.used:
         return
-    idle = (
-        sum(facts.used.values()) < facts.at.idle_cores * facts.cores
-        and all(sum(used.values()) < facts.at.idle_cores * len(cores) for cores, used in facts.seats)
-        and (result.busiest_thread_share or 0.0) < facts.at.generator_idle
-    )
     pausing = result.goodput_per_s * load.think_ms / 1000
     explained = (_in_flight(facts) or 0.0) + pausing >= facts.at.in_flight * load.connections
-    if idle and explained:
+    if facts.idle and explained:
         pause = f" and a pause of {load.think_ms:g} ms" if load.think_ms else ""
         yield _reason(
             "too-few-connections",
