@@ -16,7 +16,7 @@ from typing import Any
 
 from builders.paths import TESTS
 from fairground import topology
-from fairground.inputs import manifest
+from fairground.inputs import manifest, wires
 from fairground.judge import bottleneck
 from fairground.measure import Bench, prepared, run
 from fairground.model import Cell, Load, Settings, Slot, Topology, Trial
@@ -38,13 +38,18 @@ def name(row: Mapping[str, Any]) -> str:
 
 def lacking(row: Mapping[str, Any]) -> str | None:
     """Why a row cannot be tried here; None when it can."""
-    if found := topology.lacking(Topology(pooler=row.get("pooler")), os.environ.get("PATH")):
+    if found := topology.lacking(path(row), os.environ.get("PATH")):
         return found[0]
     try:
         with place(row):
             return None
     except OSError as error:
         return f"no network of our own can be made here: {error}"
+
+
+def path(row: Mapping[str, Any]) -> Topology:
+    """The topology of a row."""
+    return Topology(pooler=row.get("pooler"), wire=wires.one("wire", row["wire"]) if "wire" in row else None)
 
 
 def place(row: Mapping[str, Any]) -> AbstractContextManager[None]:
@@ -92,7 +97,7 @@ def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7, con
     settings = Settings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
     if row.get("one_core"):
         settings = replace(settings, pin=(("server", (min(os.sched_getaffinity(0)),)),))
-    cell = Cell(stack.id, row["workload"], Topology(pooler=row.get("pooler")), load, settings)
+    cell = Cell(stack.id, row["workload"], path(row), load, settings)
     return run(bench, Slot(1, 1, cell, seed), 1, stack, WORKLOADS[row["workload"]], folder, "trial")
 
 

@@ -9,6 +9,7 @@
 //!   phases and turns of a measurement, and `control` is what they say to each other. `outside` reads the files and addresses that a
 //!   plan names; `event`, `measurement` and `output` are what a run hands over.
 //! - `peers`: servers to be measured. `null` gives the machine's ceiling, `faulty` and `scripted` misbehave on purpose.
+//!   `wire` is no server: it puts a distance between two others.
 //! - `sys`: the kernel, thinly. All `unsafe` code is in `sys` and `sys::socket`; `sys::awake` keeps processors from idling.
 //! - `cli`: the commands. It alone reads arguments and prints.
 //!

@@ -16,7 +16,7 @@ import pytest
 from builders.full import full
 from cli.command import ONE, ROOT, RUN, Run, document
 from fairground.lab import setup
-from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial
+from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial, Wire
 from fairground.report.trial import again
 
 
@@ -38,6 +38,7 @@ CELLS = (
     replace(CELL, workload="ping", load=Load(requests=5000, generator="ab")),
     replace(CELL, topology=Topology("nginx", "pgbouncer-tx", 40, 300)),
     replace(CELL, topology=Topology(pooler="pgcat-session")),
+    replace(CELL, topology=Topology(wire=Wire(0.2, 5.0))),
     replace(
         CELL,
         settings=Settings(3, 15, 0, False, PoolScope.PER_WORKER, 1.5, 512, durability=Durability.DURABLE, scale=2),
@@ -84,6 +85,7 @@ def test_topologies_of_the_command_line(lab: Run) -> None:
     }  # fmt: skip
     for words, said in (
         (("--proxy", "ngnix"), "there is no proxy `ngnix`"),
+        (("--wire", "database=5"), "`--wire`: `database=5` lacks the unit"),
         (("--pin", "server=4096"), "`server` is to run on core 4096, which the lab may not use here"),
         (("--pin", "cook=0"), "`--pin` names a role `cook` that does not exist"),
         (("--postgres", "work_men=8MB"), "PostgreSQL has no setting `work_men`"),
@@ -130,7 +132,7 @@ def test_dry_run_as_json(lab: Run) -> None:
         "workers": 3, "pool_size": 9, "pool_wait_ms": 0, "prepared": False, "durability": "durable", "scale": 2,
         "pool_scope": "per-worker", "cpus": 1.5, "memory_mb": 900, "pin": [["server", [0]]], "postgres": [["work_mem", "8MB"]],
     }  # fmt: skip
-    assert cell["topology"] == {"proxy": "nginx", "pooler": "pgbouncer-tx", "pooler_size": 7, "pooler_clients": 70}
+    assert cell["topology"] == {"proxy": "nginx", "pooler": "pgbouncer-tx", "pooler_size": 7, "pooler_clients": 70, "wire": None}
     load = cell["load"]
     assert (load["keep_alive"], load["window_s"], load["warmup_min_s"], load["warmup_max_s"]) == (False, 2.5, 1.0, 4.0)
     assert (load["timeout_ms"], load["connections"]) == (700, 100)

@@ -10,7 +10,7 @@ import pytest
 from builders.paths import ROOT
 from fairground.inputs import asked, manifest, seating
 from fairground.inputs.seating import Wish
-from fairground.model import LabError, Load, Seats, Settings, Topology
+from fairground.model import LabError, Load, Seats, Settings, Topology, Wire
 
 TWO = Seats((0,), (1,), (1,))
 EIGHT = Seats((0, 1, 2, 3), (4, 5), (6, 7))
@@ -71,6 +71,7 @@ def test_hops_sit_with_generator_and_database() -> None:
     both = Topology("nginx", "pgbouncer-tx")
     assert pins(hops=both) == (*APART, ("proxy", (4, 5, 6, 7)), ("pooler", (4, 5, 6, 7)))
     assert pins(hops=Topology(pooler="pgcat-tx"), pin=(("pooler", (3,)),))[-1] == ("pooler", (3,))  # type: ignore[index]
+    assert pins(hops=Topology(wire=Wire(database_ms=1.0))) == (*APART, ("wire", (4, 5, 6, 7)))
     assert pins(hops=Topology("nginx"), text="server=0") == (("server", (0,)),)
 
 
@@ -132,6 +133,7 @@ def test_a_suites_mistake_in_seats(tmp_path: Path) -> None:
 def test_replications_share_the_machine(path: Path) -> None:
     """What somebody published was measured on shared cores; the lab's own suites give each role its own."""
     groups = manifest.load_suite(path, machine=EIGHT).groups
-    own = path.stem in ("demo", "faults", "matrix")
+    own = path.stem in ("demo", "distance", "faults", "matrix")
     wanted = {(APART, 4)} if own else {((), one.settings.workers) for one in manifest.load_suite(path).groups}
-    assert {(one.settings.pin, one.settings.workers) for one in groups} == wanted
+    pins = {tuple(pin for pin in one.settings.pin if pin[0] != "wire") for one in groups}  # a wire sits with two others
+    assert {(pin, one.settings.workers) for pin in pins for one in groups} == wanted

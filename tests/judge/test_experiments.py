@@ -8,7 +8,7 @@ import pytest
 
 from fairground.judge import experiments
 from fairground.judge.experiments import REASONS, TABLE, UNTESTED, experiment
-from fairground.model import Cell, Durability, Load, Settings, Topology
+from fairground.model import Cell, Durability, Load, Settings, Topology, Wire
 from fairground.model.experiment import Direction, Experiment
 
 LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE)
@@ -40,7 +40,9 @@ def differs(one: Cell, other: Cell) -> set[str]:
 @pytest.mark.parametrize("reason", sorted(TABLE))
 def test_each_change_changes_one_thing(reason: str) -> None:
     """One field of the cell, statements, or a planted slowdown: never two of them, and never the stack."""
-    cell = replace(CELL, topology=Topology("nginx", "pgbouncer-tx")) if reason in ("proxy-cpu", "pooler") else CELL
+    hops = {"proxy-cpu": Topology("nginx"), "pooler": Topology(pooler="pgbouncer-tx")}
+    hops |= dict.fromkeys(("wire", "wire-cpu"), Topology(wire=Wire(database_ms=1.0)))
+    cell = replace(CELL, topology=hops.get(reason, CELL.topology))
     found = made(reason, cell)
     labels = [one.label for one in found.changes]
     assert len(set(labels)) == len(labels) > 0
@@ -106,5 +108,5 @@ def test_other_loads_have_no_experiment(load: Load) -> None:
 def test_what_is_there_already_cannot_be_added() -> None:
     """A quota that is not set, connections that stay open, a proxy or a pooler that stands there."""
     free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx", "pgbouncer-tx"))
-    for reason in ("throttled", "memory", "ports", "delayed-ack", "connect-per-request", "db-commit"):
+    for reason in ("throttled", "memory", "ports", "delayed-ack", "connect-per-request", "db-commit", "wire"):
         assert isinstance(experiment(reason, free, {}), str), reason

@@ -14,7 +14,7 @@ import pytest
 from builders.paths import TESTS
 from fairground import topology
 from fairground.host import Keeper, listens
-from fairground.model import POOLERS, PROXIES, LabError, Topology
+from fairground.model import POOLERS, PROXIES, LabError, Topology, Wire
 from fairground.postgres import Database
 from fairground.topology import Census, Pooler, kind, start
 from fairground.topology.hop import counted
@@ -45,6 +45,7 @@ def test_names_are_those_of_the_model() -> None:
         (Topology(pooler="pgcat-session", pooler_size=20), "pgcat-session-20"),
         (Topology(pooler="pgbouncer-tx", pooler_size=20, pooler_clients=90), "pgbouncer-tx-20-c90"),
         (Topology("nginx", pooler_size=20), "nginx"),
+        (Topology(wire=Wire(0.2, 5.0)), "wire-server-0.2ms+wire-database-5ms"),
     ],
 )
 def test_id_of_a_topology(one: Topology, id: str) -> None:

@@ -12,12 +12,12 @@ from fairground import contract, topology
 from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.measure import Bench, path, run
-from fairground.model import Cell, Finding, LabError, Load, PoolScope, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.model import Cell, Finding, LabError, Load, PoolScope, Settings, Severity, Slot, Topology, Trial, Verdict, Wire
 from fairground.postgres import Database
 from fairground.topology import kind
 from noise import OF_THE_MACHINE
 
-MACHINE = OF_THE_MACHINE | {"errors"}
+MACHINE = OF_THE_MACHINE | {"errors", "distance"}
 POOL = 4
 
 pytestmark = pytest.mark.live
@@ -57,6 +57,8 @@ def findings(trial: Trial) -> dict[str, Finding]:
         (Topology("nginx-close"), {"proxy"}),
         (Topology(pooler="pgbouncer-session"), {"pooler"}),
         (Topology("nginx", "pgbouncer-session"), {"proxy", "pooler"}),
+        (Topology("nginx", "pgbouncer-session", wire=Wire(0.2, 1.0)), {"proxy", "pooler", "wire"}),
+        (Topology(wire=Wire(database_ms=1.0)), {"wire"}),
     ],
     ids=lambda value: value.id if isinstance(value, Topology) else "",
 )
@@ -73,6 +75,10 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
         "proxy" in roles,
     )
     assert not bench.keeper.orphans()
+    added = {one.evidence["side"]: one.evidence for one in trial.findings if one.id == "distance"}
+    assert set(added) == set(path.wire.sides if path.wire is not None else ())
+    for told in added.values():  # a relay can be late, and never early
+        assert float(told["added_us"] or 0) >= float(told["asked_us"] or 0) and told["round_trips"]
 
 
 @pytest.mark.parametrize("workload", ["tx", "users"])

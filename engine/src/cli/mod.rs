@@ -5,6 +5,7 @@ mod direct;
 mod qualify;
 mod serve;
 mod summary;
+mod wire;
 
 use std::fs::File;
 use std::io::{BufRead, BufWriter, IsTerminal, Write};
@@ -20,6 +21,7 @@ use crate::cli::serve::{
     AWAKE_EXAMPLES, FAULTY_EXAMPLES, FaultyArgs, NullArgs, awake_command, faulty_command,
     null_command,
 };
+use crate::cli::wire::{WIRE_EXAMPLES, WireArgs, wire_command};
 use crate::core::config::Config;
 use crate::core::histogram::write_hgrm;
 use crate::load::Input;
@@ -42,6 +44,7 @@ Examples:
   fairload qualify                                               can this machine measure? takes 36 s
   fairload awake                                                 keep a virtual machine's processors from idling
   fairload burn --share 0.05 …                                   slow a server down by a known share
+  fairload wire --connect 127.0.0.1:5432 --delay-us 1000 …       put a distance between two of them
 
 `fairload run --help` has more.
 
@@ -95,6 +98,9 @@ enum Command {
     /// Slow a server down by a known share of its CPU, from inside of its cgroup: a positive control
     #[command(after_help = BURN_EXAMPLES)]
     Burn(BurnArgs),
+    /// Put a distance between two processes: carry their bytes, and let each round trip take so much longer
+    #[command(after_help = WIRE_EXAMPLES)]
+    Wire(WireArgs),
 }
 
 #[derive(Args)]
@@ -129,6 +135,7 @@ pub fn main() -> ExitCode {
         Command::Faulty(args) => faulty_command(&args).map_err(|message| (Voice::Person, message)),
         Command::Awake => awake_command().map_err(|message| (Voice::Person, message)),
         Command::Burn(args) => burn_command(&args).map_err(|message| (Voice::Person, message)),
+        Command::Wire(args) => wire_command(&args).map_err(|message| (Voice::Person, message)),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -12,3 +12,4 @@ mod steps;
 mod support;
 mod terminal;
 mod turns;
+mod wire;

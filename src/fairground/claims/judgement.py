@@ -118,6 +118,7 @@ def marks(cell: Cell) -> frozenset[str]:
             load.generator,
             f"think={load.think_ms:g}",
             f"fault={load.fault or 'none'}",
+            f"wire={cell.topology.wire or 'none'}",
             *(name for name in (cell.topology.proxy, cell.topology.pooler) if name),
             *([] if cell.topology.proxy or cell.topology.pooler else ["direct"]),
             f"wait={'none' if settings.pool_wait_ms is None else settings.pool_wait_ms}",
@@ -131,7 +132,7 @@ def marks(cell: Cell) -> frozenset[str]:
 
 
 PLAIN = frozenset(
-    {"keep-alive", "engine", "direct", "wait=none", "prepared=on", "relaxed", "scope=total", "think=0", "fault=none"}
+    {"keep-alive", "engine", "direct", "wait=none", "prepared=on", "relaxed", "scope=total", "think=0", "fault=none", "wire=none"}
 )
 """What a cell is unless a claim says otherwise."""
 

@@ -77,9 +77,10 @@ def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
 
 
 def topologies(given: Given) -> tuple[Topology, ...]:
-    """Every proxy with every pooler."""
+    """Every proxy with every pooler and every wire."""
     fields = _values(options.HOPS, given)
-    return conditions.topologies(fields["proxy"], fields["pooler"], fields["pooler_size"], fields["pooler_clients"])
+    sizes = (fields["pooler_size"], fields["pooler_clients"])
+    return conditions.topologies(fields["proxy"], fields["pooler"], *sizes, fields["wire"])
 
 
 def _wish(given: Given) -> Wish:

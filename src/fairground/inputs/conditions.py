@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairground.inputs import numbers, options
-from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, Topology
+from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, Topology, Wire
 
 NONE = "none"
 """How a person writes that a hop does not exist."""
@@ -75,17 +75,23 @@ def check(settings: Settings) -> Settings:
     return settings
 
 
-def topologies(proxies: Sequence[str], poolers: Sequence[str], size: int | None, clients: int | None) -> tuple[Topology, ...]:
-    """Every proxy with every pooler, `none` among them; sizes are those of poolers. LabError for a name that does not exist."""
+def topologies(
+    proxies: Sequence[str], poolers: Sequence[str], size: int | None, clients: int | None, wires: Sequence[Wire | None] = (None,)
+) -> tuple[Topology, ...]:
+    """Every proxy with every pooler and every wire, `none` among them; sizes are those of poolers.
+
+    LabError for a name that does not exist.
+    """
     for noun, names, there in (("proxy", proxies, PROXIES), ("pooler", poolers, POOLERS)):
         for name in names:
             if name not in (NONE, *there):
                 raise LabError(f"there is no {noun} `{name}`", f"choose among {', '.join((NONE, *there))}")
     size, clients = size or Topology.pooler_size, clients or Topology.pooler_clients
     found = [
-        Topology(_named(proxy)) if pooler == NONE else Topology(_named(proxy), pooler, size, clients)
+        Topology(_named(proxy), wire=wire) if pooler == NONE else Topology(_named(proxy), pooler, size, clients, wire)
         for proxy in proxies or (NONE,)
         for pooler in poolers or (NONE,)
+        for wire in wires
     ]
     return tuple(dict.fromkeys(found))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import conditions, faults, options, published, seating
+from fairground.inputs import conditions, faults, options, published, seating, wires
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
@@ -34,6 +34,7 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
+    Wire,
     Workload,
 )
 
@@ -301,6 +302,7 @@ class _GroupTable:
     poolers: tuple[str, ...] | None = None
     pooler_size: int | None = None
     pooler_clients: int | None = None
+    wires: tuple[str, ...] | None = None
     settings: conditions.SettingsTable | None = None
     seats: str | None = None
     only: tuple[str, ...] | None = None
@@ -437,4 +439,12 @@ def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, L
                 hint = nearest(name, (conditions.NONE, *there), key)
                 raise source.error(place[key], f"there is no `{name}` for `{key}` in", hint)
     sizes = (merged["pooler_size"], merged["pooler_clients"])
-    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes)
+    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes, _wires(source, merged, place))
+
+
+def _wires(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> list[Wire | None]:
+    """Distances, one path for each; the path without one where nothing is said."""
+    try:
+        return wires.parse("wires", ",".join(merged["wires"] or ()))
+    except LabError as error:
+        raise source.error(place["wires"], f"{error.message}, in", error.hint or "leave it out") from error

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairground.inputs import faults, numbers, seating
+from fairground.inputs import faults, numbers, seating, wires
 from fairground.model import Durability, Load, PoolScope, Settings, Topology
 
 Given = Mapping[str, Any]
@@ -141,6 +141,8 @@ HOPS = (
            numbers.positive, "pooler_size", MANY),
     Option("pooler_clients", "Connections that the pooler accepts.", int, Topology.pooler_clients, Of.TOPOLOGY, (),
            numbers.positive, "pooler_clients", MANY),
+    Option("wire", "Distances, as what a round trip takes: none, server=0.2ms, database=1ms or both joined by +, one or several.",
+           str, "none", Of.TOPOLOGY, parse=wires.parse, key="wires"),
 )  # fmt: skip
 SETTINGS = (
     Option("workers", "Processes or threads of each server (default: its seats, or 2 where they are shared).", int | None, None,

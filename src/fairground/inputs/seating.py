@@ -45,7 +45,7 @@ def seated(settings: Settings, topologies: Sequence[Topology], wish: Wish, machi
     """The settings with a core for each role that is not pinned already, and as many workers as the server has cores.
 
     Where nothing is said roles sit apart, unless the server has a quota, which may be more than its seat. While others are free,
-    no role gets a core that another one is pinned to by hand. Proxy and pooler sit with generator and database.
+    no role gets a core that another one is pinned to by hand. Proxy, pooler and wire sit with generator and database.
     """
     roles = _seats(wish, settings, machine)
     if not roles:
@@ -53,7 +53,7 @@ def seated(settings: Settings, topologies: Sequence[Topology], wish: Wish, machi
     given = dict(settings.pin)
     roles = {**(roles if _is_spelled(wish) else _beside(roles, given)), **given}
     beside = tuple(sorted({*roles.get("database", ()), *roles.get("generator", ())}))
-    for role in ("proxy", "pooler"):
+    for role in ("proxy", "pooler", "wire"):
         if beside and any(getattr(one, role) for one in topologies):
             roles.setdefault(role, beside)
     workers = settings.workers

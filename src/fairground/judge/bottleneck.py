@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from fairground.judge import connecting, statements
+from fairground.judge import connecting, distance, statements
 from fairground.judge.thresholds import Reasons
 from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse, Severity
 
-ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler"}
+ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler", "wire": "wire-cpu"}
 """Role → what a trial is limited by when that role has no processor left."""
 NAMES = (
     "ports", "delayed-ack", "deadlock", "db-lock", "db-commit", "backlog", "connect-per-request", "memory", "throttled",
-    *ROLE_REASONS.values(), "generator", "app-serial", "pool", "too-few-connections",
+    *ROLE_REASONS.values(), "generator", "app-serial", "wire", "pool", "too-few-connections",
 )  # fmt: skip
 """All that can be named here, of one trial; `levels` names one more, of several."""
 STATEMENT_CHARACTERS = 120
@@ -61,6 +61,15 @@ class Facts:
     @property
     def full(self) -> bool:
         return sum(self.used.values()) >= self.cores_full * self.cores
+
+    @property
+    def idle(self) -> bool:
+        """Whether the machine, each seat and the generator had time left for clearly more work."""
+        return (
+            sum(self.used.values()) < self.at.idle_cores * self.cores
+            and all(sum(used.values()) < self.at.idle_cores * len(cores) for cores, used in self.seats)
+            and (self.result.busiest_thread_share or 0.0) < self.at.generator_idle
+        )
 
     @property
     def seats(self) -> list[tuple[frozenset[int], dict[str, float]]]:
@@ -119,7 +128,7 @@ def _first(facts: Facts, *reasons: Callable[[Facts], Iterator[Finding]]) -> Find
 
 def _idleness(facts: Facts) -> Iterator[Finding]:
     """Nobody waited for a lock and no processor was full."""
-    found = _first(facts, _pool, _connections)
+    found = _first(facts, _wire, _pool, _connections)
     if found is not None:
         yield found
 
@@ -242,8 +251,7 @@ def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
     """Roles that filled their quota, their cores, or the one thread that they are, and how full that was."""
     for role, name in ROLE_REASONS.items():
         pinned = len(facts.cell.settings.cores_of(role) or ()) or facts.cores
-        alone = role == "pooler" and facts.cell.topology.pooler in ONE_THREAD
-        allowed = min(pinned, facts.cores, 1 if alone else facts.cores)
+        allowed = min(pinned, facts.cores, _threads(facts.cell, role) or facts.cores)
         quota = facts.cell.settings.cpus if role == "server" else None
         bound = allowed if quota is None else min(allowed, quota)
         used, use = facts.used.get(role, 0.0), facts.roles.get(role)
@@ -260,6 +268,13 @@ def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
                     **_statement(facts, role),
                 ),
             )
+
+
+def _threads(cell: Cell, role: str) -> int | None:
+    """The threads that a hop is; None for what can have as many as it likes."""
+    if role == "wire" and cell.topology.wire is not None:
+        return len(cell.topology.wire.sides)
+    return 1 if role == "pooler" and cell.topology.pooler in ONE_THREAD else None
 
 
 def _filled_seats(facts: Facts) -> Iterator[tuple[float, Finding]]:
@@ -349,6 +364,14 @@ def _one_thread(facts: Facts) -> Iterator[Finding]:
 # ---------------------------------------------------------------- idleness
 
 
+def _wire(facts: Facts) -> Iterator[Finding]:
+    """Most of the time goes by on a wire: bytes travel, and neither side works."""
+    if not facts.idle:
+        return
+    for sentence, evidence in distance.limits(facts.cell, facts.result, facts.database, facts.at):
+        yield _reason("wire", sentence, **evidence)
+
+
 def _pool(facts: Facts) -> Iterator[Finding]:
     """Nearly every connection of the pool had a statement under way, and no processor was full: requests waited for one."""
     if facts.database is None or not facts.database.wait_samples:
@@ -376,14 +399,9 @@ def _connections(facts: Facts) -> Iterator[Finding]:
     latency = result.latency_ok
     if load.model != "closed" or latency is None or not latency.mean_us or not facts.used:
         return
-    idle = (
-        sum(facts.used.values()) < facts.at.idle_cores * facts.cores
-        and all(sum(used.values()) < facts.at.idle_cores * len(cores) for cores, used in facts.seats)
-        and (result.busiest_thread_share or 0.0) < facts.at.generator_idle
-    )
     pausing = result.goodput_per_s * load.think_ms / 1000
     explained = (_in_flight(facts) or 0.0) + pausing >= facts.at.in_flight * load.connections
-    if idle and explained:
+    if facts.idle and explained:
         pause = f" and a pause of {load.think_ms:g} ms" if load.think_ms else ""
         yield _reason(
             "too-few-connections",

@@ -165,6 +165,13 @@ def _without_pooler(cell: Cell, _: Evidence) -> Experiment:
     return _more(Change("no pooler", "without the pooler", replace(cell, topology=replace(cell.topology, pooler=None))))
 
 
+def _without_wire(cell: Cell, _: Evidence) -> Experiment | str:
+    """No distance: what waits for round trips gives more."""
+    if cell.topology.wire is None:
+        return "the cell has no wire that could be taken away"
+    return _more(Change("no wire", "without the wire", replace(cell, topology=replace(cell.topology, wire=None))))
+
+
 def _more(*changes: Change) -> Experiment:
     return Experiment(Direction.MORE, changes)
 
@@ -184,6 +191,8 @@ TABLE: Mapping[str, Make] = {
     "connect-per-request": _pooled,
     "proxy-cpu": _without_proxy,
     "pooler": _without_pooler,
+    "wire": _without_wire,
+    "wire-cpu": _without_wire,
 }
 """Reason → what makes its experiment."""
 

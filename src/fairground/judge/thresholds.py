@@ -101,6 +101,8 @@ class Rules:
     memory_growth_share: float
     memory_growth_late: float
     memory_full_warn_s: float
+    wire_off_share: float
+    wire_off_us: float
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class Reasons:
     connects: float
     connects_pools: float
     connects_cpu: float
+    on_wire: float
+    on_wire_trips: float
     in_flight: float
     levels_apart: float
     levels_rise: float

@@ -25,7 +25,9 @@ from fairground.model import Doing, Fault, Finding, LabError, Load, Recovery, Re
 ENDLESS_S = 86_400.0
 SILENCE_S = 15.0
 """A generator speaks every second, but while it waits for its last answers: for a timeout at most."""
-FATAL = frozenset({"start", "pooler", "proxy", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"})
+FATAL = frozenset(
+    {"start", "pooler", "proxy", "wire", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"}
+)
 """Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
 
 

@@ -1,9 +1,10 @@
-"""The path of one trial: pooler, server and proxy, started from the database outwards and stopped the other way round."""
+"""The path of one trial: pooler, wires, server and proxy, started from the database outwards and stopped the other way round."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fairground import topology
 from fairground.host import Child, Keeper, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
@@ -18,18 +19,55 @@ PROXY_TIMEOUT_S = 5.0
 class Route:
     """What stands between generator and database in one trial. `meters` grows as roles are started."""
 
-    def __init__(self, keeper: Keeper, database: Database, cell: Cell, cores: int, folder: Path) -> None:
-        self._keeper, self._database, self._cell, self._cores, self._folder = keeper, database, cell, cores, folder
+    def __init__(self, keeper: Keeper, engine: Path, database: Database, cell: Cell, cores: int, folder: Path) -> None:
+        self._keeper, self._engine, self._database, self._cell, self._cores = keeper, engine, database, cell, cores
+        self._folder = folder
         self.meters: dict[str, RoleMeter] = {}
         self.server: Child | None = None
         self.server_port = 0
         self.pooler: topology.Pooler | None = None
         self.proxy: topology.Hop | None = None
+        self.wire: topology.Wire | None = None
+        self._landing: int | None = None
+        """The port of what stands first at the server, where a wire leads to it: chosen before that starts."""
 
     @property
     def port(self) -> int:
-        """Where requests go: the proxy, or the server where there is none."""
+        """Where requests go: the wire before the server, what it leads to where there is none."""
+        wired = self.wire.ports.get("server") if self.wire is not None else None
+        return wired or self.near_port
+
+    @property
+    def near_port(self) -> int:
+        """Where requests arrive without a wire: the proxy, or the server where there is none."""
         return self.proxy.port if self.proxy is not None else self.server_port
+
+    @property
+    def near_url(self) -> str:
+        """The database as it is reached without a wire: behind the pooler, if there is one."""
+        url = self._database.server_url()
+        return topology.at(url, self.pooler.port) if self.pooler is not None else url
+
+    @property
+    def url(self) -> str:
+        """The server's `DATABASE_URL`."""
+        port = self.wire.ports.get("database") if self.wire is not None else None
+        return self.near_url if port is None else topology.at(self.near_url, port)
+
+    def open_wire(self) -> None:
+        """Start the wires of the topology, if it has any: in front of pooler or database, and of what the server will be.
+
+        LabError when they do not start.
+        """
+        wire = self._cell.topology.wire
+        if wire is None:
+            return
+        far, landing = urlsplit(self.near_url), free_port()
+        self._landing = landing if wire.server_ms is not None else None
+        ends = {"server": (HOST, landing), "database": (far.hostname or HOST, far.port or 5432)}
+        place = (self._folder, self._cell.settings.cores_of("wire"))
+        self.wire = topology.start_wire(self._keeper, self._engine, wire, ends, *place)
+        self.meters["wire"] = RoleMeter(self.wire.child)
 
     def open_pooler(self) -> None:
         """Pin the database, and put the pooler before it, if the topology has one. LabError when it does not start."""
@@ -62,11 +100,10 @@ class Route:
 
         `settings` None: those of the cell.
         """
-        self.server_port = free_port()  # not before the pooler has its own
-        url = self._database.server_url()
-        url = topology.at(url, self.pooler.port) if self.pooler is not None else url
+        wired = None if self._cell.topology.proxy is not None else self._landing
+        self.server_port = wired or free_port()  # not before the pooler has its own
         log = self._folder / "server.log"
-        self.server = server.start(self._keeper, stack, settings or self._cell.settings, HOST, self.server_port, url, log)
+        self.server = server.start(self._keeper, stack, settings or self._cell.settings, HOST, self.server_port, self.url, log)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 
@@ -88,7 +125,7 @@ class Route:
         settings, name = self._cell.settings, self._cell.topology.proxy
         if name is None:
             return
-        place = (self._folder, settings.cores_of("proxy"), self._workers(settings, "proxy"))
+        place = (self._folder, settings.cores_of("proxy"), self._workers(settings, "proxy"), self._landing)
         self.proxy = topology.start_proxy(self._keeper, name, self.server_port, *place)
         self.meters["proxy"] = RoleMeter(self.proxy.child)
         hop = self.proxy
@@ -108,16 +145,16 @@ class Route:
         found: list[Finding] = []
         if self.server is not None:
             found += self._stop_server(self.server)[1]
-        for hop in (self.proxy, self.pooler):
-            if hop is not None:
-                code = hop.child.exit_code()
-                hop.stop()
-                if code is not None:
-                    said = hop.said(300).strip() or "it said nothing"
-                    sentence = f"the {hop.role} ended by itself with exit code {code}: {said}"
-                    found.append(Finding(hop.role, Severity.VOID, sentence, {"exit_code": code}))
-        hops = [hop.port for hop in (self.proxy, self.pooler) if hop is not None]
-        found += _still_listens([*hops, self.server_port] if self.server_port else hops)
+        hops = [hop for hop in (self.wire, self.proxy, self.pooler) if hop is not None]
+        for hop in hops:
+            code = hop.child.exit_code()
+            hop.stop()
+            if code is not None:
+                said = hop.said(300).strip() or "it said nothing"
+                sentence = f"the {hop.role} ended by itself with exit code {code}: {said}"
+                found.append(Finding(hop.role, Severity.VOID, sentence, {"exit_code": code}))
+        ports = [hop.port for hop in hops]
+        found += _still_listens([*ports, self.server_port] if self.server_port else ports)
         return tuple(found)
 
     def _stop_server(self, child: Child) -> tuple[Stopped, list[Finding]]:

@@ -14,7 +14,7 @@ import psycopg
 from fairground import contract, topology
 from fairground.host import Child, burner, machine
 from fairground.judge import answers, bottleneck, connecting, growth, recovery, stalls, statements, validity, written
-from fairground.measure import audit, backends, prepared
+from fairground.measure import audit, backends, distance, prepared
 from fairground.measure.arm import Ended, StackArm
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
@@ -63,7 +63,7 @@ class StartedStack(Loaded):
     def __post_init__(self) -> None:
         super().__post_init__()
         bench = self.bench
-        self.path = Route(bench.keeper, self.database, self.arm.cell, bench.cores, self.folder)
+        self.path = Route(bench.keeper, bench.engine, self.database, self.arm.cell, bench.cores, self.folder)
         self.path.meters = self.seen.meters
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
@@ -108,12 +108,13 @@ class StartedStack(Loaded):
             self.find("instrument", Severity.VOID, _words(error))
 
     def _start(self) -> bool:
-        """Start pooler and server. A pooler that does not start makes the arm void, a server that does not is rejected."""
-        try:
-            self.path.open_pooler()
-        except (LabError, psycopg.Error) as error:
-            self.find("pooler", Severity.VOID, _words(error))
-            return False
+        """Start pooler, wires and server. A hop that does not start makes the arm void, a server that does not is rejected."""
+        for hop, start in (("pooler", self.path.open_pooler), ("wire", self._open_wire)):
+            try:
+                start()
+            except (LabError, psycopg.Error) as error:
+                self.find(hop, Severity.VOID, _words(error))
+                return False
         self.seen.pooler = self.path.pooler
         try:
             self.path.open_server(self.stack_arm.stack)
@@ -124,6 +125,12 @@ class StartedStack(Loaded):
             return False
         self.opened = True
         return True
+
+    def _open_wire(self) -> None:
+        """Start the wires, and measure the one before the database while it has no connection but ours."""
+        self.path.open_wire()
+        if (wire := self.arm.cell.topology.wire) is not None:
+            self.findings += distance.database(self.path, wire, self.bench.thresholds.rules)
 
     def _verify_behind_proxy(self, problem: str | None) -> None:
         """Verify a server, `problem` being why it is not ready. Lost prepared statements are measured, not given up on."""
@@ -141,6 +148,15 @@ class StartedStack(Loaded):
             self.failed = True
         else:
             self.bodies, self.workload = bodies, _comparable(self.workload, bodies)
+            self._measure_way_to_server()
+
+    def _measure_way_to_server(self) -> None:
+        """Measure the wire before the server, which gives right answers."""
+        if (wire := self.arm.cell.topology.wire) is not None:
+            try:
+                self.findings += distance.server(self.path, wire, self.bench.thresholds.rules)
+            except LabError as error:
+                self.find("wire", Severity.VOID, error.message)
 
     def _verify(self) -> Mapping[str, str] | None:
         """The workload's contract cases at low rate: the bodies that were found right, or None when the server failed one.

@@ -32,6 +32,7 @@ from fairground.model.plan import (
     SuiteGroup,
     Topology,
     Until,
+    Wire,
 )
 from fairground.model.result import (
     AuditLine,
@@ -144,6 +145,7 @@ __all__ = [
     "Until",
     "Variant",
     "Verdict",
+    "Wire",
     "Work",
     "Workload",
     "Written",

@@ -22,8 +22,33 @@ POOLERS = ("pgbouncer-session", "pgbouncer-tx", "pgcat-session", "pgcat-tx")
 
 
 @dataclass(frozen=True)
+class Wire:
+    """Distances in a path, in ms that they add to a round trip: half each way. None: none at that place.
+
+    `server_ms` lies between the generator and what stands first at the server, `database_ms` between the server and what stands
+    first at the database.
+    """
+
+    server_ms: float | None = None
+    database_ms: float | None = None
+
+    @property
+    def sides(self) -> Mapping[str, float]:
+        """Side → ms, of the wires that there are, from the generator on."""
+        return {side: ms for side, ms in (("server", self.server_ms), ("database", self.database_ms)) if ms is not None}
+
+    @property
+    def id(self) -> str:
+        """As a person writes it: `server=0.2ms+database=1ms`."""
+        return "+".join(f"{side}={ms:g}ms" for side, ms in self.sides.items())
+
+    def __str__(self) -> str:
+        return self.id
+
+
+@dataclass(frozen=True)
 class Topology:
-    """The path from generator to database: its proxy and pooler by name. None: that hop does not exist.
+    """The path from generator to database: its proxy and pooler by name, and its wires. None: that hop does not exist.
 
     `pooler_size` is how many connections the pooler may hold to the database, `pooler_clients` how many it accepts.
     """
@@ -32,10 +57,13 @@ class Topology:
     pooler: str | None = None
     pooler_size: int = 50
     pooler_clients: int = 500
+    wire: Wire | None = None
 
     @property
     def id(self) -> str:
-        return "+".join(name for name in (self.proxy, self._pooler_id) if name) or "direct"
+        wires = {} if self.wire is None else {side: f"wire-{side}-{ms:g}ms" for side, ms in self.wire.sides.items()}
+        names = (wires.get("server"), self.proxy, wires.get("database"), self._pooler_id)
+        return "+".join(name for name in names if name) or "direct"
 
     @property
     def hops(self) -> tuple[str, ...]:
@@ -97,7 +125,7 @@ class PoolScope(StrEnum):
     PER_WORKER = "per-worker"
 
 
-ROLES = ("server", "database", "generator", "proxy", "pooler")
+ROLES = ("server", "database", "generator", "proxy", "pooler", "wire")
 """Who works in a trial, each measured apart; each can be pinned to cores."""
 
 

@@ -19,7 +19,7 @@ from fairground.stats import intervals, moderated
 from fairground.stats.comparisons import Comparison, Judge, Quantity
 
 CONFIDENCE = 0.95
-ROLES = ("server", "proxy", "pooler", "database")
+ROLES = ("server", "proxy", "pooler", "wire", "database")
 """The roles whose CPU a good answer costs; the generator's is shown apart."""
 
 

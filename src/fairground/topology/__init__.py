@@ -1,8 +1,8 @@
-"""What may stand in the path of a request beside the server: a proxy before it, a pooler behind it."""
+"""What may stand in the path of a request beside the server: a proxy before it, a pooler behind it, distances."""
 
-from fairground.topology.hop import Census, Hop, Pooler, at
+from fairground.topology.hop import Census, Hop, Pooler, Wire, at
 from fairground.topology.kind import KINDS, Kind, lacking, pooled, unprepared, versions
-from fairground.topology.start import start_pooler, start_proxy
+from fairground.topology.start import start_pooler, start_proxy, start_wire
 
 __all__ = [
     "KINDS",
@@ -10,11 +10,13 @@ __all__ = [
     "Hop",
     "Kind",
     "Pooler",
+    "Wire",
     "at",
     "lacking",
     "pooled",
     "start_pooler",
     "start_proxy",
+    "start_wire",
     "unprepared",
     "versions",
 ]

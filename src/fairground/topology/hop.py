@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,13 @@ class Pooler(Hop):
         """Count the connections that concern the trial's database."""
         found = console.execute("SHOW POOLS")
         return counted([column.name for column in found.description or ()], found.fetchall(), self.database)
+
+
+@dataclass(frozen=True)
+class Wire(Hop):
+    """Running wires, one process for all of a path: where the one before the server listens, and the one before the database."""
+
+    ports: Mapping[str, int] = field(default_factory=dict)
 
 
 def counted(columns: list[str], rows: list[tuple[Any, ...]], database: str) -> Census:

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -21,9 +21,10 @@ from urllib.parse import unquote, urlsplit
 import psutil
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from fairground import model
 from fairground.host import Child, Keeper, Limits, Streams, free_port, listens
 from fairground.model import LabError, Topology
-from fairground.topology.hop import Admin, Hop, Pooler
+from fairground.topology.hop import Admin, Hop, Pooler, Wire
 from fairground.topology.kind import KINDS, PREPARED_SINCE, Kind, version, version_numbers
 
 START_TIMEOUT_S = 10.0
@@ -33,9 +34,20 @@ GRAVE = re.compile(r"\b(?:in use|emerg|fatal|error|panic)\b", re.IGNORECASE)
 Started = TypeVar("Started", bound=Hop)
 
 
-def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores: tuple[int, ...] | None, workers: int) -> Hop:
-    """Put the proxy `name` before a server on this host. `folder` gets its configuration and log; `workers` are its processes."""
-    kind, port = KINDS[name], free_port()
+def start_proxy(
+    keeper: Keeper,
+    name: str,
+    server_port: int,
+    folder: Path,
+    cores: tuple[int, ...] | None,
+    workers: int,
+    port: int | None = None,
+) -> Hop:
+    """Put the proxy `name` before a server on this host, on `port` (None: a free one).
+
+    `folder` gets its configuration and log; `workers` are its processes.
+    """
+    kind, port = KINDS[name], port or free_port()
     binary, config, log = _binary(keeper, kind), folder / "nginx.conf", folder / "proxy.log"
     values = {"port": port, "server_port": server_port, "workers": workers, "keep_alive": kind.mode == "keep-alive"}
     config.write_text(render("nginx.conf", **values))
@@ -46,7 +58,7 @@ def start_proxy(keeper: Keeper, name: str, server_port: int, folder: Path, cores
     except LabError:
         scratch.cleanup()
         raise
-    return _listening(Hop(kind.role, child, port, log, scratch), kind)
+    return _listening(Hop(kind.role, child, port, log, scratch), kind.name)
 
 
 def start_pooler(
@@ -80,7 +92,27 @@ def start_pooler(
     with closing(_unnamed(secret)) as stdin:
         child = _spawn(keeper, kind, [binary, *argv], log, cores, stdin)
         pooler = Pooler(kind.role, child, port, log, version=found, database=database, admin=admin)
-        return _listening(pooler, kind)
+        return _listening(pooler, kind.name)
+
+
+def start_wire(
+    keeper: Keeper,
+    engine: Path,
+    wire: model.Wire,
+    ends: Mapping[str, tuple[str, int]],
+    folder: Path,
+    cores: tuple[int, ...] | None,
+) -> Wire:
+    """Start the path's wires, all in one process. `ends`: side → host and port that it leads to; nobody need listen there yet."""
+    ports, argv, log = {side: free_port() for side in wire.sides}, [str(engine), "wire"], folder / "wire.log"
+    for side, ms in wire.sides.items():
+        host, port = ends[side]
+        to = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        argv += ["--listen", f"127.0.0.1:{ports[side]}", "--connect", to, "--delay-us", str(round(ms * 1000))]
+    with open(log, "wb") as stream:
+        child = keeper.spawn(argv, role="wire", env={"LANG": "C.UTF-8"}, streams=Streams.into(stream), limits=Limits(cores=cores))
+    *_, last = ports.values()  # they begin to listen one after the other
+    return _listening(Wire("wire", child, last, log, ports=ports), wire.id)
 
 
 def render(template: str, **values: object) -> str:
@@ -115,7 +147,7 @@ def _spawn(
         )
 
 
-def _listening(hop: Started, kind: Kind) -> Started:
+def _listening(hop: Started, name: str) -> Started:
     """Wait until it listens; end it and say what it said when it does not."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and hop.child.exit_code() is None:
@@ -127,7 +159,7 @@ def _listening(hop: Started, kind: Kind) -> Started:
     lines = [line.strip() for line in hop.said().splitlines() if line.strip()]
     lines = [line for line in lines if GRAVE.search(line)][:1] or lines  # what went wrong first, not what followed from it
     did = "did not listen in time" if code is None else f"ended with exit code {code}"
-    raise LabError(f"the {kind.role} `{kind.name}` {did}: {lines[-1][:300] if lines else 'it said nothing'}", exit_code=3)
+    raise LabError(f"the {hop.role} `{name}` {did}: {lines[-1][:300] if lines else 'it said nothing'}", exit_code=3)
 
 
 def _owns(hop: Hop) -> bool:

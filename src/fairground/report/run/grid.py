@@ -30,6 +30,8 @@ MEANINGS = {
     "pool": "requests wait for a connection of the pool",
     "pooler": "the pooler's processors are full",
     "proxy-cpu": "the proxy's processors are full",
+    "wire": "the distance takes the time, not the work",
+    "wire-cpu": "the lab's own wire is full, not the stack",
     "generator": "the load generator is full, not the stack",
     "backlog": "connections wait to be accepted",
     "connect-per-request": "each request opens a connection",

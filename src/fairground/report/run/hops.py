@@ -1,4 +1,4 @@
-"""What a hop costs: cells that differ in one proxy or pooler alone, paired by block. Pure."""
+"""What a hop costs: cells that differ in one proxy, pooler or wire alone, paired by block. Pure."""
 
 from __future__ import annotations
 
@@ -93,9 +93,10 @@ def _without(cell: Cell) -> list[tuple[str, Cell]]:
     if here.proxy is not None:
         found.append((here.proxy, replace(cell, topology=replace(here, proxy=None))))
     if here.pooler is not None:
-        found.append(
-            (Topology(None, here.pooler, here.pooler_size, here.pooler_clients).id, replace(cell, topology=Topology(here.proxy)))
-        )
+        alone = Topology(None, here.pooler, here.pooler_size, here.pooler_clients)
+        found.append((alone.id, replace(cell, topology=Topology(here.proxy, wire=here.wire))))
+    if here.wire is not None:
+        found.append((Topology(wire=here.wire).id, replace(cell, topology=replace(here, wire=None))))
     return found
 
 

@@ -65,6 +65,7 @@ COLUMNS = (
     "cpu_server_us_per_answer",
     "cpu_proxy_us_per_answer",
     "cpu_pooler_us_per_answer",
+    "cpu_wire_us_per_answer",
     "cpu_database_us_per_answer",
     "cpu_generator_us_per_answer",
     "memory_server_peak_bytes",
