@@ -27,6 +27,9 @@ def test_the_line_counts_up_and_down() -> None:
     assert clock.line().plain == "compare, part 3 · 12 s · at most 18 s left · Ctrl-C keeps what is finished"
     moment[0] += 50
     assert " · at most 0 s left · " in clock.line().plain
+    clock.shows("try, load curve", 14.0, about=True)
+    moment[0] += 4
+    assert clock.line().plain == "try, load curve · 4 s · about 10 s left · Ctrl-C keeps what is finished"
     clock.shows("building one")
     assert clock.line().plain == "building one · 0 s · Ctrl-C keeps what is finished"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ pytestmark = [
 ]
 
 A4_INSIDE_MARGINS_PX = (688, 1017)
+MOST_PAGES = 6
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +146,34 @@ def test_paper_has_the_grid_on_page_one_and_the_folds_open(browser: Browser, add
     assert browser.evaluate("document.querySelector('#disclosure details dl').getBoundingClientRect().height") > 20
     printed = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])
     assert printed.startswith(b"%PDF-")
+
+
+def test_paper_of_a_demos_size_is_six_pages(browser: Browser, tmp_path: Path) -> None:
+    """Five stacks on seven workloads in two blocks."""
+    file = tmp_path / "report.html"
+    file.write_text(page.html(fixture.big_run(stacks=5, workloads=7, blocks=2), {}), encoding="utf-8")
+    browser.open(file.as_uri(), media="print")
+    assert 2 <= pages_of_paper(browser) <= MOST_PAGES
+
+
+def pages_of_paper(browser: Browser) -> int:
+    """How many sheets of A4 the open page is printed on."""
+    printed = base64.b64decode(
+        browser.call("Page.printToPDF", preferCSSPageSize=True, paperWidth=8.27, paperHeight=11.69)["data"]
+    )
+    return len(re.findall(rb"/Type\s*/Page\b", printed))
+
+
+def test_paper_is_six_pages_with_what_matters(browser: Browser, address: str) -> None:
+    """Headline, grid, pictures, tables and how it was measured are printed; what is clicked, and what repeats them, is not."""
+    browser.open(address, media="print")
+    shown = "{}.every(name => [...document.querySelectorAll(name)].some(one => one.getBoundingClientRect().height > 8))"
+    assert browser.evaluate(
+        shown.format(["h1", "#grid tbody tr", "#verdict .rates li", "#t-tx tbody tr", "#disclosure dl", "#command"])
+    )
+    hidden = ["nav", "button", "#pick", "#compared", "#latency", "#trials", "#share"]
+    assert browser.evaluate(f"{hidden}.every(name => document.querySelector(name).getBoundingClientRect().height === 0)")
+    assert 2 <= pages_of_paper(browser) <= MOST_PAGES
 
 
 def test_search_hides_rows_and_cards(browser: Browser, address: str) -> None:

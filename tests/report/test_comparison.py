@@ -12,28 +12,10 @@ from fairground.report import comparison
 from fairground.report.charts import effects
 from fairground.report.charts.effects import Effect
 from fairground.report.comparison import Line
-from fairground.stats import differences
 from fairground.stats.control import Paced
 from fairground.stats.intervals import Interval
 from report import golden
-
-SLOWER = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045]
-
-
-def line(quantity: str, ratios: list[float], more_is_better: bool) -> Line:
-    """A line of six starts; `ratios` are B over A in the quantity's own terms."""
-    better = ratios if more_is_better else [1 / ratio for ratio in ratios]
-    found = differences.table({"x": better}, practical=0.01)["x"]
-    return Line("ping c100", quantity, "per second", 1000.0, 1050.0, found, more_is_better, tuple(ratios), margin=0.01)
-
-
-LINES = (
-    line("goodput", SLOWER, True),
-    line("server CPU", SLOWER, False),
-    line("goodput", [1.001, 0.999, 1.002, 1.0, 1.001, 0.998], True),
-    line("goodput", [0.9, 1.1, 1.2, 0.85, 1.0, 1.05], True),
-    line("goodput", [1.1], True),
-)
+from report.subjects import LINES, line
 
 
 def test_markdown_is_the_golden_one() -> None:

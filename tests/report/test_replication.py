@@ -7,50 +7,23 @@ from dataclasses import replace
 
 from builders.pages import runs_only_its_own_script, section
 from fairground.claims import judgement
-from fairground.model import Claim, PublishedTable, Suite
+from fairground.model import PublishedTable
 from fairground.report import replication
 from fairground.report.charts import slope
 from fairground.report.charts.slope import Slope
-from fairground.report.replication import Replication
 from fairground.report.text import words
-from report import fixture, golden
-
-SUITE = Suite(
-    "fable", "A fable of trees", "Six trees in <one> garden.", 2, 1, (), "The Garden, 2024",
-    (
-        Claim("aspen-first", "aspen gives more than cedar", "rps(aspen:plain ping) / rps(cedar:plain ping) > 1", 1.5, "table 1", "It | grows."),
-        Claim("cedar-first", "cedar gives more than aspen", "rps(cedar:plain ping) > rps(aspen:plain ping)", 2.0, "table 2"),
-        Claim("far", "it holds on ten cores", cannot="needs <ten> cores"),
-    ),
-    (PublishedTable("GET /ping", "rps", "requests/s", "ping", {"aspen:plain": 900.0, "cedar:plain": 600.0, "yew:old": 1.0}),),
-)  # fmt: skip
-
-
-def found() -> Replication:
-    """The fable judged on the report's own example."""
-    run = fixture.two_blocks()
-    first, second = fixture.STACKS[0], fixture.STACKS[2]
-    renamed = replace(
-        SUITE,
-        claims=tuple(
-            replace(one, test=one.test and one.test.replace("aspen:plain", first).replace("cedar:plain", second))
-            for one in SUITE.claims
-        ),
-        tables=(replace(SUITE.tables[0], values={first: 900.0, second: 600.0, "yew:old": 1.0}),),
-    )
-    return Replication(
-        renamed, run, judgement.judge(renamed.claims, run.trials), judgement.read_tables(renamed.tables, run.trials)
-    )
+from report import golden
+from report.subjects import SUITE, replicated
 
 
 def test_markdown_is_the_golden_one() -> None:
     """Claims, verdicts and both columns of the table, with what would break a table escaped."""
-    golden.check("replication.md", replication.markdown(found(), "quick"))
+    golden.check("replication.md", replication.markdown(replicated(), "quick"))
 
 
 def test_page_has_every_claim_and_row_and_escapes_all() -> None:
     """Each claim stands on the page with its verdict; text of the suite cannot become markup; nothing is fetched."""
-    html = replication.html(found(), "quick")
+    html = replication.html(replicated(), "quick")
     for one in SUITE.claims:
         assert f'<tr id="{one.id}">' in html
     assert "needs &lt;ten&gt; cores" in html and "Six trees in &lt;one&gt; garden." in html
@@ -91,13 +64,13 @@ def test_names_in_the_picture_keep_apart_and_are_escaped() -> None:
 
 def test_what_could_not_be_done_is_told_in_one_place() -> None:
     """Claims that cannot be tested and cells that were left out stand there with their reasons."""
-    told = section(replication.html(found(), "quick"), "left-out")
+    told = section(replication.html(replicated(), "quick"), "left-out")
     assert "it holds on ten cores : needs <ten> cores" in told and "ginkgo:fast : needs" in told
 
 
 def test_a_table_that_nothing_measures_says_why() -> None:
     """The page and the Markdown give the reason in place of an order; a published zero has no ratio."""
-    whole = found()
+    whole = replicated()
     table = PublishedTable("Late", None, "requests", "", {"aspen": 0.0}, unmeasured="PM2 was not run")
     told = replace(whole, tables=judgement.read_tables([table], whole.run.trials))
     assert "<p>Not measured here: PM2 was not run.</p>" in replication.html(told, "quick")
@@ -109,7 +82,7 @@ def test_a_table_that_nothing_measures_says_why() -> None:
 
 def test_equal_numbers_have_no_order() -> None:
     """A table of zeros, all of them measured, is not called too small."""
-    (whole,) = found().tables
+    (whole,) = replicated().tables
     even = replace(whole, correlation=None, rows=tuple(replace(row, published=0.0, measured=0.0) for row in whole.rows))
     assert replication.agreement(even) == "3 of 3 rows were measured, and one side has no order: all of its numbers are equal"
     one = replace(whole, correlation=None, rows=(replace(whole.rows[0], measured=1.0), replace(whole.rows[1], measured=None)))

@@ -15,7 +15,7 @@ from fairground.measure.schedule import Rates
 from fairground.model import Load, Step
 from fairground.report import visit as words
 from fairground.service import drive
-from fairground.service.parts import Part
+from fairground.service.parts import Ahead, Part
 from fairground.service.values import Visit, doubtful, kept_by_rate
 
 Answer = Callable[[float, int], Step]
@@ -35,6 +35,7 @@ def missed(rate: float) -> Step:
 def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 1000.0) -> Visit:
     """The visit whose curve came of a service that answers so; `asked` gets the rates of each load."""
     seen: dict[float, int] = {}
+    loads = list[Rates]() if asked is None else asked
 
     def load(shape: Load, _seed: int, rates: Rates) -> Any:
         assert shape.threads == 3
@@ -42,11 +43,12 @@ def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 
         for rate, _ in rates:
             steps.append(answer(rate, seen.get(rate, 0)))
             seen[rate] = seen.get(rate, 0) + 1
-        if asked is not None:
-            asked.append(rates)
+        loads.append(rates)
         return SimpleNamespace(steps=steps, void=None)
 
-    part: Part = drive._curve(load, best_per_s, drive.Effort(objective.parse("p99<50ms"), 2, 5000, threads=3))
+    *ahead, part = drive._curve(load, best_per_s, drive.Effort(objective.parse("p99<50ms"), 2, 5000, threads=3))
+    assert isinstance(part, Part) and all(isinstance(one, Ahead) for one in ahead)
+    assert [one.left_s for one in ahead] == [2.0 * len(rates) + drive.LEAD_S for rates in loads]
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or ())
 
 

@@ -96,7 +96,7 @@ def _tell(event: UnitDone) -> None:
     """A line for each closed loop and for the curve."""
     part = event.record.entries[-1]
     if part.closed is not None:
-        say.note(f"closed loop, {part.closed.connections} connections: {part.closed.goodput_per_s:,.0f}/s")
+        say.note(f"closed loop, {texts.plural(part.closed.connections, 'connection')}: {part.closed.goodput_per_s:,.0f}/s")
     if part.curve:
         rates = [point.step.rate_per_s for point in part.curve]
         say.note(f"load curve, {texts.number(min(rates))} to {texts.number(max(rates))}/s")

@@ -26,6 +26,7 @@ class Clock:
     def __init__(self, console: Console, live: bool, now: Callable[[], float] = time.monotonic) -> None:
         self._now, self._what, self._since = now, "", now()
         self._left_s: float | None = None
+        self._bound = ""
         self._live = (
             Live(console=console, get_renderable=self.line, refresh_per_second=REDRAWS_PER_S, transient=True) if live else None
         )
@@ -35,16 +36,17 @@ class Clock:
         """Whether anybody looks: a terminal, outside of CI, and nobody asked for silence."""
         return console.is_terminal and "CI" not in os.environ and not quiet
 
-    def shows(self, what: str, left_s: float | None = None) -> None:
-        """From now on this goes on. `left_s`: at most so long until the end; None: unknown, and not told."""
+    def shows(self, what: str, left_s: float | None = None, *, about: bool = False) -> None:
+        """From now on this goes on. `left_s`: at most so long until the end, or `about` so long; None: unknown, and not told."""
         self._what, self._since, self._left_s = what, self._now(), left_s
+        self._bound = "about" if about else "at most"
         if self._live is not None and not self._live.is_started:
             self._live.start()
 
     def line(self) -> Text:
         """What stands there now."""
         gone_s = self._now() - self._since
-        left = "" if self._left_s is None else f" · at most {duration(max(0.0, self._left_s - gone_s))} left"
+        left = "" if self._left_s is None else f" · {self._bound} {duration(max(0.0, self._left_s - gone_s))} left"
         return Text(f"{self._what} · {duration(gone_s)}{left} · {STOP}", style="dim", no_wrap=True, overflow="ellipsis")
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from fairground.cli import say
 from fairground.cli.clock import Clock
 from fairground.cli.seats import tell as tell_seats
-from fairground.lab.measuring import Began, Event, Finished, Said, UnitDone
+from fairground.lab.measuring import Began, Event, Finished, Going, Said, UnitDone
 from fairground.lab.places import Places
 from fairground.model import LabError, MachineError
 from fairground.model.record import CapacityAsked, ComparisonAsked, Kind, Record
@@ -25,7 +25,7 @@ def follow(events: Iterator[Event], verb: str, tell: Callable[[UnitDone], None],
         try:
             clock.shows("getting ready")
             for event in events:
-                if not isinstance(event, Said):
+                if not isinstance(event, Said | Going):
                     record = event.record
                 if not quiet:
                     _show(event, verb, tell, clock)
@@ -47,6 +47,8 @@ def _show(event: Event, verb: str, tell: Callable[[UnitDone], None], clock: Cloc
         case Said(sentence):
             say.note(sentence)
             clock.shows(sentence.removesuffix(" …"))
+        case Going(what, left_s):
+            clock.shows(f"{verb}, {what}", left_s, about=True)
         case UnitDone(record, left_s):
             tell(event)
             clock.shows(f"{verb}, part {len(record.entries) + 1}", left_s)

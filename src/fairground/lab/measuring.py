@@ -34,6 +34,14 @@ class Began:
 
 
 @dataclass(frozen=True)
+class Going:
+    """What goes on from here, in a few words. `left_s`: about so long until the end of all; None: unknown."""
+
+    what: str
+    left_s: float | None
+
+
+@dataclass(frozen=True)
 class UnitDone:
     """The last entry of the record is finished and on the disk. `left_s`: at most so long until the end; None: unknown."""
 
@@ -48,7 +56,7 @@ class Finished:
     record: Record[Any, Any]
 
 
-Event = Said | Began | UnitDone | Finished
+Event = Said | Began | Going | UnitDone | Finished
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from fairground.capacity import objective
 from fairground.host import Child, Keeper, Resident, Streams, listener, listens, machine
 from fairground.lab import measuring, setup
 from fairground.lab.address import is_here
-from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
+from fairground.lab.measuring import Began, Event, Finished, Going, Inputs, Said, UnitDone
 from fairground.measure import Bench
 from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import Session
@@ -22,8 +23,9 @@ from fairground.model.record import End, Kind, Record, TryAsked
 from fairground.run import records
 from fairground.service import behaviour, drive, parts
 from fairground.service.behaviour import Asked
-from fairground.service.parts import Checks, Part, Unit
+from fairground.service.parts import Ahead, Checks, Part, Unit
 from fairground.service.values import Visit
+from fairground.stats import forecast
 
 READY_S = 30.0
 
@@ -56,13 +58,22 @@ class Subject:
     folder: Path
 
 
-def each(record: Record[TryAsked, Part], measure: Callable[[Sequence[Part]], Iterator[Part]]) -> Iterator[Event]:
-    """The parts that are missing. A record in which nothing could be measured at all is removed again."""
+def each(
+    record: Record[TryAsked, Part],
+    measure: Callable[[Sequence[Part]], Iterator[Ahead | Part]],
+    now: Callable[[], float] = time.monotonic,
+) -> Iterator[Event]:
+    """The parts that are missing. A record in which nothing could be measured is removed again. `now`: a clock of seconds."""
     if record.end is None:
+        pace = _Pace(now)
         try:
-            for part in measure(record.entries):
-                record = records.append(record, part)
-                yield UnitDone(record, None)
+            for one in measure(record.entries):
+                if isinstance(one, Ahead):
+                    yield Going(one.what, pace.left_s(one))
+                else:
+                    pace.done()
+                    record = records.append(record, one)
+                    yield UnitDone(record, None)
         except LabError:
             if not record.entries:
                 records.discard(record)
@@ -71,13 +82,34 @@ def each(record: Record[TryAsked, Part], measure: Callable[[Sequence[Part]], Ite
     yield Finished(record)
 
 
+class _Pace:
+    """How long a planned second of load takes, by the loads that are done: starts and waits for the last answers are in it."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now, self._since = now, 0.0
+        self._ahead: Ahead | None = None
+        self._took = list[float]()
+
+    def left_s(self, ahead: Ahead) -> float | None:
+        """A load begins: so many seconds are left from here on. None where nobody can tell."""
+        self.done()
+        self._ahead, self._since = ahead, self._now()
+        return forecast.left_s(self._took, math.ceil(ahead.left_s))
+
+    def done(self) -> None:
+        """The load that began last is over."""
+        if self._ahead is not None:
+            self._took.append((self._now() - self._since) / self._ahead.load_s)
+        self._ahead = None
+
+
 def found(record: Record[TryAsked, Part]) -> Visit:
     """What is known of the service so far."""
     asked = record.head.asked
     return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)
 
 
-def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
+def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Ahead | Part]:
     """The parts that are missing. Where a command starts the service, what becomes of its process is a finding."""
     command, request = subject.asked.command, subject.request
     if command is None:
@@ -92,9 +124,9 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
         fault, said = _not_ready(child, command[0], request), set[str]()
         if fault is None:
             try:
-                for part in _parts(subject, child, done):
-                    said |= {finding.id for finding in part.findings}
-                    yield part
+                for one in _parts(subject, child, done):
+                    said |= {finding.id for finding in one.findings} if isinstance(one, Part) else set()
+                    yield one
             except MachineError:
                 raise
             except LabError as error:
@@ -108,7 +140,7 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Part]:
         child.stop()
 
 
-def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Iterator[Part]:
+def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Iterator[Ahead | Part]:
     asked, request = subject.asked, subject.request
     metered, server = _metered(child, request)
     seen = parts.checks(done)

@@ -7,6 +7,7 @@ need it are not given.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import Session
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
 from fairground.service.behaviour import Asked
-from fairground.service.parts import Part, Unit
+from fairground.service.parts import Ahead, Part, Unit
 from fairground.service.values import Closed, Conduct, doubtful
 
 CONNECTIONS = (1, 10, 100)
@@ -73,8 +74,8 @@ class Over(Exception):
     """The arm cannot be loaded any more; why is among its findings."""
 
 
-def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Part]:
-    """The closed loops, then the load curve about the best of them, of the arm `label`, a service.
+def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Ahead | Part]:
+    """The closed loops, then the load curve about the best of them, of the arm `label`, a service; before each load what it is.
 
     What is among the parts `done` is not measured again. It ends early where the arm cannot be loaded any more.
     """
@@ -84,7 +85,7 @@ def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, 
         return
 
 
-def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Part]:
+def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Ahead | Part]:
     loads = itertools.count(1 + sum(part.closed is not None or bool(part.curve) for part in done))
 
     def load(shape: Load, seed: int, rates: Rates = ()) -> Window:
@@ -94,23 +95,26 @@ def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort
         return windows[0]
 
     known = [part.closed for part in done if part.closed is not None]
-    seconds, timeout_ms = float(effort.seconds), effort.timeout_ms
-    for number, connections in enumerate(CONNECTIONS, 1):
-        if all(one.connections != connections for one in known):
-            shape = Load(
-                connections, window_s=seconds, warmup_min_s=min(1.0, seconds / 2), timeout_ms=timeout_ms, threads=effort.threads
-            )
-            part, closed = _loop(load(shape, number), cores)
-            known.append(closed)
-            yield part
-    if all(part.curve is None for part in done):
-        yield _curve(load, max(one.goodput_per_s for one in known), effort)
+    missing = [connections for connections in CONNECTIONS if all(one.connections != connections for one in known)]
+    curved = any(part.curve is not None for part in done)
+    seconds, warm_up_s = float(effort.seconds), min(1.0, effort.seconds / 2)
+    left_s = len(missing) * (warm_up_s + seconds) + (0.0 if curved else LEAD_S + len(SHARES) * seconds)
+    for connections in missing:
+        yield Ahead(f"closed loop, {connections} connection{'s' if connections > 1 else ''}", warm_up_s + seconds, left_s)
+        left_s -= warm_up_s + seconds
+        shape = Load(connections, window_s=seconds, warmup_min_s=warm_up_s, timeout_ms=effort.timeout_ms, threads=effort.threads)
+        part, closed = _loop(load(shape, 1 + CONNECTIONS.index(connections), ()), cores)
+        known.append(closed)
+        yield part
+    if not curved:
+        yield from _curve(load, max(one.goodput_per_s for one in known), effort)
 
 
-def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort: Effort) -> Part:
+def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort: Effort) -> Iterator[Ahead | Part]:
     """The load curve about the best closed loop; empty where no loop got a good answer."""
     if best_per_s == 0:
-        return Part(Unit.CURVE, curve=())
+        yield Part(Unit.CURVE, curve=())
+        return
     shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=effort.threads)
     rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
     seed = len(CONNECTIONS) + 1
@@ -122,10 +126,18 @@ def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort
             found.append(Point("curve", trial, step, loadcurve.judge(step, effort.objective, measured.void)))
         return found
 
+    yield _ahead("load curve", rates)
     curve = points(rates, seed, 1)
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
+        yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
-    return Part(Unit.CURVE, curve=tuple(sorted(curve, key=lambda point: point.step.rate_per_s)))
+    yield Part(Unit.CURVE, curve=tuple(sorted(curve, key=lambda point: point.step.rate_per_s)))
+
+
+def _ahead(what: str, rates: Rates) -> Ahead:
+    """The last load that is planned."""
+    load_s = LEAD_S + math.fsum(seconds for _, seconds in rates)
+    return Ahead(f"{what}, {len(rates)} steps", load_s, load_s)
 
 
 def _loop(measured: Window, cores: int) -> tuple[Part, Closed]:

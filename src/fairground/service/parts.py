@@ -71,6 +71,15 @@ class Part:
     note: str | None = None
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What is measured next. `load_s`: its planned seconds of load; `left_s`: those of all that is planned from here on."""
+
+    what: str
+    load_s: float
+    left_s: float
+
+
 def checks(parts: Sequence[Part]) -> Checks | None:
     """The checks, where they were made."""
     return next((part.checks for part in parts if part.checks is not None), None)

@@ -271,8 +271,9 @@ def minute(unix_s: float) -> str:
 
 
 def scripted(*names: str) -> tuple[Markup, str]:
-    """Scripts of the package as one, and the hash by which a page's policy admits it and no other."""
-    script = "".join(environment().get_template(name).render() for name in names)
+    """Scripts of the package as one, and the hash by which a page's policy admits it and no other. Comments stay behind."""
+    whole = "\n".join(environment().get_template(name).render() for name in names)
+    script = "\n".join(line for text in whole.splitlines() if (line := text.strip()) and not line.startswith("//"))
     return Markup(script), base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 

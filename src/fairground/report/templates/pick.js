@@ -28,7 +28,36 @@
     });
     var count = chosen("s").length + chosen("l").length + chosen("a").length + boards.length;
     document.getElementById("picked").textContent = count ? "(" + count + ")" : "";
+    stop(document.querySelector("#grid [tabindex='0']"));
   }
+
+  // However large the grid is, it is one stop of the Tab key: arrow keys go from link to link in it.
+  var grid = document.getElementById("grid");
+  function links(place) { return Array.prototype.filter.call(place.querySelectorAll("a, button"), function (one) { return one.offsetHeight > 0; }); }
+  function stop(wanted) {
+    var here = links(grid), link = here.indexOf(wanted) >= 0 ? wanted : links(grid.tBodies[0])[0] || here[0];
+    each("#grid a, #grid button", function (one) { one.tabIndex = one === link ? 0 : -1; });
+  }
+  function beside(link, key) {
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      var row = links(link.closest("tr"));
+      return row[row.indexOf(link) + (key === "ArrowRight" ? 1 : -1)];
+    }
+    var rows = Array.prototype.slice.call(grid.rows), column = link.closest("td, th").cellIndex, step = key === "ArrowDown" ? 1 : -1;
+    for (var at = rows.indexOf(link.closest("tr")) + step; rows[at]; at += step) {
+      var found = links(rows[at].cells[column])[0];
+      if (found) return found;
+    }
+  }
+  grid.parentElement.setAttribute("aria-label", grid.parentElement.getAttribute("aria-label") + "; arrow keys go from cell to cell");
+  grid.addEventListener("focusin", function (event) { if (event.target.matches("a, button")) stop(event.target); });
+  grid.addEventListener("keydown", function (event) {
+    if (!/^Arrow/.test(event.key) || !event.target.matches("a, button")) return;
+    var next = beside(event.target, event.key);
+    event.preventDefault();
+    if (next) next.focus();
+  });
+
   // A drawn chart keeps its scale; what was not picked steps back.
   var marks = {};
   each("figure svg.marks [aria-label], figure svg.marks text", function (mark) {

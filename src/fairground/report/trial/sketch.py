@@ -47,7 +47,8 @@ def _bar(one: Second, place: int, wide: float, most: int) -> str:
     p99 = f", p99 {words.milliseconds(one.p99_us)} ms" if one.p99_us is not None else ""
     label = f"second {one.second}: {one.ok:,} good, {one.not_ok:,} other{p99}"
     rest = f'<path class="bad" d="M{x:.1f} {upper:.1f}h{width:.1f}V{top:.1f}h-{width:.1f}Z"/>' if one.not_ok else ""
-    return f'<path class="bar" aria-label="{label}" d="M{x:.1f} {top:.1f}h{width:.1f}V{ground:.1f}h-{width:.1f}Z"/>{rest}'
+    shape = f"M{x:.1f} {top:.1f}h{width:.1f}V{ground:.1f}h-{width:.1f}Z"
+    return f'<path class="bar" d="{shape}"><title>{label}</title></path>{rest}'
 
 
 def percentiles(trial: Trial) -> Markup | None:
