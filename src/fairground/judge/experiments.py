@@ -18,8 +18,26 @@ SLOWED = 0.25
 """The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
 SHORT_DEADLOCK_MS = 50
 MORE_ROWS = 10
-REASONS = (*bottleneck.NAMES, levels.SERIALISED)
+FEWER = (4, 16)
+"""The parts of a load's connections that a full queue of connections is tried with."""
+PREPARED = "prepared-statements"
+REASONS = (*bottleneck.NAMES, levels.SERIALISED, PREPARED)
 """All reasons that a trial or a run can have."""
+UNLOCKED = (
+    "CREATE SCHEMA unlocked",
+    "GRANT USAGE ON SCHEMA unlocked TO PUBLIC",
+    *(
+        f"CREATE FUNCTION unlocked.pg_advisory_{name}({arguments}) RETURNS {returns} LANGUAGE sql AS '{body}'"
+        for arguments in ("bigint", "integer, integer")
+        for name, returns, body in (
+            ("lock", "void", ""),
+            ("xact_lock", "void", ""),
+            ("unlock", "boolean", "SELECT true"),
+        )
+    ),
+    "ALTER DATABASE {database} SET search_path = unlocked, pg_catalog, public",
+)
+"""Functions that stand before PostgreSQL's own of the same names, in the arm's own database."""
 
 INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*\d+|::[a-z]+)?", re.IGNORECASE)
 """What may become an index: a column, one with a number added, or its cast. The text is the server's, so nothing else may."""
@@ -44,6 +62,33 @@ def experiment(reason: str, cell: Cell, evidence: Evidence) -> Experiment | str:
 def _connections(cell: Cell, _: Evidence) -> Experiment:
     """Twice and four times the connections."""
     return _more(*(_with_connections(cell, times * cell.load.connections) for times in (2, 4)))
+
+
+def _backlog(cell: Cell, _: Evidence) -> Experiment | str:
+    """Fewer connections at once, which fit into the queue. Whatever else limits a server gives no more to fewer."""
+    return _fewer_connections(cell)
+
+
+def _fewer_connections(cell: Cell) -> Experiment | str:
+    counts = sorted({cell.load.connections // by for by in FEWER} - {0}, reverse=True)
+    return _more(*(_with_connections(cell, count) for count in counts)) if counts else "there is one connection already"
+
+
+def _generator(cell: Cell, _: Evidence) -> Experiment | str:
+    """Twice the threads of the generator, where its seat has room for them."""
+    twice, seat = 2 * cell.load.threads, cell.settings.cores_of("generator")
+    if seat is not None and len(seat) < twice:
+        return "the generator has no more processors than threads: `--seats` gives them"
+    words = f"with {twice} threads of the generator in place of {cell.load.threads}"
+    return _more(Change(f"{twice} threads", words, replace(cell, load=replace(cell.load, threads=twice))))
+
+
+def _unprepared(cell: Cell, _: Evidence) -> Experiment | str:
+    """The same statements without names."""
+    if not cell.settings.prepared:
+        return "the cell uses no named prepared statements already"
+    words = "without named prepared statements"
+    return _more(Change("unprepared", words, replace(cell, settings=replace(cell.settings, prepared=False))))
 
 
 def _with_connections(cell: Cell, connections: int) -> Change:
@@ -80,9 +125,9 @@ def _memory(cell: Cell, _: Evidence) -> Experiment | str:
 
 
 def _ports(cell: Cell, _: Evidence) -> Experiment | str:
-    """The same requests on connections that stay open."""
+    """The same requests on connections that stay open; where they do so already, on fewer of them."""
     if cell.load.keep_alive:
-        return "the cell keeps its connections open already"
+        return _fewer_connections(cell)
     return _more(Change("keep-alive", "with connections that stay open", replace(cell, load=replace(cell.load, keep_alive=True))))
 
 
@@ -106,8 +151,10 @@ def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
     return _more(*_in_order(cell), sooner)
 
 
-def _row_locks(cell: Cell, _: Evidence) -> Experiment:
-    """More rows to choose from, so that two transactions seldom want the same one."""
+def _row_locks(cell: Cell, evidence: Evidence) -> Experiment:
+    """More rows to choose from, so that two seldom want the same one; of advisory locks, functions that lock nothing."""
+    if evidence.get("waiting_for_advisory_locks"):
+        return _more(Change("no advisory lock", "without advisory locks: functions of their names lock nothing", cell, UNLOCKED))
     scale = MORE_ROWS * cell.settings.scale
     words = f"with scale {scale} in place of {cell.settings.scale}, ten times the rows"
     return _more(Change(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))
@@ -173,6 +220,9 @@ TABLE: Mapping[str, Make] = {
     "too-few-connections": _connections,
     "pool": _pool,
     "throttled": _throttled,
+    "backlog": _backlog,
+    "generator": _generator,
+    PREPARED: _unprepared,
     "memory": _memory,
     "ports": _ports,
     "app-cpu": _server_cpu,
@@ -189,8 +239,6 @@ TABLE: Mapping[str, Make] = {
 
 UNTESTED: Mapping[str, str] = {
     "db-cpu": "a database whose processors are full would need faster ones, or statements that cost less",
-    "generator": "the generator would need more processors than its seat has: `--seats` gives them",
-    "backlog": "the listen backlog is the server's own, and the lab cannot lengthen it",
     "serialised": "two loads have shown it already: more connections gave no more",
 }
 """Reason → why there is no experiment on it."""

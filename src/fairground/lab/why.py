@@ -40,12 +40,17 @@ def of_cell(run: Run, cell: Cell, named: str, budget_s: float) -> WhyAsked:
     trials = numbered(run, cell)
     if named not in experiments.REASONS:
         raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(experiments.REASONS)}")
+    return posed(run.id, cell, named, trials, budget_s)
+
+
+def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float) -> WhyAsked:
+    """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
     sentence, evidence = _said(trials, named)
     cell = _short(cell)
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):
         raise LabError(f"there is no experiment on `{named}` of {cell.id}: {found}", "another reason can be named with --reason")
-    return WhyAsked(run.id, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, TURN_S)
+    return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, TURN_S)
 
 
 def numbered(run: Run, cell: Cell) -> list[Trial]:
