@@ -103,16 +103,6 @@ def test_other_loads_have_no_experiment(load: Load) -> None:
     assert "closed loop" in str(experiment("pool", replace(CELL, load=load), {}))
 
 
-def test_what_overflows_must_gain_by_fewer_connections() -> None:
-    """A quarter and a sixteenth of them, never none; ports first by connections that stay open."""
-    many = replace(CELL, load=Load(connections=64))
-    for reason in ("backlog", "ports"):
-        assert [one.cell.load.connections for one in made(reason, many).changes] == [16, 4]
-    assert [one.cell.load.connections for one in made("backlog").changes] == [2]
-    assert [one.cell.load.keep_alive for one in made("ports").changes] == [True]
-    assert isinstance(experiment("backlog", replace(CELL, load=Load(connections=1)), {}), str)
-
-
 def test_advisory_locks_are_taken_away_and_row_locks_get_more_rows() -> None:
     """What the samples saw decides which."""
     assert [one.cell.settings.scale for one in made("db-lock").changes] == [100]
@@ -130,6 +120,6 @@ def test_the_generator_gets_more_threads_where_it_has_room() -> None:
 def test_what_is_there_already_cannot_be_added() -> None:
     """A quota that is not set, connections that stay open, a proxy or a pooler that stands there."""
     free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx", "pgbouncer-tx"))
-    for reason in ("throttled", "memory", "delayed-ack", "connect-per-request", "db-commit"):
+    for reason in ("throttled", "memory", "ports", "delayed-ack", "connect-per-request", "db-commit"):
         assert isinstance(experiment(reason, free, {}), str), reason
     assert isinstance(experiment("prepared-statements", replace(free, settings=Settings(prepared=False)), {}), str)

@@ -18,8 +18,6 @@ SLOWED = 0.25
 """The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
 SHORT_DEADLOCK_MS = 50
 MORE_ROWS = 10
-FEWER = (4, 16)
-"""The parts of a load's connections that a full queue of connections is tried with."""
 PREPARED = "prepared-statements"
 REASONS = (*bottleneck.NAMES, levels.SERIALISED, PREPARED)
 """All reasons that a trial or a run can have."""
@@ -62,16 +60,6 @@ def experiment(reason: str, cell: Cell, evidence: Evidence) -> Experiment | str:
 def _connections(cell: Cell, _: Evidence) -> Experiment:
     """Twice and four times the connections."""
     return _more(*(_with_connections(cell, times * cell.load.connections) for times in (2, 4)))
-
-
-def _backlog(cell: Cell, _: Evidence) -> Experiment | str:
-    """Fewer connections at once, which fit into the queue. Whatever else limits a server gives no more to fewer."""
-    return _fewer_connections(cell)
-
-
-def _fewer_connections(cell: Cell) -> Experiment | str:
-    counts = sorted({cell.load.connections // by for by in FEWER} - {0}, reverse=True)
-    return _more(*(_with_connections(cell, count) for count in counts)) if counts else "there is one connection already"
 
 
 def _generator(cell: Cell, _: Evidence) -> Experiment | str:
@@ -125,9 +113,9 @@ def _memory(cell: Cell, _: Evidence) -> Experiment | str:
 
 
 def _ports(cell: Cell, _: Evidence) -> Experiment | str:
-    """The same requests on connections that stay open; where they do so already, on fewer of them."""
+    """The same requests on connections that stay open."""
     if cell.load.keep_alive:
-        return _fewer_connections(cell)
+        return "the cell keeps its connections open already"
     return _more(Change("keep-alive", "with connections that stay open", replace(cell, load=replace(cell.load, keep_alive=True))))
 
 
@@ -220,7 +208,6 @@ TABLE: Mapping[str, Make] = {
     "too-few-connections": _connections,
     "pool": _pool,
     "throttled": _throttled,
-    "backlog": _backlog,
     "generator": _generator,
     PREPARED: _unprepared,
     "memory": _memory,
@@ -239,6 +226,7 @@ TABLE: Mapping[str, Make] = {
 
 UNTESTED: Mapping[str, str] = {
     "db-cpu": "a database whose processors are full would need faster ones, or statements that cost less",
+    "backlog": "a connection that is tried again after a second outlasts the short turns of an experiment",
     "serialised": "two loads have shown it already: more connections gave no more",
 }
 """Reason → why there is no experiment on it."""
