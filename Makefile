@@ -58,7 +58,7 @@ bench-design: setup              ## windows in turns against whole trials, into 
 bench-limits: setup              ## how often a planted limit is named, and no other, into docs/limits.md: about a quarter of an hour
 	$(PYTHON) bench/limits.py --write docs/limits.md
 
-bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/reasons-proven.md: about half an hour, and in parts
+bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/reasons-proven.md: about 45 minutes, and in parts
 	$(PYTHON) bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
 
 bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts

@@ -70,7 +70,14 @@ def test_deadlocks_have_two_experiments_on_transfer_and_one_elsewhere() -> None:
 
 @pytest.mark.parametrize(
     ("where", "index"),
-    [("aid + 0 = $1", "((aid + 0))"), ("name = $1 LIMIT 1", "((name))"), ("aid::text = '7'", "((aid::text))")],
+    [
+        ("aid + 0 = $1", "((aid + 0))"),
+        ("name = $1 LIMIT 1", "((name))"),
+        ("aid::text = '7'", "((aid::text))"),
+        ("aid + ?=?", "((aid + 0))"),
+        ("aid * ?=?", "((aid * 1))"),
+        ("name=?", "((name))"),
+    ],
 )
 def test_the_missing_index_is_that_of_the_statement(where: str, index: str) -> None:
     """What the statement seeks becomes the index."""

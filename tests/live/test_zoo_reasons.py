@@ -13,7 +13,7 @@ from fairground.stats.effects import Outcome
 
 pytestmark = pytest.mark.measures
 
-BUDGET_S = 40.0
+BUDGET_S = 75.0
 TRIED = {"small-pool:asyncio": "pool", "scanner:asyncio": "db-cpu", "healthy:asyncio": "throttled"}
 ROWS = [row for row in planted.ROWS if TRIED.get(row["stack"]) == row["diagnosis"]]
 WRONG = next(row for row in planted.WRONG if row["stack"] == "small-pool:asyncio")

@@ -37,9 +37,9 @@ UNLOCKED = (
 )
 """Functions that stand before PostgreSQL's own of the same names, in the arm's own database."""
 
-INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*\d+|::[a-z]+)?", re.IGNORECASE)
+INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*(\d+|\?)|::[a-z]+)?", re.IGNORECASE)
 """What may become an index: a column, one with a number added, or its cast. The text is the server's, so nothing else may."""
-SOUGHT = re.compile(r"\bwhere\s+\(?\s*(?P<what>[^=<>()]+?)\s*=\s*(\$\d+|'|\d)", re.IGNORECASE)
+SOUGHT = re.compile(r"\bwhere\s+\(?\s*(?P<what>[^=<>()]+?)\s*=\s*(\$\d+|'|\d|\?)", re.IGNORECASE)
 
 Make = Callable[[Cell, Evidence], "Experiment | str"]
 
@@ -169,6 +169,7 @@ def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
     if found is None or not INDEXABLE.fullmatch(found["what"]) or not re.fullmatch(r"[a-z_][a-z0-9_]*", table):
         return f"the statement that reads `{table}` whole was not seen, or it seeks what no plain index holds"
     what = " ".join(found["what"].split())
+    what = what.replace("* ?", "* 1").replace("?", "0")  # statements are kept without their numbers: one that changes nothing
     index = f"CREATE INDEX ON {table} (({what}))"
     return _more(Change("indexed", f"with an index on {table} ({what})", cell, (index, f"ANALYZE {table}")))
 
