@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-tuning bench-awake bench-kills bench-equals pictures docs
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-reasons bench-tuning bench-awake bench-kills bench-equals pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -57,6 +57,9 @@ bench-design: setup              ## windows in turns against whole trials, into 
 
 bench-limits: setup              ## how often a planted limit is named, and no other, into docs/limits.md: about a quarter of an hour
 	$(PYTHON) bench/limits.py --write docs/limits.md
+
+bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/reasons-proven.md: about 45 minutes, and in parts
+	$(PYTHON) bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
 
 bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts
 	$(PYTHON) bench/tuning.py --keep results/bench-tuning.jsonl --write docs/tuning.md

@@ -9,20 +9,12 @@ again: a machine that others use shows up as limits that were not named.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 import time
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 
-from fairground import contract, postgres
-from fairground.host import Keeper, machine
-from fairground.lab import setup
-from fairground.lab.places import Places
-from fairground.measure import Bench
-from fairground.model import Durability
+from fairground.host import machine
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
@@ -54,17 +46,7 @@ def measure(rows: list[dict[str, object]], repeat: int) -> dict[str, Counter[str
     todo = [row for row in rows if planted.lacking(row) is None]
     if not todo:
         return found
-    with ExitStack() as held:
-        held.enter_context(planted.place(todo[0]))
-        keeper = held.enter_context(Keeper(os.environ))
-        setup.keep_awake(held, keeper, Places.of(os.environ), lambda said: print(said, file=sys.stderr))
-        scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
-        durability = Durability.DURABLE if todo[0].get("place") == "durable" else Durability.RELAXED
-        database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
-        held.callback(database.stop)
-        database.prepare(planted.SCALE)
-        engine, cases = ROOT / "engine/target/release/fairload", contract.load(ROOT / "contract" / "cases")
-        bench = Bench(keeper, database, engine, cases, machine.cores(), ready_timeout_s=5.0)
+    with planted.standing(todo[0], lambda said: print(said, file=sys.stderr)) as (bench, scratch):
         for number in range(1, repeat + 1):
             for place, row in enumerate(todo):
                 name = planted.name(row)

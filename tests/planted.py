@@ -1,4 +1,4 @@
-"""Trials in which a limit is planted, as the zoo's `expected.toml` lists them: shared by its tests and by `bench/limits.py`."""
+"""Trials in which a limit is planted, as the zoo's `expected.toml` lists them: shared by its tests and by `bench/`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,38 @@ import fcntl
 import os
 import socket
 import struct
+import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builders.paths import TESTS
-from fairground import topology
+from builders.paths import ROOT, TESTS
+from fairground import contract, postgres, topology
+from fairground.host import Keeper, machine
 from fairground.inputs import manifest, wires
 from fairground.judge import bottleneck
+from fairground.lab import setup, why
+from fairground.lab.places import Places
 from fairground.measure import Bench, prepared, run
-from fairground.model import Cell, Load, Settings, Slot, Topology, Trial
+from fairground.measure.experiment import one_start
+from fairground.model import Cell, Durability, LabError, Load, Settings, Slot, Stack, Topology, Trial
+from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
+from fairground.run import stopping
 
 ZOO = TESTS / "zoo"
-ROWS: list[dict[str, Any]] = tomllib.loads((ZOO / "expected.toml").read_text())["limit"]
+EXPECTED = tomllib.loads((ZOO / "expected.toml").read_text())
+ROWS: list[dict[str, Any]] = EXPECTED["limit"]
+WRONG: list[dict[str, Any]] = EXPECTED["wrong"]
 SCALE = 1
 FEW_PORTS = 200
 NETWORK = 0x40000000  # CLONE_NEWNET
 UP = struct.pack("16sh22x", b"lo", 0x41)  # an ifreq: flags IFF_UP and IFF_RUNNING
 SET_FLAGS = 0x8914  # SIOCSIFFLAGS
-WORKLOADS = {one.id: manifest.render(one, SCALE) for one in manifest.load_workloads(ZOO.parents[1] / "workloads")}
+PLAIN = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
+WORKLOADS = {name: manifest.render(one, SCALE) for name, one in PLAIN.items()}
 
 
 def name(row: Mapping[str, Any]) -> str:
@@ -83,9 +93,24 @@ def _enter(call: str, *arguments: int) -> None:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7, connections: int | None = None) -> Trial:
-    """One trial of a row; with other than its own `connections`, where they are given."""
-    (stack,) = manifest.find_stack(manifest.load_servers(ZOO), row["stack"])
+@contextmanager
+def standing(row: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[tuple[Bench, Path]]:
+    """A bench in the place that a row asks for, and a folder for raw data that is gone afterwards."""
+    with ExitStack() as held:
+        held.enter_context(place(row))
+        keeper = held.enter_context(Keeper(os.environ))
+        setup.keep_awake(held, keeper, Places.of(os.environ), say)
+        scratch = Path(held.enter_context(tempfile.TemporaryDirectory()))
+        durability = Durability.DURABLE if row.get("place") == "durable" else Durability.RELAXED
+        database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
+        held.callback(database.stop)
+        database.prepare(SCALE)
+        engine, cases = ROOT / "engine/target/release/fairload", contract.load(ROOT / "contract" / "cases")
+        yield Bench(keeper, database, engine, cases, machine.cores(), ready_timeout_s=5.0), scratch
+
+
+def cell(row: Mapping[str, Any], connections: int | None = None) -> Cell:
+    """The cell of a row; with other than its own `connections`, where they are given."""
     load = Load(
         connections or row["connections"],
         keep_alive=not row.get("close"),
@@ -97,8 +122,41 @@ def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7, con
     settings = Settings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
     if row.get("one_core"):
         settings = replace(settings, pin=(("server", (min(os.sched_getaffinity(0)),)),))
-    cell = Cell(stack.id, row["workload"], path(row), load, settings)
-    return run(bench, Slot(1, 1, cell, seed), 1, stack, WORKLOADS[row["workload"]], folder, "trial")
+    if row.get("place") == "durable":
+        settings = replace(settings, durability=Durability.DURABLE)
+    return Cell(row["stack"], row["workload"], path(row), load, settings)
+
+
+def stack(row: Mapping[str, Any]) -> Stack:
+    """The stack of a row."""
+    (found,) = manifest.find_stack(manifest.load_servers(ZOO), row["stack"])
+    return found
+
+
+def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7, connections: int | None = None) -> Trial:
+    """One trial of a row; with other than its own `connections`, where they are given."""
+    return run(bench, Slot(1, 1, cell(row, connections), seed), 1, stack(row), WORKLOADS[row["workload"]], folder, "trial")
+
+
+def experiment(
+    bench: Bench, row: Mapping[str, Any], folder: Path, budget_s: float, seed: int = 7
+) -> tuple[WhyAsked, list[Start]]:
+    """The experiment on what a row says of its cell, with the starts that fit into the time. LabError where there is none.
+
+    A planted limit is asked after a trial, which has the evidence. What is wrong is asked as it is said.
+    """
+    wrong = row.get("wrong")
+    trials = [] if wrong else [tried(bench, row, folder / "trial", seed)]
+    asked = why.posed("planted", cell(row), wrong or row["diagnosis"], trials, budget_s)
+    changes = {AS_IT_WAS: asked.cell, **{one.label: one.cell for one in asked.experiment.changes}}
+    for changed in changes.values():
+        if problem := topology.lacking(changed.topology, os.environ.get("PATH")):
+            raise LabError(*problem)
+    workloads = {label: manifest.render(PLAIN[one.workload], one.settings.scale) for label, one in changes.items()}
+    starts: list[Start] = []
+    while stopping.experiment_end(starts, asked) is None:
+        starts.append(one_start(bench, asked, stack(row), workloads, folder, len(starts) + 1))
+    return asked, starts
 
 
 def named(trial: Trial) -> list[str]:

@@ -72,7 +72,14 @@ def test_deadlocks_have_two_experiments_on_transfer_and_one_elsewhere() -> None:
 
 @pytest.mark.parametrize(
     ("where", "index"),
-    [("aid + 0 = $1", "((aid + 0))"), ("name = $1 LIMIT 1", "((name))"), ("aid::text = '7'", "((aid::text))")],
+    [
+        ("aid + 0 = $1", "((aid + 0))"),
+        ("name = $1 LIMIT 1", "((name))"),
+        ("aid::text = '7'", "((aid::text))"),
+        ("aid + ?=?", "((aid + 0))"),
+        ("aid * ?=?", "((aid * 1))"),
+        ("name=?", "((name))"),
+    ],
 )
 def test_the_missing_index_is_that_of_the_statement(where: str, index: str) -> None:
     """What the statement seeks becomes the index."""
@@ -105,8 +112,23 @@ def test_other_loads_have_no_experiment(load: Load) -> None:
     assert "closed loop" in str(experiment("pool", replace(CELL, load=load), {}))
 
 
+def test_advisory_locks_are_taken_away_and_row_locks_get_more_rows() -> None:
+    """What the samples saw decides which."""
+    assert [one.cell.settings.scale for one in made("db-lock").changes] == [100]
+    (found,) = experiments.TABLE["db-lock"](CELL, {"waiting_for_advisory_locks": 0.9}).changes  # type: ignore[union-attr]
+    assert found.cell == CELL and found.statements[-1].endswith("SET search_path = unlocked, pg_catalog, public")
+
+
+def test_the_generator_gets_more_threads_where_it_has_room() -> None:
+    """Twice as many; a seat of one core holds no second one."""
+    assert made("generator").changes[0].cell.load.threads == 2
+    seated = replace(CELL, settings=replace(LIMITED, pin=(("generator", (1,)),)))
+    assert "no more processors" in str(experiment("generator", seated, {}))
+
+
 def test_what_is_there_already_cannot_be_added() -> None:
     """A quota that is not set, connections that stay open, a proxy or a pooler that stands there."""
     free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx", "pgbouncer-tx"))
     for reason in ("throttled", "memory", "ports", "delayed-ack", "connect-per-request", "db-commit", "wire"):
         assert isinstance(experiment(reason, free, {}), str), reason
+    assert isinstance(experiment("prepared-statements", replace(free, settings=Settings(prepared=False)), {}), str)

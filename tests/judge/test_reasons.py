@@ -251,6 +251,15 @@ def test_limit_by_locks(events: dict[str, int], deadlocks: int | None, said: str
     assert limit({}, database=replace(DATABASE, wait_events=events, deadlocks=deadlocks)) == said
 
 
+def test_a_lock_is_called_what_it_is() -> None:
+    """Advisory locks are no row locks, and the evidence tells them apart for the experiment."""
+    for event, said in (("Lock:advisory", "an advisory lock"), ("Lock:tuple", "a row lock")):
+        waiting = replace(DATABASE, wait_events={event: 40, "running": 60}, deadlocks=0)
+        (found,) = bottleneck.limits(CELL, result(), {}, HOST, waiting, 2, REASONS)
+        assert f"waited for {said}" in found.sentence
+        assert ("waiting_for_advisory_locks" in found.evidence) is (event == "Lock:advisory")
+
+
 def test_waiting_goes_before_work() -> None:
     """Locks are named first, and full cores beside them; deadlocks alone, since what they leave is their consequence."""
     locked = replace(DATABASE, wait_events=LOCKED)

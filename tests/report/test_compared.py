@@ -45,7 +45,7 @@ def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> No
         found
         == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads. 12 of 12 comparisons of goodput are decided."
     )
-    assert limits.startswith("Limited by db-cpu (5 cells), app-cpu (4 cells) and db-lock (3 cells)")
+    assert limits.startswith("Suspected limits: db-cpu (5 cells), app-cpu (4 cells) and db-lock (3 cells)")
     assert "1 cell has no number: rejected" in limits
     assert re.fullmatch(r"The anchor, measured twice, is not told apart .*; a planted slowdown of 10 % was found\.", belief)
 

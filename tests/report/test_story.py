@@ -42,7 +42,9 @@ def test_one_group_is_told_as_no_choice_with_the_limit_that_all_share() -> None:
     both = tuple(trial for trial in run.trials if trial.cell.stack in ("alder:inline", "birch:pool"))
     shown = boards.boards(replace(run, trials=both))
     said = story.alike(next(board for board in shown if board.workload == "tx"))
-    assert said.startswith("For `tx` ") and said.endswith(": for all of them the database's processors are full (db-cpu).")
+    assert said.startswith("For `tx` ") and said.endswith(
+        ": for all of them the database's processors are full (db-cpu, suspected)."
+    )
     assert story.alike(next(board for board in boards.boards(run) if board.workload == "tx")) == ""
 
 

@@ -5,7 +5,7 @@ What gives way where it is narrow: the bar first, then the words behind the numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
@@ -49,16 +49,19 @@ class Widths:
 class Table:
     """The last attempt of each slot: workloads in this order, the stacks of each by goodput."""
 
-    def __init__(self, trials: Sequence[Trial], workloads: Iterable[str] = ()) -> None:
+    def __init__(
+        self, trials: Sequence[Trial], workloads: Iterable[str] = (), tried: Mapping[tuple[str, str], str] | None = None
+    ) -> None:
+        """`tried`: a cell's id and a reason → what an experiment made of it."""
         named = dict.fromkeys([*workloads, *(trial.cell.workload for trial in trials)])
-        self._rows = {name: _rows([trial for trial in trials if trial.cell.workload == name]) for name in named}
+        self._rows = {name: _rows([trial for trial in trials if trial.cell.workload == name], tried or {}) for name in named}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text | Padding]:
         there = [row for rows in self._rows.values() for row in rows]
         if not there:
             return
         widths = fitted(there, options.max_width)
-        yield _line("", "stack", 0.0, HEADS, "limited by" if widths.words else "", widths, "dim")
+        yield _line("", "stack", 0.0, HEADS, "suspected" if widths.words else "", widths, "dim")
         for name, rows in self._rows.items():
             if rows:
                 yield Text(GAP + name, style="bold")
@@ -108,15 +111,16 @@ def _line(mark: str, id: str, share: float, numbers: Sequence[str], words: str, 
     return line
 
 
-def _rows(trials: Sequence[Trial]) -> list[Row]:
+def _rows(trials: Sequence[Trial], tried: Mapping[tuple[str, str], str]) -> list[Row]:
     last = list({trial.number: trial for trial in trials}.values())
     best = max((trial.goodput_per_s or 0.0 for trial in last), default=0.0)
     return [
-        _row(trial, best) for trial in sorted(last, key=lambda trial: (trial.goodput_per_s is None, -(trial.goodput_per_s or 0)))
+        _row(trial, best, tried)
+        for trial in sorted(last, key=lambda trial: (trial.goodput_per_s is None, -(trial.goodput_per_s or 0)))
     ]
 
 
-def _row(trial: Trial, best: float) -> Row:
+def _row(trial: Trial, best: float, tried: Mapping[tuple[str, str], str]) -> Row:
     if trial.goodput_per_s is None or trial.result is None:
         return Row(trial.verdict, trial.cell.stack, (), f"{trial.verdict}: {reason(trial)}", 0.0)
     latency, window = trial.result.latency_ok, trial.result.window
@@ -125,9 +129,10 @@ def _row(trial: Trial, best: float) -> Row:
     numbers = tuple("–" if value is None else significant(value) for value in (trial.goodput_per_s, *tails, *cpu))
     bad = [f"{window.not_ok / window.total:.2%} not ok"] if window.not_ok else []
     share = trial.goodput_per_s / best if best else 0.0
-    return Row(
-        trial.verdict, trial.cell.stack, numbers, ", ".join([*([trial.diagnosis] if trial.diagnosis else []), *bad]), share
+    limit = (
+        [] if trial.diagnosis is None else [" ".join((trial.diagnosis, tried.get((trial.cell.id, trial.diagnosis), ""))).strip()]
     )
+    return Row(trial.verdict, trial.cell.stack, numbers, ", ".join([*limit, *bad]), share)
 
 
 def reason(trial: Trial) -> str:

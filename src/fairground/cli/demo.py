@@ -12,17 +12,19 @@ from fairground.cli.run import measure_suite
 from fairground.cli.seats import machine
 from fairground.inputs import manifest, options
 from fairground.inputs.options import Given
+from fairground.lab import reasons
 from fairground.lab import run as runs
 from fairground.lab.places import Places
 
 
-@takes(options.SEATS, *(one for one in options.SHARED if one.name != "servers"))
+@takes(options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
 def demo(_: typer.Context, given: Given) -> None:
     """Everything in one go: build the servers, measure seven workloads briefly, write report.html.
 
-    Examples: ./fairground demo · ./fairground demo --json > demo.jsonl
+    Examples: ./fairground demo · ./fairground demo --why 3m · ./fairground demo --json > demo.jsonl
     """
     places, seats, database = Places.of(os.environ, None, given["results"]), given["seats"], given["database"]
     suite = manifest.load_suite(places.suites / "demo.toml", machine=machine(database), seats=seats)
     command = "./fairground demo" + ("" if seats is None else f" --seats {seats}")
-    measure_suite(suite, runs.Inputs(places, command, database), Voice(given["quiet"], given["as_json"]))
+    inputs = runs.Inputs(places, command, database, reasons.budget_s(given["why"]))
+    measure_suite(suite, inputs, Voice(given["quiet"], given["as_json"]))

@@ -27,9 +27,14 @@ from fairground.lab.events import (
     Said,
     Sink,
     TrialDone,
+    TriedReason,
+    Trying,
     Within,
 )
 from fairground.model import SCHEMA_VERSION, Progress, foreign
+from fairground.model.experiment import Start, WhyAsked
+from fairground.model.record import Record
+from fairground.report.run import why
 
 Work = Callable[[Sink], Generator[Event]]
 """A use case with its inputs; it still lacks who hears what happens inside long calls."""
@@ -130,6 +135,17 @@ class _Shown:
                 self._screen = self._held.enter_context(Screen(event.plan, event.done, say.talk, live, self._voice.quiet))
             case TrialDone():
                 self._trial(event)
+            case Trying(asked):
+                self.close()
+                at_most = f"at most {duration(asked.budget_s)}"
+                say.note(
+                    foreign.line(f"experiment {event.place}/{event.experiments}: {asked.reason} of {asked.cell.id}, {at_most}")
+                )
+                say.note(foreign.line(f"beside it: {'; '.join(one.words for one in asked.experiment.changes)}"))
+                self._clock.shows(f"experiment {event.place}/{event.experiments}", asked.budget_s)
+            case TriedReason(record):
+                self._clock.close()
+                self._reason(record)
             case _:
                 self._checked = self._checked or isinstance(event, Checked)
                 self.close()
@@ -147,6 +163,12 @@ class _Shown:
             self._screen.finished(event.trial)
         if self._voice.as_json:
             _line("trial", **say.plain(event.trial))
+
+    def _reason(self, record: Record[WhyAsked, Start]) -> None:
+        found = why.rows(record.head.asked, record.entries)
+        if self._voice.as_json:
+            _line("why", id=record.id, **found)
+        say.note(foreign.line(f"{found['sentences'][0]} → {record.id}"))
 
     def _tell(self, event: Within) -> None:
         """What goes on inside a long call, once a second at most."""

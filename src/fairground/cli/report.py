@@ -74,7 +74,7 @@ def report(
         if not transfer.crossings(found, shown):
             raise LabError(f"run `{found.id}` has no number on `{transfer.CROSSING}`", "./fairground run suites/transfer.toml")
         splice.put(transfers, "transfer", transfer.markdown(found, shown), "Why transfer is slow")
-    say.the_summary(found, path, as_json)
+    say.the_summary(found, path, as_json, written.tried)
 
 
 def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:

@@ -16,14 +16,14 @@ from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options
 from fairground.inputs.options import Given
+from fairground.lab import reasons, suites
 from fairground.lab import run as runs
-from fairground.lab import suites
 from fairground.lab.events import Event, Reported, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Suite
 from fairground.run import store
 
-MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume"))
+MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why"))
 """What may be said of a run that goes on."""
 
 
@@ -37,7 +37,8 @@ def run(context: typer.Context, given: Given) -> None:
     voice = Voice(given["quiet"], given["as_json"], given["progress"])
     if voice.progress and not voice.as_json:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
-    inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
+    why_s = reasons.budget_s(given["why"])
+    inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s)
     if given["resume"] is not None:
         _refuse_beside_resume(context)
         folder = store.find(places.results, given["resume"])
@@ -109,7 +110,7 @@ def finish(work: Callable[[Sink], Generator[Event]], voice: Voice) -> None:
     """Show a run as it is made, then its end."""
     (end,) = follow(work, voice)
     assert isinstance(end, Reported), "a run ends with its report"
-    say.the_summary(end.run, end.path, voice.as_json)
+    say.the_summary(end.run, end.path, voice.as_json, end.tried)
     if not runs.measured(end.run):
         raise typer.Exit(NOTHING_MEASURED)
     if runs.rejected(end.run):

@@ -13,9 +13,10 @@ from fairground.cli.screen import duration
 from fairground.cli.streams import document, line, note, out, plain, talk
 from fairground.model import SCHEMA_VERSION, Finding, Plan, Run, Severity, foreign
 from fairground.report.boards import Board, boards
-from fairground.report.run import faults
+from fairground.report.run import faults, why
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline, voids
+from fairground.report.run.why import TriedBy
 from fairground.report.text.words import plural
 from fairground.run import plan
 from fairground.stats import time_use
@@ -23,13 +24,16 @@ from fairground.stats import time_use
 __all__ = ["document", "line", "note", "out", "outline", "plain", "talk", "the_check", "the_plan", "the_summary"]
 
 
-def the_summary(found: Run, path: Path, as_json: bool) -> None:
-    """The end of a run, as its page has it: what is said first, then the table; the count of verdicts, where the page is."""
+def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = None) -> None:
+    """The end of a run, as its page has it: what is said first, then the table; the count of verdicts, where the page is.
+
+    `tried`: what experiments on its reasons found.
+    """
     counts = {
         verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
     }
-    shown, broken = boards(found), faults.rows(found)
-    sentences = headline(found, shown, Controls.of(found))
+    shown, broken, tests = boards(found), faults.rows(found), tried or {}
+    sentences = headline(found, shown, Controls.of(found), tests)
     if as_json:
         spent = time_use.of(found.everything)
         time = {**plain(spent), "overhead_share": spent.overhead_share}
@@ -41,13 +45,16 @@ def the_summary(found: Run, path: Path, as_json: bool) -> None:
             "voids": voids(found),
             "comparisons": _compared(shown),
             "modes": _modes(shown),
+            "reasons": [one.document for one in why.standings(shown, tests)],
             **({"faults": [row.document for row in broken]} if broken else {}),
         }
         print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
     for sentence in sentences:
         line(sentence)
-    out.print(Table(found.trials, found.workloads))
+    out.print(Table(found.trials, found.workloads, {key: one.word for key, one in tests.items()}))
+    for text in why.lines(shown, tests):
+        line(text)
     if broken:
         for text in table(("what faults did", *faults.HEADS), [(row.cell.id, *row.values) for row in broken]):
             line(text)
@@ -106,8 +113,8 @@ def the_plan(planned: Plan, as_json: bool) -> None:
     for slot in planned.slots:
         control = f"  control: {slot.control}" if slot.control is not None else ""
         line(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}{control}")
-    for what, why in planned.skipped.items():
-        line(f"skipped  {what}: {why}")
+    for what, cause in planned.skipped.items():
+        line(f"skipped  {what}: {cause}")
     most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
     out.print(f"{plural(len(planned.slots), 'trial')}, at least {duration(plan.least_s(planned))} without builds{most}")
 

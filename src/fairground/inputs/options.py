@@ -199,6 +199,7 @@ SHARED = (
 )
 """Those of every verb that measures."""
 
+WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 PROGRESS = Option("progress", "With --json: also a line a second about what is being measured.", bool, False)
 
 OPTIONS = (
@@ -212,6 +213,7 @@ OPTIONS = (
     SEATS,
     Option("profile", "A profile of the suite, such as full.", str | None, None),
     *SUITE,
+    WHY,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
     Option("dry_run", "Print the plan and its time; measure nothing.", bool, False),
     *SHARED,

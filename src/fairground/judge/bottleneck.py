@@ -180,7 +180,10 @@ def _locks(facts: Facts) -> Iterator[Finding]:
             **evidence,
         )
     else:
-        yield _reason("db-lock", f"{locked:.0%} of the busy backends waited for a row lock that another held", **evidence)
+        advisory = facts.share_waiting("Lock:advisory")
+        what = "an advisory lock" if 2 * advisory > locked else "a row lock"
+        evidence |= {"waiting_for_advisory_locks": advisory} if 2 * advisory > locked else {}
+        yield _reason("db-lock", f"{locked:.0%} of the busy backends waited for {what} that another held", **evidence)
 
 
 def _commits(facts: Facts) -> Iterator[Finding]:

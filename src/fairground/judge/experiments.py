@@ -18,12 +18,28 @@ SLOWED = 0.25
 """The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
 SHORT_DEADLOCK_MS = 50
 MORE_ROWS = 10
-REASONS = (*bottleneck.NAMES, levels.SERIALISED)
+PREPARED = "prepared-statements"
+REASONS = (*bottleneck.NAMES, levels.SERIALISED, PREPARED)
 """All reasons that a trial or a run can have."""
+UNLOCKED = (
+    "CREATE SCHEMA unlocked",
+    "GRANT USAGE ON SCHEMA unlocked TO PUBLIC",
+    *(
+        f"CREATE FUNCTION unlocked.pg_advisory_{name}({arguments}) RETURNS {returns} LANGUAGE sql AS '{body}'"
+        for arguments in ("bigint", "integer, integer")
+        for name, returns, body in (
+            ("lock", "void", ""),
+            ("xact_lock", "void", ""),
+            ("unlock", "boolean", "SELECT true"),
+        )
+    ),
+    "ALTER DATABASE {database} SET search_path = unlocked, pg_catalog, public",
+)
+"""Functions that stand before PostgreSQL's own of the same names, in the arm's own database."""
 
-INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*\d+|::[a-z]+)?", re.IGNORECASE)
+INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*(\d+|\?)|::[a-z]+)?", re.IGNORECASE)
 """What may become an index: a column, one with a number added, or its cast. The text is the server's, so nothing else may."""
-SOUGHT = re.compile(r"\bwhere\s+\(?\s*(?P<what>[^=<>()]+?)\s*=\s*(\$\d+|'|\d)", re.IGNORECASE)
+SOUGHT = re.compile(r"\bwhere\s+\(?\s*(?P<what>[^=<>()]+?)\s*=\s*(\$\d+|'|\d|\?)", re.IGNORECASE)
 
 Make = Callable[[Cell, Evidence], "Experiment | str"]
 
@@ -44,6 +60,23 @@ def experiment(reason: str, cell: Cell, evidence: Evidence) -> Experiment | str:
 def _connections(cell: Cell, _: Evidence) -> Experiment:
     """Twice and four times the connections."""
     return _more(*(_with_connections(cell, times * cell.load.connections) for times in (2, 4)))
+
+
+def _generator(cell: Cell, _: Evidence) -> Experiment | str:
+    """Twice the threads of the generator, where its seat has room for them."""
+    twice, seat = 2 * cell.load.threads, cell.settings.cores_of("generator")
+    if seat is not None and len(seat) < twice:
+        return "the generator has no more processors than threads: `--seats` gives them"
+    words = f"with {twice} threads of the generator in place of {cell.load.threads}"
+    return _more(Change(f"{twice} threads", words, replace(cell, load=replace(cell.load, threads=twice))))
+
+
+def _unprepared(cell: Cell, _: Evidence) -> Experiment | str:
+    """The same statements without names."""
+    if not cell.settings.prepared:
+        return "the cell uses no named prepared statements already"
+    words = "without named prepared statements"
+    return _more(Change("unprepared", words, replace(cell, settings=replace(cell.settings, prepared=False))))
 
 
 def _with_connections(cell: Cell, connections: int) -> Change:
@@ -106,8 +139,10 @@ def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
     return _more(*_in_order(cell), sooner)
 
 
-def _row_locks(cell: Cell, _: Evidence) -> Experiment:
-    """More rows to choose from, so that two transactions seldom want the same one."""
+def _row_locks(cell: Cell, evidence: Evidence) -> Experiment:
+    """More rows to choose from, so that two seldom want the same one; of advisory locks, functions that lock nothing."""
+    if evidence.get("waiting_for_advisory_locks"):
+        return _more(Change("no advisory lock", "without advisory locks: functions of their names lock nothing", cell, UNLOCKED))
     scale = MORE_ROWS * cell.settings.scale
     words = f"with scale {scale} in place of {cell.settings.scale}, ten times the rows"
     return _more(Change(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))
@@ -134,6 +169,7 @@ def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
     if found is None or not INDEXABLE.fullmatch(found["what"]) or not re.fullmatch(r"[a-z_][a-z0-9_]*", table):
         return f"the statement that reads `{table}` whole was not seen, or it seeks what no plain index holds"
     what = " ".join(found["what"].split())
+    what = what.replace("* ?", "* 1").replace("?", "0")  # statements are kept without their numbers: one that changes nothing
     index = f"CREATE INDEX ON {table} (({what}))"
     return _more(Change("indexed", f"with an index on {table} ({what})", cell, (index, f"ANALYZE {table}")))
 
@@ -180,6 +216,8 @@ TABLE: Mapping[str, Make] = {
     "too-few-connections": _connections,
     "pool": _pool,
     "throttled": _throttled,
+    "generator": _generator,
+    PREPARED: _unprepared,
     "memory": _memory,
     "ports": _ports,
     "app-cpu": _server_cpu,
@@ -198,8 +236,7 @@ TABLE: Mapping[str, Make] = {
 
 UNTESTED: Mapping[str, str] = {
     "db-cpu": "a database whose processors are full would need faster ones, or statements that cost less",
-    "generator": "the generator would need more processors than its seat has: `--seats` gives them",
-    "backlog": "the listen backlog is the server's own, and the lab cannot lengthen it",
+    "backlog": "a connection that is tried again after a second outlasts the short turns of an experiment",
     "serialised": "two loads have shown it already: more connections gave no more",
 }
 """Reason → why there is no experiment on it."""

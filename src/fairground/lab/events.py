@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fairground.model import Finding, Plan, Progress, Run, Severity, Trial
+from fairground.model.experiment import Start, WhyAsked
+from fairground.model.record import Record
 from fairground.report.replication import Replication
+from fairground.report.run.why import TriedBy
 from fairground.stats.agreement import Agreement
 
 
@@ -70,10 +73,27 @@ class TrialDone:
 
 @dataclass(frozen=True)
 class Reported:
-    """The run's page, table and trial pages are written. `path` is that of the page."""
+    """The run's page, table and trial pages are written. `path` is the page's; `tried`: experiments on the run's reasons."""
 
     path: Path
     run: Run
+    tried: TriedBy = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trying:
+    """An experiment on a reason of the run begins, number `place` of `experiments` as far as their time lasts."""
+
+    asked: WhyAsked
+    place: int
+    experiments: int
+
+
+@dataclass(frozen=True)
+class TriedReason:
+    """An experiment on a reason of the run has ended, and is a record of its own."""
+
+    record: Record[WhyAsked, Start]
 
 
 @dataclass(frozen=True)
@@ -158,6 +178,8 @@ Event = (
     | Began
     | TrialDone
     | Reported
+    | Trying
+    | TriedReason
     | Checking
     | Checked
     | Kept

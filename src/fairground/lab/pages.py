@@ -15,7 +15,7 @@ from fairground.lab import service
 from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
-from fairground.report import capacity, comparison, visit
+from fairground.report import capacity, comparison, experiment, visit
 from fairground.report.charts import render
 from fairground.report.comparison import Line
 from fairground.report.run import page as texts
@@ -144,11 +144,13 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
     return Rendered(says, (("try.json", _whole(record, document)), ("try.html", page)))
 
 
-def _experiment(record: Record[Any, Any], _home: str | None) -> Rendered:
-    """An experiment has a document and no page: its sentences are few."""
+def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
+    machine = record.head.machine
+    facts = (texts.minute(record.head.started_unix_s), machine.cpu_model or "unknown CPU", f"{machine.cores} cores")
+    page = experiment.html(record.head.asked, record.entries, facts, _foot(record), home)
     rows = why.rows(record.head.asked, record.entries)
     document = {"schema": SCHEMA_VERSION, **rows, "finished": record.end is not None}
-    return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)),))
+    return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)), ("why.html", page)))
 
 
 _RENDERERS: Mapping[Kind, Callable[[Record[Any, Any], str | None], Rendered]] = {

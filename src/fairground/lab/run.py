@@ -14,7 +14,7 @@ from fairground.generators import Installed
 from fairground.host import Keeper, machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, ceilings, setup
+from fairground.lab import building, ceilings, measuring, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.measure import Bench, ceiling
@@ -45,11 +45,15 @@ PAGE = records.SHAPES[Kind.RUN].page
 
 @dataclass(frozen=True)
 class Inputs:
-    """How a run is carried out, apart from what it measures. `command` is what a person would type for it."""
+    """How a run is carried out, apart from what it measures. `command` is what a person would type for it.
+
+    `why_s`: so many seconds go to experiments on what limited it, after its last block; None: none are made.
+    """
 
     places: Places
     command: str = ""
     database_url: str | None = None
+    why_s: float | None = None
 
 
 def dry_run(suite: Suite, inputs: Inputs) -> Plan:
@@ -98,8 +102,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         )
         with _kept(folder):
             yield from _measured(frozen, folder, needs, hall)
-    with _kept(folder):
-        yield report(folder)
+    yield from _ended(folder, inputs)
 
 
 def _kept(folder: Path) -> AbstractContextManager[None]:
@@ -131,8 +134,19 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
                 yield from _awake(held, keeper, places, must=True)
             with _kept(folder):
                 yield from _measured(known.plan, folder, needs, hall)
+    yield from _ended(folder, inputs)
+
+
+def _ended(folder: Path, inputs: Inputs) -> Iterator[Event]:
+    """A run's pages; where there is time for experiments, these first, and the pages once more."""
     with _kept(folder):
-        yield report(folder)
+        written = report(folder)
+    if inputs.why_s is not None:
+        given = measuring.Inputs(inputs.places, inputs.command, inputs.database_url)
+        yield from reasons.tried(written.run, written.tried, given, inputs.why_s)
+        with _kept(folder):
+            written = report(folder)
+    yield written
 
 
 def _all_known(known: Run, left: Sequence[Slot], chosen: Sequence[Stack], places: Places) -> None:
@@ -155,13 +169,17 @@ def report(folder: Path) -> Reported:
         with storing(folder / place):
             (folder / place).parent.mkdir(exist_ok=True)
             (folder / place).write_text(text, encoding="utf-8")
-    return Reported(path, found)
+    return Reported(path, found, _tried(found))
+
+
+def _tried(found: Run) -> why.TriedBy:
+    """What experiments on a run's reasons found."""
+    return why.tried(one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id)
 
 
 def rendered(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
     """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site."""
-    experiments = [one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id]
-    yield PAGE, page.html(found, render.svg(figures.specs(found)), why.tried(experiments), home)
+    yield PAGE, page.html(found, render.svg(figures.specs(found)), _tried(found), home)
     yield from trial_page.pages(found)
 
 

@@ -32,16 +32,30 @@ WINDOW_S, WARMUP_S = 1.0, (1.0, 2.0)
 def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float) -> WhyAsked:
     """The experiment on what limits the cell that the words name. LabError where there is no such cell, or no experiment."""
     cell = chosen(run, words)
-    trials = [trial for trial in run.trials if trial.cell == cell and trial.goodput_per_s is not None]
-    named = reason or limited_by(run, cell, trials)
+    return of_cell(run, cell, reason or limited_by(run, cell, numbered(run, cell)), budget_s)
+
+
+def of_cell(run: Run, cell: Cell, named: str, budget_s: float) -> WhyAsked:
+    """The experiment on a reason of a cell. LabError where the reason is none, or there is no experiment on it."""
+    trials = numbered(run, cell)
     if named not in experiments.REASONS:
         raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(experiments.REASONS)}")
+    return posed(run.id, cell, named, trials, budget_s)
+
+
+def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float) -> WhyAsked:
+    """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
     sentence, evidence = _said(trials, named)
     cell = _short(cell)
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):
         raise LabError(f"there is no experiment on `{named}` of {cell.id}: {found}", "another reason can be named with --reason")
-    return WhyAsked(run.id, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, TURN_S)
+    return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, TURN_S)
+
+
+def numbered(run: Run, cell: Cell) -> list[Trial]:
+    """The trials of a cell that have a number."""
+    return [trial for trial in run.trials if trial.cell == cell and trial.goodput_per_s is not None]
 
 
 def chosen(run: Run, words: Sequence[str]) -> Cell:

@@ -43,7 +43,7 @@ def sentences(found: Visit) -> tuple[str, ...]:
                 f"At first {rates} did not keep it, and a higher rate did: so that was measured three times, and most decide"
             )
     if found.limited_by:
-        said.append(f"Limited by {found.limited_by[0].id}: {found.limited_by[0].sentence}")
+        said.append(f"Suspected limit, {found.limited_by[0].id}: {found.limited_by[0].sentence}")
     elif found.closed:
         said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
     return tuple(said)

@@ -68,7 +68,7 @@ SHAPES: Mapping[Kind, Shape] = {
     Kind.TRY: Shape(TryAsked, TryPart, "try.html"),
     Kind.CHECK: Shape(CheckAsked, Checked, "head.json"),
     Kind.CROSS_CHECK: Shape(CrossCheckAsked, Agreement, "head.json"),
-    Kind.WHY: Shape(WhyAsked, Start, "why.json"),
+    Kind.WHY: Shape(WhyAsked, Start, "why.html"),
 }
 
 EARLIER: Mapping[str, tuple[Kind, str]] = {

@@ -93,7 +93,7 @@ class Job:
                     self._now = event
                 case "building":
                     self._said.append(foreign.line(f"building {event['server']}"))
-                case "trial":
+                case "trial" | "why":
                     pass  # the record's folder has it
                 case _:
                     self._end = event

@@ -58,13 +58,13 @@ def outcome(asked: WhyAsked, starts: Sequence[Start]) -> Outcome:
 
 
 def _effect(change: Change, sound: Sequence[Start], confidence: float) -> Effect:
-    pairs = [(_rate(start.windows.get(change.label, ())), _rate(start.windows.get(AS_IT_WAS, ()))) for start in sound]
+    pairs = [(rate(start.windows.get(change.label, ())), rate(start.windows.get(AS_IT_WAS, ()))) for start in sound]
     both = [(changed, plain) for changed, plain in pairs if changed and plain]
     ratio = intervals.ratio_interval([one for one, _ in both], [other for _, other in both], confidence)
     return Effect(change, ratio, len(both))
 
 
-def _rate(windows: Sequence[Window]) -> float | None:
+def rate(windows: Sequence[Window]) -> float | None:
     """Good answers a second over all windows of a start; None where there is none."""
     rates = [window.rate_per_s for window in windows if window.rate_per_s]
     return intervals.geometric_mean(rates) if rates else None

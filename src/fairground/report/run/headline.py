@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from fairground.model import Run, Severity, Verdict, foreign
 from fairground.report.boards import Board
 from fairground.report.run.controls import Controls, verdict
+from fairground.report.run.why import SUSPECTED, TriedBy
 from fairground.report.text import words
 from fairground.run.retry import OF_THE_MACHINE
 from fairground.stats.comparisons import Comparison
@@ -20,13 +21,15 @@ WORDS = {
     Word.INCONCLUSIVE: "cannot be told from it",
 }
 
+STANDINGS = {"confirmed": "limits confirmed by experiment", "withdrawn": "withdrawn by experiment", SUSPECTED: "suspected limits"}
+"""How sure a limit of a cell is, surest first, and how that is told."""
 BUSY = "End what else runs on this machine (./fairground doctor), then start again."
 """What helps against voids by the machine."""
 
 
-def headline(run: Run, boards: Sequence[Board], controls: Controls) -> tuple[str, str, str]:
-    """Three sentences, in the order in which a reader asks."""
-    return _found(run, boards), _limits(boards), verdict(run, controls)
+def headline(run: Run, boards: Sequence[Board], controls: Controls, tried: TriedBy | None = None) -> tuple[str, str, str]:
+    """Three sentences, in the order in which a reader asks. `tried`: what experiments on the run's reasons found."""
+    return _found(run, boards), _limits(boards, tried or {}), verdict(run, controls)
 
 
 def beside(told: Sequence[str], said: Sequence[str], controls: Controls) -> tuple[str, ...]:
@@ -97,14 +100,21 @@ def _counted(judged: Sequence[Comparison], workloads: int) -> str:
     return f"Of {words.plural(counts.total(), 'comparison')} of goodput with {anchor}{where} {words.listed(parts)}."
 
 
-def _limits(boards: Sequence[Board]) -> str:
-    """What limited the cells with a number, by how many, and how many cells have none because of wrong answers."""
+def _limits(boards: Sequence[Board], tried: TriedBy) -> str:
+    """What limits the cells with a number and how sure that is, by how many; how many have none because of wrong answers."""
     rows = [row for board in boards for row in board.numbered]
     rejected = sum(row.verdict is Verdict.REJECTED and row.middle is None for board in boards for row in board.rows)
-    reasons = Counter(reason for row in rows for reason, _ in row.diagnoses.most_common(1))
-    unnamed = len(rows) - reasons.total()
-    parts = [f"{reason} ({words.plural(amount, 'cell')})" for reason, amount in reasons.most_common(words.NAMED_AT_MOST)]
-    said = f"Limited by {words.listed(parts)}" if parts else "Nothing that was measured names a limit"
+    named = [(row.cell.id, reason) for row in rows for reason, _ in row.diagnoses.most_common(1)]
+    unnamed = len(rows) - len(named)
+    standing = [(tried[one].word if one in tried else SUSPECTED, one[1]) for one in named]
+    parts = []
+    for word in STANDINGS:
+        reasons = Counter(reason for held, reason in standing if held == word).most_common(words.NAMED_AT_MOST)
+        if reasons:
+            cells = [f"{reason} ({words.plural(amount, 'cell')})" for reason, amount in reasons]
+            parts.append(f"{STANDINGS[word]}: {words.listed(cells)}")
+    told = "; ".join(parts) or "nothing that was measured names a limit"
+    said = f"{told[:1].upper()}{told[1:]}"
     if parts and unnamed:
         said += f"; of {words.plural(unnamed, 'cell')} nothing that was measured names the limit"
     wrong = f"; {words.plural(rejected, 'cell')} {'has' if rejected == 1 else 'have'} no number: rejected" if rejected else ""

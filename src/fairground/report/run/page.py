@@ -27,7 +27,7 @@ from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
 from fairground.report.run.story import story
-from fairground.report.run.why import TriedBy
+from fairground.report.run.why import TriedBy, standings
 from fairground.report.text import seats, words
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
@@ -110,12 +110,13 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
         cores=seats.of_run(run),
         colours=stack_colours(shown),
         doubts=words.doubts(run, shown),
-        headline=[*beside(told, headline(run, shown, held), held), *filter(None, [voids(run)])],
+        headline=[*beside(told, headline(run, shown, held, tried), held), *filter(None, [voids(run)])],
         controls=held,
         order=controls.order_sentences(campaign(run)),
         crossings=crossings,
         story=told,
         tried=tried or {},
+        standings=standings(shown, tried) if tried else (),
         home=home,
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
@@ -172,7 +173,7 @@ def _markdown_board(board: Board, run: Run) -> list[str]:
     lines = [f"#### {words.cell(board.workload)}: {words.cell(title)}{f' ({board.condition})' if board.condition else ''}", ""]
     lines += [words.cell(" ".join((*words.verdicts(board), *(sentence for _, sentence in words.missing(board))))), ""]
     lines += [
-        "| stack | good answers/s | 95 % CI | of ceiling | p50 ms | p99 ms | server CPU µs | limited by | trials |",
+        "| stack | good answers/s | 95 % CI | of ceiling | p50 ms | p99 ms | server CPU µs | suspected limit | trials |",
         "|---|--:|---|--:|--:|--:|--:|---|---|",
     ]
     for row in board.rows[:MARKDOWN_ROWS]:

@@ -100,7 +100,7 @@ def alike(board: Board) -> str:
     )
     reasons = {reason_of(row) for row in rows}
     if len(reasons) == 1 and (reason := next(iter(reasons))):
-        return f"{start}: for all of them {meaning(reason)} ({reason})."
+        return f"{start}: for all of them {meaning(reason)} ({reason}, suspected)."
     return f"{start}."
 
 
@@ -116,7 +116,7 @@ def spans(boards: Sequence[Board]) -> str:
     limits = {reason_of(row) for row in rows}
     why = ""
     if len(limits) == 1 and (reason := next(iter(limits))):
-        why = f": {meaning(reason)} ({reason})"
+        why = f": {meaning(reason)} ({reason}, suspected)"
     return f"On `{board.workload}` {who} {rates} good answers a second{why}."
 
 

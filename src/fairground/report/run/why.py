@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from fairground.model.experiment import Direction, Start, WhyAsked
 from fairground.model.pair import rejection
 from fairground.model.record import Record
+from fairground.report.boards import Board
 from fairground.report.text import words
 from fairground.stats import effects
 from fairground.stats.effects import LEAST, LEAST_STARTS, Effect, Outcome
 
+SUSPECTED = "suspected"
 MANY_TIMES = 3.0
 """From this ratio on it is told as so many times, not in per cent."""
 VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
@@ -20,20 +23,72 @@ VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
 
 @dataclass(frozen=True)
 class Tried:
-    """What the last experiment on a reason of a cell found, for the page of its run."""
+    """What the last experiment on a reason of a cell found, for the page of its run. `record`: the id of the experiment's own."""
 
     reason: str
     outcome: Outcome
     sentence: str
+    cell: str
+    record: str
+    document: Mapping[str, Any]
 
     @property
     def sign(self) -> str:
         """Beside the reason: ✓ confirmed, ✗ withdrawn, ? still open."""
         return {Outcome.CONFIRMED: "✓", Outcome.WITHDRAWN: "✗"}.get(self.outcome, "?")
 
+    @property
+    def word(self) -> str:
+        """Where there is room for one: `confirmed`, `withdrawn`, or still `suspected`."""
+        return SUSPECTED if self.outcome is Outcome.OPEN else str(self.outcome)
+
 
 TriedBy = Mapping[tuple[str, str], Tried]
 """By the id of the cell and the reason."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A reason that most trials of some cells named, and what is known of it. Without an experiment it is a suspicion."""
+
+    reason: str
+    cells: int
+    tried: tuple[Tried, ...]
+
+    @property
+    def word(self) -> str:
+        """`confirmed by experiment`, `withdrawn by experiment`, `suspicion (still open)` or `suspicion (not tested)`."""
+        outcomes = {one.outcome for one in self.tried}
+        if not outcomes:
+            return "suspicion (not tested)"
+        decided = [f"{one} by experiment" for one in (Outcome.CONFIRMED, Outcome.WITHDRAWN) if one in outcomes]
+        return " and ".join(decided) or "suspicion (still open)"
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """For `--json`."""
+        experiments = [{"record": one.record, **one.document} for one in self.tried]
+        return {"reason": self.reason, "cells": self.cells, "standing": self.word, "experiments": experiments}
+
+
+def standings(shown: Iterable[Board], found: TriedBy) -> tuple[Standing, ...]:
+    """The reasons of a run's cells, most frequent first, with the experiments on them; last those that no cell named."""
+    named = Counter(reason for board in shown for row in board.numbered for reason, _ in row.diagnoses.most_common(1))
+    tests = {reason: tuple(one for one in found.values() if one.reason == reason) for reason in named}
+    others = dict.fromkeys(one.reason for one in found.values() if one.reason not in named)
+    asked = [Standing(reason, 0, tuple(one for one in found.values() if one.reason == reason)) for reason in others]
+    return (*(Standing(reason, cells, tests[reason]) for reason, cells in named.most_common()), *asked)
+
+
+def lines(shown: Iterable[Board], found: TriedBy) -> tuple[str, ...]:
+    """A line for each reason where experiments were made, with what they found; none where there was none."""
+    if not found:
+        return ()
+    said = []
+    for one in standings(shown, found):
+        said.append(f"{one.reason} ({words.plural(one.cells, 'cell')}): {one.word}")
+        said += [f"  {test.cell}: {test.sentence} → {test.record}" for test in one.tried]
+    return tuple(said)
 
 
 def tried(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
@@ -42,7 +97,8 @@ def tried(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
     for one in sorted(experiments, key=lambda record: record.head.started_unix_s):
         asked, starts = one.head.asked, one.entries
         outcome = effects.outcome(asked, starts)
-        found[asked.cell.id, asked.reason] = Tried(asked.reason, outcome, sentences(asked, starts)[0])
+        said, document = sentences(asked, starts)[0], rows(asked, starts)
+        found[asked.cell.id, asked.reason] = Tried(asked.reason, outcome, said, asked.cell.id, one.id, document)
     return found
 
 

@@ -23,7 +23,7 @@
     var rates = [];
     trials.forEach(function (trial) {
       var mark = element("i", trial ? GLYPHS[trial.verdict] : "·", trial ? trial.verdict : "left");
-      mark.title = trial ? trial.verdict + (trial.diagnosis ? ", limited by " + trial.diagnosis : "") : "not measured yet";
+      mark.title = trial ? trial.verdict + (trial.diagnosis ? ", suspected limit " + trial.diagnosis : "") : "not measured yet";
       cell.appendChild(mark);
       if (trial && trial.rate_per_s) rates.push(Math.log(trial.rate_per_s));
     });

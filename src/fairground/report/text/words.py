@@ -6,7 +6,7 @@ order that the intervals do not carry.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from fairground.model import Durability, Finding, Load, PoolScope, Run, Settings, Severity, Trial, Verdict, foreign
 from fairground.report.boards import Board, Row
@@ -84,9 +84,12 @@ def listed(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def verdicts(board: Board) -> tuple[str, ...]:
-    """What this board says about its stacks, in sentences; most important first."""
-    return (*_speeds(board), *_limits(board))
+def verdicts(board: Board, tried: Collection[tuple[str, str]] = ()) -> tuple[str, ...]:
+    """What this board says about its stacks, in sentences; most important first.
+
+    `tried`: cells' ids with reasons that experiments were made on, which are no mere suspicions.
+    """
+    return (*_speeds(board), *_limits(board, tried))
 
 
 def _speeds(board: Board) -> list[str]:
@@ -242,16 +245,18 @@ def _machine(board: Board) -> list[str]:
     ]
 
 
-def _limits(board: Board) -> list[str]:
+def _limits(board: Board, tried: Collection[tuple[str, str]]) -> list[str]:
+    """Against the machine, and what is suspected to limit its stacks, but for what was `tried`."""
     said = _machine(board)
     by_reason: dict[str, list[str]] = {}
     for row in board.numbered:
         for reason in row.diagnoses:
-            by_reason.setdefault(reason, []).append(row.stack)
-    if len(by_reason) == 1 and len(board.numbered) > 1 and all(row.diagnoses for row in board.numbered):
-        said.append(f"All of them are limited by {next(iter(by_reason))}.")
+            if (row.cell.id, reason) not in tried:
+                by_reason.setdefault(reason, []).append(row.stack)
+    if len(by_reason) == 1 and len(board.numbered) > 1 and len(by_reason[next(iter(by_reason))]) == len(board.numbered):
+        said.append(f"Suspected limit of all: {next(iter(by_reason))}.")
     elif by_reason:
-        said.append(f"Limited by {'; '.join(f'{reason} ({listed(stacks)})' for reason, stacks in by_reason.items())}.")
+        said.append(f"Suspected limits: {'; '.join(f'{reason} ({listed(stacks)})' for reason, stacks in by_reason.items())}.")
     return said
 
 

@@ -1,0 +1,116 @@
+"""`make bench-reasons`: the experiment on each planted limit, and on reasons that are wrong. It measures and asserts nothing.
+
+    bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
+
+Each row of `tests/zoo/expected.toml` that plants a limit, or says something wrong of a cell, gets one experiment of 90 s.
+With `--keep` each is written down as it ends and is not made again, so that the table can be filled in parts (`--only`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from fairground.host import machine
+from fairground.inputs import numbers
+from fairground.model import LabError
+from fairground.report.run import why
+from fairground.stats import effects
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
+
+import planted  # noqa: E402
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Make the experiments that are not kept yet, say each as it ends, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", default="90s", help="of one experiment (90s)")
+    parser.add_argument("--only", default="", help="only rows with this in their name")
+    parser.add_argument("--keep", type=Path, help="JSON lines: add each experiment, and show the earlier ones too")
+    parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
+    options = parser.parse_args()
+    known, budget_s = kept(options.keep), numbers.seconds("--budget", options.budget)
+    for row in (*planted.ROWS, *planted.WRONG):
+        if name(row) in known or options.only not in name(row) or planted.lacking(row) is not None:
+            continue
+        known[name(row)] = found = measure(row, budget_s)
+        print(f"{name(row)}: {found['outcome']}. {found['said']}", file=sys.stderr)
+        if options.keep:
+            options.keep.parent.mkdir(parents=True, exist_ok=True)
+            with options.keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(found) + "\n")
+    text = page(known)
+    if options.write is None:
+        print(text, end="")
+    else:
+        options.write.write_text(text, encoding="utf-8")
+
+
+def name(row: Row) -> str:
+    """How a row is called: `pool of small-pool`, `pool, wrongly, of dreamer`."""
+    reason = f"{row['wrong']}, wrongly," if "wrong" in row else str(row["diagnosis"])
+    return f"{reason} of {str(row['stack']).partition(':')[0]} on {row['workload']}"
+
+
+def kept(file: Path | None) -> dict[str, Row]:
+    """The experiments of earlier calls, by the name of their row; of several the last."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
+    return {found["row"]: found for found in map(json.loads, lines)}
+
+
+def measure(row: Row, budget_s: float) -> Row:
+    """One experiment: its outcome, and what it said. `none`: there is no experiment on this reason."""
+    try:
+        with planted.standing(row, lambda said: print(said, file=sys.stderr)) as (bench, scratch):
+            asked, starts = planted.experiment(bench, row, scratch, budget_s)
+    except LabError as error:
+        return {"row": name(row), "outcome": "none", "said": error.message}
+    told = "; ".join(why.effect(one) for one in effects.effects(asked, starts))
+    return {"row": name(row), "outcome": str(effects.outcome(asked, starts)), "said": told}
+
+
+def right(row: Row, found: Row) -> bool:
+    """Whether an experiment came out as it must: a planted limit confirmed, a wrong reason withdrawn."""
+    wrong = "wrong" in row or "withdrawn" in row
+    return bool(found["outcome"] == ("withdrawn" if wrong else "confirmed"))
+
+
+def page(known: dict[str, Row]) -> str:
+    """The tables, as Markdown."""
+    here = machine.fingerprint()
+    rows = [(row, known[name(row)]) for row in (*planted.ROWS, *planted.WRONG) if name(row) in known]
+    tried = [(row, found) for row, found in rows if found["outcome"] != "none"]
+    as_it_must = sum(right(row, found) for row, found in tried)
+    lines = [
+        "# Reasons, proven",
+        "",
+        f"One experiment on each planted limit, and on each reason that is wrong, on {here.cpu_model}, {here.cores} cores.",
+        "A planted limit must be confirmed, a wrong reason withdrawn; *open* is neither.",
+        f"{as_it_must} of {len(tried)} came out so. Made anew by `make bench-reasons`.",
+    ]
+    for title, part in (("Planted limits", planted.ROWS), ("Wrong reasons", planted.WRONG)):
+        lines += ["", f"## {title}", "", "| reason | experiment and interval | outcome | |", "|--|--|--|--|"]
+        lines += [line(row, known.get(name(row))) for row in part]
+    return "\n".join([*lines, ""])
+
+
+def line(row: Row, found: Row | None) -> str:
+    """One row of a table; what is not as it must be has a mark, and what the truth is stands behind."""
+    truth = row.get("truth") or row.get("withdrawn") or ""
+    if found is None:
+        lacking = planted.lacking(row)
+        return f"| `{name(row)}` | {f'not here: {lacking}' if lacking else 'not measured yet'} | – | {truth} |"
+    if found["outcome"] == "none":
+        return f"| `{name(row)}` | {found['said']} | no experiment | {truth} |"
+    return f"| `{name(row)}` | {found['said']} | {found['outcome']}{'' if right(row, found) else ' ✗'} | {truth} |"
+
+
+if __name__ == "__main__":
+    main()

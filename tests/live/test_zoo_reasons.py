@@ -1,0 +1,29 @@
+"""The experiment on a planted limit confirms it, and the one on a wrong reason does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import planted
+from fairground.stats import effects
+from fairground.stats.effects import Outcome
+
+pytestmark = pytest.mark.measures
+
+BUDGET_S = 75.0
+TRIED = {"small-pool:asyncio": "pool", "scanner:asyncio": "db-cpu", "healthy:asyncio": "throttled"}
+ROWS = [row for row in planted.ROWS if TRIED.get(row["stack"]) == row["diagnosis"]]
+WRONG = next(row for row in planted.WRONG if row["stack"] == "small-pool:asyncio")
+
+
+@pytest.mark.parametrize("row", [*ROWS, WRONG], ids=lambda row: row.get("diagnosis") or f"not-{row['wrong']}")
+def test_an_experiment_tells_right_from_wrong(row: dict[str, Any], tmp_path: Path) -> None:
+    """A pool that is small, an index that is missing and a quota are limits; connections are none where the pool is the limit."""
+    said: list[str] = []
+    with planted.standing(row, said.append) as (bench, _):
+        asked, starts = planted.experiment(bench, row, tmp_path, BUDGET_S)
+    expected = Outcome.WITHDRAWN if "wrong" in row else Outcome.CONFIRMED
+    assert effects.outcome(asked, starts) is expected, (effects.effects(asked, starts), [one.findings for one in starts])
