@@ -278,6 +278,9 @@ def test_the_site_finds_lines_and_keeps_what_was_typed(browser: Browser, tmp_pat
     for name, text in site.pages(lines, history.histories(runs)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+    overview = (tmp_path / "index.html").read_text()
+    assert '<meta property="og:title" content="2 records, newest first">' in overview
+    assert '<meta property="og:description" content="Story of ' in overview
     shown = "[...document.querySelectorAll('tbody tr')].filter(line => line.offsetHeight).length"
     browser.open((tmp_path / "index.html").as_uri())
     assert browser.evaluate(shown) == 2
