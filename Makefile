@@ -13,8 +13,8 @@ demo:
 
 test: setup                      ## everything, servers and browser included: two at a time, then what measures by itself
 	@status=0; \
-	$(PYTHON) -m pytest -n 2 -m 'not measures' || status=$$?; \
-	$(PYTHON) -m pytest -m measures || status=$$?; \
+	$(PYTHON) -m pytest -n 2 -m 'not measures' --durations=25 || status=$$?; \
+	$(PYTHON) -m pytest -m measures --durations=25 || status=$$?; \
 	exit $$status
 
 test-fast: setup                 ## only what starts no server

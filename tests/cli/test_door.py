@@ -126,3 +126,33 @@ def test_an_engine_that_does_not_build_names_the_rust_it_needs(checkout: Path) -
     needed = tomllib.loads((ROOT / "engine" / "Cargo.toml").read_text())["package"]["rust-version"]
     done = knock(checkout)
     assert done.returncode == 3 and f"Rust {needed} or newer is needed" in done.stderr
+
+
+SLOW_PYTHON = """case $2 in venv)
+    echo made >>"$HOME/made"
+    while [ ! -e "$HOME/go" ]; do sleep 0.02; done
+    mkdir -p "$4/bin" "$4/lib/python3.11/site-packages"
+    cp "$HOME/bin/inner" "$4/bin/python"
+esac"""
+"""A Python that is a while at making a virtual environment, and notes each that it makes."""
+
+
+def test_a_second_first_use_waits_for_the_first(checkout: Path) -> None:
+    """Of two first uses at once one makes the virtual environment; the other says that it waits, and makes none over it."""
+    home = checkout.parent
+    shutil.rmtree(checkout / ".venv")
+    program(home / "bin" / "inner", 'echo "$@"')
+    program(home / "bin" / "python3", SLOW_PYTHON)
+    environment = {"PATH": f"{home / 'bin'}:{os.environ['PATH']}", "HOME": str(home)}
+    command = (str(checkout / "fairground"), "list")
+    doors = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    try:
+        said = {one.stderr.readline() for one in doors if one.stderr is not None}
+    finally:
+        (home / "go").touch()
+    assert said == {"first use: installing the lab into .venv …\n", "another ./fairground sets the lab up: waiting for it …\n"}
+    assert [one.communicate(timeout=60)[0] for one in doors] == ["-m fairground list\n"] * 2
+    assert [one.returncode for one in doors] == [0, 0]
+    assert (home / "made").read_text() == "made\n"

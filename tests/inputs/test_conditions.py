@@ -12,7 +12,7 @@ from fairground.model import LabError, PoolScope, Settings, Topology
 def test_an_empty_table_is_the_usual_settings() -> None:
     """A suite that says nothing gets what the model says, and that has no fault."""
     assert SettingsTable().settings() == Settings()
-    assert list(conditions.faults(Settings())) == []
+    assert list(conditions.mistakes(Settings())) == []
 
 
 def test_tables_become_values() -> None:
@@ -45,7 +45,7 @@ def test_tables_become_values() -> None:
 )
 def test_what_cannot_be_meant(settings: Settings, key: str) -> None:
     """Each mistake is named by its field, and on the command line by its option."""
-    assert [fault[0] for fault in conditions.faults(settings)] == [key]
+    assert [fault[0] for fault in conditions.mistakes(settings)] == [key]
     with pytest.raises(LabError, match=f"^`--{key.replace('_', '-')}` "):
         conditions.check(settings)
 

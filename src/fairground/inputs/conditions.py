@@ -33,13 +33,13 @@ class SettingsTable:
     postgres: dict[str, str | int | float | bool] = field(default_factory=dict)
 
     def settings(self) -> Settings:
-        """The values; whether they make sense is for `faults` to say."""
+        """The values; whether they make sense is for `mistakes` to say."""
         own = {name: value for name, value in vars(self).items() if name not in ("workers", "pin", "postgres")}
         workers = Settings.workers if self.workers is None else self.workers
         return Settings(workers, **own, pin=numbers.by_role(self.pin), postgres=numbers.overrides(self.postgres))
 
 
-def faults(settings: Settings) -> Iterator[tuple[str, str, str]]:
+def mistakes(settings: Settings) -> Iterator[tuple[str, str, str]]:
     """What cannot be meant in settings: (the field, what is wrong with it, what to do)."""
     for key, least in options.LEAST.items():
         value = getattr(settings, key)
@@ -57,8 +57,8 @@ def faults(settings: Settings) -> Iterator[tuple[str, str, str]]:
             yield "postgres", f"has `{name}` = `{value}`, which is not a setting with a value", 'for instance `work_mem = "8MB"`'
 
 
-def load_faults(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What cannot be meant in a load, by the keys of suites; None: not said. As `faults`."""
+def load_mistakes(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What cannot be meant in a load, by the keys of suites; None: not said. As `mistakes`."""
     if said["arrivals"] not in (None, "poisson", "constant"):
         yield "arrivals", f"is `{said['arrivals']}`", "write poisson or constant"
     if not 0 <= (said["think_ms"] or 0) <= numbers.MOST_PAUSE_MS:
@@ -70,7 +70,7 @@ def load_faults(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 def check(settings: Settings) -> Settings:
     """The settings of a command line; LabError with the option when they cannot be meant."""
-    for key, wrong, hint in faults(settings):
+    for key, wrong, hint in mistakes(settings):
         raise LabError(f"`--{key.replace('_', '-')}` {wrong}", hint)
     return settings
 

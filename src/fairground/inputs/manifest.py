@@ -404,7 +404,7 @@ def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFi
     if not 0 <= shortest <= longest:
         raise source.error(place["warmup"], "`warmup` is not a range in", "write `[shortest, longest]` in seconds")
     settings = (merged["settings"] or conditions.SettingsTable()).settings()
-    for key, wrong, hint in conditions.faults(settings):
+    for key, wrong, hint in conditions.mistakes(settings):
         raise source.error((*place["settings"], key), f"`settings.{key}` {wrong} in", hint)
     given = _shape(source, merged, place) | {"warmup_min_s": shortest, "warmup_max_s": longest}
     loads = tuple(
@@ -418,7 +418,7 @@ def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFi
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
     """What a group says of its load, apart from connections and warm-up."""
-    for key, wrong, hint in conditions.load_faults(merged):
+    for key, wrong, hint in conditions.load_mistakes(merged):
         raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
     return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
