@@ -117,7 +117,7 @@ class World:
 
     def moved_into(self, monkeypatch: pytest.MonkeyPatch) -> World:
         """In place of processes, databases, engines and clocks that take time."""
-        monkeypatch.setattr(stack, "Route", lambda *words: FakePath(self, words[2].stack))
+        monkeypatch.setattr(stack, "Route", lambda *words: FakePath(self, words[3].stack))
         monkeypatch.setattr(stack, "contract", FakeContract(self))
         monkeypatch.setattr(stack.machine, "fingerprint", lambda _: None)
         monkeypatch.setattr(loaded.machine, "pace_us", lambda: 10.0)
@@ -191,6 +191,9 @@ class FakePath:
         self.meters: dict[str, Any] = {}
         self.server, self.pooler = None, None
         self.port = list(world.servers).index(label) + 1
+
+    def open_wire(self) -> None:
+        """There is none."""
 
     def open_pooler(self) -> None:
         """There is none."""
