@@ -69,6 +69,7 @@ def test_what_cannot_be_asked_is_said(words: tuple[str, ...], reason: str | None
         (0.81, "goodput falls by 19 %"),
         (1.004, "goodput rises by 0.4 %"),
         (11.2, "there is 11 times the goodput"),
+        (213.0, "there is 210 times the goodput"),
     ],
 )
 def test_a_change_is_told_as_people_tell_it(ratio: float, said: str) -> None:

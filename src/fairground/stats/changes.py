@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from fairground.stats.differences import holm
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, student
 
 LEAST_SHARED = 6
 """Cells that two runs must share: below, their scatter is not known."""
@@ -64,13 +64,13 @@ def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shif
     shared = [key for key in before if key in after]
     if len(shared) < LEAST_SHARED:
         return None
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
     logs = {key: math.log(after[key].middle / before[key].middle) for key in shared}
     middle = statistics.median(logs.values())
     spread = max(LEAST_SPREAD, 1.4826 * statistics.median(abs(one - middle) for one in logs.values()))
     freedom = max(1.0, EFFICIENCY * (len(shared) - 1))
-    quantile = float(stdtrit(freedom, 0.975))
+    quantile = student(freedom, 0.975)
     apart = {key: logs[key] - middle for key in shared if min(before[key].count, after[key].count) > 1}
     halves = {key: math.hypot(quantile * spread, _own(before[key], after[key], one > 0)) for key, one in apart.items()}
     p_values = holm([2 * float(stdtr(freedom, -abs(one) / halves[key] * quantile)) for key, one in apart.items()])

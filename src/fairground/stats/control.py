@@ -17,7 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.stats.intervals import Interval, t_interval
+from fairground.stats.intervals import Interval, student, t_interval
 
 LEAST_PAIRS, LEAST_ROUNDS = 10, 5
 """With fewer the slope is too uncertain to be used."""
@@ -62,12 +62,10 @@ def paced(rounds: Sequence[Sequence[Point]], confidence: float = 0.95) -> Paced 
 
 def _interval(means: Sequence[Point], slope: float, confidence: float) -> Interval:
     """Student's t interval of the means less slope × control, with a degree of freedom fewer for the slope."""
-    from scipy.special import stdtrit
-
     count, left = len(means), [value - slope * control for value, control in means]
     mean = math.fsum(left) / count
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in left) / (count - 2))
-    half = float(stdtrit(count - 2, (1 + confidence) / 2)) * spread / math.sqrt(count)
+    half = student(count - 2, (1 + confidence) / 2) * spread / math.sqrt(count)
     return Interval(mean, mean - half, mean + half, count, confidence)
 
 

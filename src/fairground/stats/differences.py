@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from fairground.stats import moderated
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, student
 from fairground.stats.moderated import Prior
 
 if TYPE_CHECKING:
@@ -160,10 +160,8 @@ def detectable_change(logs: Sequence[float], power: float = 0.80, common: Prior 
     """
     if len(logs) < 2:
         return None
-    from scipy.special import stdtrit
-
     sd, freedom = moderated.spread(logs, common)
-    steps = float(stdtrit(freedom, 0.975)) + float(stdtrit(freedom, power))
+    steps = student(freedom, 0.975) + student(freedom, power)
     return math.expm1(steps * sd / math.sqrt(len(logs)))
 
 
@@ -210,10 +208,8 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
     logs = _logarithms(ratios)
     if not logs:
         raise ValueError("an interval of no ratios does not exist")
-    from scipy.special import stdtrit
-
     mean = math.fsum(logs) / len(logs)
-    half = float(stdtrit(spread.freedom, (1 + confidence) / 2)) * spread.sd / math.sqrt(len(logs))
+    half = student(spread.freedom, (1 + confidence) / 2) * spread.sd / math.sqrt(len(logs))
     return Interval(mean, mean - half, mean + half, len(logs), confidence).exp()
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 FEW_TAIL_SAMPLES, LEAST_TAIL_SAMPLES = 100, 10
 """The rule for percentiles wherever one is shown: with fewer samples beyond it than the first it is marked, and no curve goes on;
@@ -32,6 +33,14 @@ class Interval:
         return Interval(math.exp(self.middle), math.exp(self.low), math.exp(self.high), self.count, self.confidence)
 
 
+@cache
+def student(freedom: float, share: float) -> float:
+    """The quantile of Student's t below which `share` of it lies, with so many degrees of freedom. A page asks for few, often."""
+    from scipy.special import stdtrit  # a hundredth of the import time of scipy.stats
+
+    return float(stdtrit(freedom, share))
+
+
 def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Student's t interval of the mean of `values` (any unit): mean ± t · s/√n with n − 1 degrees of freedom.
 
@@ -44,12 +53,10 @@ def t_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | 
         raise ValueError("an interval needs finite values")
     if len(values) < 2:
         return None
-    from scipy.special import stdtrit  # a hundredth of the import time of scipy.stats
-
     count = len(values)
     mean = math.fsum(values) / count
     spread = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    half = float(stdtrit(count - 1, (1 + confidence) / 2)) * spread / math.sqrt(count)
+    half = student(count - 1, (1 + confidence) / 2) * spread / math.sqrt(count)
     return Interval(mean, mean - half, mean + half, count, confidence)
 
 
@@ -172,13 +179,11 @@ def slope_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
     count = len(values)
     if count < 4:
         return None
-    from scipy.special import stdtrit
-
     middle, mean = (count - 1) / 2, math.fsum(values) / count
     spread = math.fsum((place - middle) ** 2 for place in range(count))
     slope = math.fsum((place - middle) * (value - mean) for place, value in enumerate(values)) / spread
     rest = math.fsum((value - mean - slope * (place - middle)) ** 2 for place, value in enumerate(values))
-    half = float(stdtrit(count - 2, (1 + confidence) / 2)) * math.sqrt(rest / (count - 2) / spread)
+    half = student(count - 2, (1 + confidence) / 2) * math.sqrt(rest / (count - 2) / spread)
     return Interval(slope, slope - half, slope + half, count, confidence)
 
 

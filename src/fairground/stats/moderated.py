@@ -20,8 +20,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, student
 
 LEAST_ROWS = 6
 """Fewer variances say nothing of what variances have in common."""
@@ -132,6 +133,7 @@ def spread(logs: Sequence[float], common: Prior | None) -> tuple[float, float]:
     return math.sqrt(own if own > common.variance * _likely(freedom, common.freedom) else value), known
 
 
+@cache
 def _likely(freedom: float, others: float) -> float:
     """What LIKELY of all ratios of a variance to its prior are below, by the F distribution."""
     from scipy.special import chdtri, fdtri
@@ -145,11 +147,9 @@ def t_interval(logs: Sequence[float], common: Prior | None, confidence: float = 
     """Interval of the mean of `logs`, by the moderated t; None for fewer than two values."""
     if len(logs) < 2:
         return None
-    from scipy.special import stdtrit
-
     sd, freedom = spread(logs, common)
     mean = math.fsum(logs) / len(logs)
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * sd / math.sqrt(len(logs))
+    half = student(freedom, (1 + confidence) / 2) * sd / math.sqrt(len(logs))
     return Interval(mean, mean - half, mean + half, len(logs), confidence)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fairground.model import Run, Trial, Verdict
 from fairground.stats.comparisons import Quantity, value_of
 from fairground.stats.differences import PRACTICAL, holm
-from fairground.stats.intervals import Interval
+from fairground.stats.intervals import Interval, student
 
 FEWEST_LEFT = 4
 """Degrees of freedom below which no effect of order is told."""
@@ -100,7 +100,6 @@ def _effect(points: Points) -> Effect | None:
     Cross Section and Panel Data, chapter 10.
     """
     import numpy
-    from scipy.special import stdtrit
 
     cells = {key: number for number, key in enumerate(dict.fromkeys((trial.cell, trial.control) for trial, _ in points))}
     blocks = {block: number for number, block in enumerate(sorted({trial.block for trial, _ in points}))}
@@ -122,7 +121,7 @@ def _effect(points: Points) -> Effect | None:
         return None
     slope = float(residual @ place) / spread
     rest = residual - slope * place
-    half = float(stdtrit(left, 0.975)) * math.sqrt(float(rest @ rest) / left / spread)
+    half = student(left, 0.975) * math.sqrt(float(rest @ rest) / left / spread)
     return Effect(Interval(math.exp(slope), math.exp(slope - half), math.exp(slope + half), len(points), 0.95))
 
 

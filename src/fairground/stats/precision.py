@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.stats import moderated
-from fairground.stats.intervals import t_interval
+from fairground.stats.intervals import student, t_interval
 from fairground.stats.moderated import Prior
 
 MOST = 1_000_000
@@ -43,14 +43,12 @@ def values_needed(spread: float, half: float, confidence: float = 0.95) -> int |
     """
     if half <= 0:
         raise ValueError("an interval cannot be without a width")
-    from scipy.special import stdtrit
-
     low, high = 2, MOST
-    if float(stdtrit(high - 1, (1 + confidence) / 2)) * spread / math.sqrt(high) > half:
+    if student(high - 1, (1 + confidence) / 2) * spread / math.sqrt(high) > half:
         return None
     while low < high:
         count = (low + high) // 2
-        if float(stdtrit(count - 1, (1 + confidence) / 2)) * spread / math.sqrt(count) <= half:
+        if student(count - 1, (1 + confidence) / 2) * spread / math.sqrt(count) <= half:
             high = count
         else:
             low = count + 1

@@ -128,7 +128,7 @@ def effect(one: Effect) -> str:
     if one.starts < LEAST_STARTS:
         return f"{one.change.words} {moved(ratio.middle)} ({count})"
     if ratio.high >= MANY_TIMES:
-        span = f"{ratio.low:.2g} … {ratio.high:.2g} times"
+        span = f"{_times(ratio.low)} … {_times(ratio.high)} times"
     else:
         span = f"{words.signed(ratio.low - 1)} … {words.signed(ratio.high - 1)} %"
     return f"{one.change.words} {moved(ratio.middle)} ({100 * ratio.confidence:.3g} % CI {span}, {count})"
@@ -137,9 +137,14 @@ def effect(one: Effect) -> str:
 def moved(ratio: float) -> str:
     """`goodput rises by 81 %`, `goodput falls by 19 %`, `there is 11 times the goodput`."""
     if ratio >= MANY_TIMES:
-        return f"there is {float(f'{ratio:.2g}'):,g} times the goodput"
+        return f"there is {_times(ratio)} times the goodput"
     by = abs(ratio - 1)
     return f"goodput {'rises' if ratio >= 1 else 'falls'} by {f'{by:.0%}' if by >= 0.095 else f'{by:.1%}'}".replace("%", " %")
+
+
+def _times(ratio: float) -> str:
+    """Two digits, as people write them: `7.8`, `210`."""
+    return f"{float(f'{ratio:.2g}'):,g}"
 
 
 def rows(asked: WhyAsked, starts: Sequence[Start]) -> dict[str, Any]:
