@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from fairground import generators
+from fairground.cli import doctor as verb
 from fairground.host.machine import Check
 from fairground.lab import doctor, setup
 from fairground.lab.places import Places
@@ -22,3 +25,26 @@ def test_install_gets_both(state: str) -> None:
     """What is optional is installed when that is asked for, as what is lacking is."""
     fixes = list(doctor.fixes([Check("x", state, "x is missing", "apt-get install x")]))
     assert ["apt-get", "install", "x"] in fixes
+
+
+def test_every_generator_can_be_got_by_a_command(tmp_path: Path) -> None:
+    """Each generator has a command that `--install` runs, and one that no package manager pins names its version."""
+    for name in generators.TOOLS:
+        words = shlex.split(setup.install_words(Places(cache=tmp_path), name))
+        assert words[0] in doctor.PROGRAMS
+        assert words[0] == "apt-get" or any("@v" in word or "@1" in word for word in words)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["sh", "-c", "exit 7"], "this failed with exit code 7"),
+        (["no-such-program", "x"], "`no-such-program` cannot be started: No such file or directory"),
+    ],
+)
+def test_a_fix_that_fails_is_said(command: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A command that cannot be started or fails, as without a network, is told in a sentence and ends nothing."""
+    verb._run(command)
+    assert said in " ".join(capfd.readouterr().err.split())
+    verb._run(["true"])
+    assert "failed" not in capfd.readouterr().err

@@ -234,11 +234,13 @@ def test_a_tool_that_never_ends_is_given_up(session: Any, monkeypatch: pytest.Mo
 
 
 def test_a_second_program_reads_the_report(session: Any) -> None:
-    """What a tool needs to make its report readable is run after the window, in the same folder."""
-    one = session(made("echo 5", convert=("-c", "echo converted by $0")), warmup_min_s=0.0)
-    events(one)
+    """What a tool needs to make its report readable is run after the warm-up and after the window, in the folder of each."""
+    one = session(made("echo 5", convert=("-c", "echo converted by $0")))
+    folders = [job.folder for job in one._jobs]
+    assert "window" in events(one)
     one.result()
-    assert (one._window.folder / "converted").read_text().startswith("converted by")
+    assert [folder.name for folder in folders] == ["generator-warmup", "generator"]
+    assert all((folder / "converted").read_text().startswith("converted by") for folder in folders)
 
 
 def test_the_lab_finds_the_server_dead_under_a_tool(bench: Bench, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -29,8 +30,7 @@ def doctor(
     lines, seats = diagnosis.checks(places), diagnosis.seats()
     if install:
         for command in diagnosis.fixes(lines):
-            streams.note(f"running: {shlex.join(command)}")
-            subprocess.run(command, stdout=sys.stderr, check=False)
+            _run(command)
         lines = diagnosis.checks(places)
     if as_json:
         streams.document({"checks": [asdict(line) for line in lines], "seats": asdict(seats)})
@@ -45,6 +45,18 @@ def doctor(
         streams.out.print(_sum(sum(line.state == "lacking" for line in lines)))
     if not diagnosis.can_measure(lines):
         raise typer.Exit(NOTHING_MEASURED)
+
+
+def _run(command: Sequence[str]) -> None:
+    """Run a fix. One that fails is said and passed over: the others may not need what it lacked."""
+    streams.note(f"running: {shlex.join(command)}")
+    try:
+        code = subprocess.run(command, stdout=sys.stderr, check=False).returncode
+    except OSError as error:
+        streams.note(f"`{command[0]}` cannot be started: {error.strerror}; install it, and run the command above again")
+        return
+    if code:
+        streams.note(f"this failed with exit code {code}, as its last lines say; without a network nothing can be downloaded")
 
 
 def _sum(lacking: int) -> str:

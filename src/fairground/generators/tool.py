@@ -222,10 +222,7 @@ class ToolSession:
         """Both runs as one result: the window's numbers, and what both asked of the server."""
         if self._phase != "window":
             raise LabError(f"`{self._tool.name}` was ended before its window", exit_code=3)
-        job = self._window
-        if self._tool.convert:
-            self._convert(job)
-        window = self._read(job)
+        window = self._read(self._window)
         life = window.outcomes
         for seen in self._seen:
             life = together(life, seen.outcomes)
@@ -283,6 +280,9 @@ class ToolSession:
         return child
 
     def _read(self, job: Job) -> Seen:
+        """What a run of the tool that has ended says, of the warm-up or the window."""
+        if self._tool.convert:
+            self._convert(job)
         texts = [(job.folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
         return self._tool.read(job, Output(texts[0], texts[1], self.child.exit_code(), job.folder))
 
