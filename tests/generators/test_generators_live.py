@@ -233,14 +233,19 @@ def test_a_tool_that_never_ends_is_given_up(session: Any, monkeypatch: pytest.Mo
         events(session(made("sleep 60"), warmup_min_s=0.0))
 
 
-def test_a_second_program_reads_the_report(session: Any) -> None:
-    """What a tool needs to make its report readable is run after the warm-up and after the window, in the folder of each."""
+def test_a_second_program_reads_the_report(session: Any, tmp_path: Path) -> None:
+    """What a tool needs to make its report readable is run after the warm-up and after the window, each in its folder."""
     one = session(made("echo 5", convert=("-c", "echo converted by $0")))
-    folders = [job.folder for job in one._jobs]
-    assert "window" in events(one)
+    events(one)
     one.result()
-    assert [folder.name for folder in folders] == ["generator-warmup", "generator"]
-    assert all((folder / "converted").read_text().startswith("converted by") for folder in folders)
+    for name in ("generator-warmup", "generator"):
+        assert (tmp_path / name / "converted").read_text().startswith("converted by")
+
+
+def test_a_tool_that_failed_has_nothing_to_convert(session: Any) -> None:
+    """The tool's own last words are told, and not that its report cannot be read."""
+    with pytest.raises(LabError, match="`shell` ended with exit code 7 and no result; its last output: no luck"):
+        events(session(made("echo no luck >&2; exit 7", convert=("-c", "exit 1"))))
 
 
 def test_the_lab_finds_the_server_dead_under_a_tool(bench: Bench, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ READINGS: dict[tuple[str, str], tuple[float, dict[str, Any], int]] = {
     ("ab", "reset-in-head"): (1.0, AB | {"ok": 2178, "unclassified": 653}, 2831),
     ("ab", "closed-port"): (1.0, AB | {"unclassified": 13966}, 13966),
     ("hey", "null"): (1.0009, EACH | {"ok": 20244}, 20244),
+    ("hey", "null-0.1.5"): (1.0013, EACH | {"ok": 23383}, 23383),
     ("hey", "everything"): (
         1.1185, EACH | {"ok": 23, "shed": 4, "status": {404: 4}, "timeout": 4, "reset": 4, "malformed": 4}, 43,
     ),
@@ -75,6 +76,14 @@ READINGS: dict[tuple[str, str], tuple[float, dict[str, Any], int]] = {
     ("k6", "other-statuses"): (1.000181716, K6 | {"ok": 9585, "status": {302: 1598, 404: 1598, 429: 1598, 500: 1598}}, 15977),
     ("k6", "reset-in-head"): (1.000347911, K6 | {"ok": 10060, "unclassified": 1677}, 11737),
     ("k6", "closed-port"): (1.000219845, K6 | {"connect": 14861}, 14861),
+    ("vegeta", "open"): (0.980142225, OHA | {"ok": 50}, 50),
+    ("vegeta", "everything"): (
+        1.006522193, OHA | {"ok": 20, "shed": 4, "status": {404: 4}, "timeout": 4, "reset": 8, "malformed": 4}, 44,
+    ),
+    ("vegeta", "mute"): (2.008398867, OHA | {"timeout": 5}, 5),
+    ("vegeta", "other-statuses"): (0.980014104, OHA | {"ok": 30, "status": {302: 5, 404: 5, 429: 5, 500: 5}}, 50),
+    ("vegeta", "reset-in-head"): (0.980505256, OHA | {"ok": 43, "reset": 7}, 50),
+    ("vegeta", "closed-port"): (0.980144419, OHA | {"connect": 50}, 50),
 }  # fmt: skip
 """(tool, case) → seconds, outcomes that it tells, requests that ended."""
 
@@ -92,6 +101,10 @@ def test_counts_of_real_outputs(tool: str, case: str) -> None:
         ("oha", "reset-in-head", 51571, (24, 54, 4486)),
         ("k6", "everything", 19, (44, 94, 1346)),
         ("k6", "open", 301, (75, 174, 1941)),
+        ("hey", "null", 20244, (0, 200, 12_100)),
+        ("hey", "null-0.1.5", 23383, (0, 100, 11_400)),
+        ("vegeta", "open", 50, (196, 269, 1828)),
+        ("vegeta", "everything", 20, (59, 249, 858)),
     ],
 )
 def test_latencies_of_real_outputs(tool: str, case: str, answers: int, ends_us: tuple[int, int, int]) -> None:
@@ -246,7 +259,7 @@ VEGETA = """\
 (Client.Timeout exceeded while awaiting headers)",,,3,GET,http://127.0.0.1:17123/ping,
 1789000001600000000,404,1000000,0,0,404 Not Found,,,4,GET,http://127.0.0.1:17123/ping,
 """
-"""Made by hand after vegeta's source: the tool itself was not at hand."""
+"""Made by hand: seconds with good and other answers, and a text over two lines."""
 
 
 def test_vegeta_rows(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def errors(text: str) -> dict[str, int]:
 
 
 def _latency(text: str, answered: int) -> Latency | None:
-    rows = {int(percent): round(float(s) * 1e6) for percent, s in re.findall(r"(\d+)% in ([\d.]+) secs", text) if int(percent)}
+    rows = {int(percent): round(float(s) * 1e6) for percent, s in re.findall(r"(\d+)%%? in ([\d.]+) secs", text) if int(percent)}
     fastest, slowest = decimal(r"Fastest:\s+([\d.]+) secs", text), decimal(r"Slowest:\s+([\d.]+) secs", text)
     if not answered or fastest is None or slowest is None:
         return None

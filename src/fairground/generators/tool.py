@@ -280,8 +280,7 @@ class ToolSession:
         return child
 
     def _read(self, job: Job) -> Seen:
-        """What a run of the tool that has ended says, of the warm-up or the window."""
-        if self._tool.convert:
+        if self._tool.convert and self.child.exit_code() == 0:
             self._convert(job)
         texts = [(job.folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
         return self._tool.read(job, Output(texts[0], texts[1], self.child.exit_code(), job.folder))
