@@ -21,7 +21,7 @@ from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Checked, Kind, Record
 from fairground.report import boards
-from fairground.report.run import transfer
+from fairground.report.run import table, transfer
 from fairground.run import records
 
 
@@ -31,6 +31,9 @@ def report(
     ] = "latest",
     transfers: Annotated[
         Path | None, typer.Option("--transfer", help="Put why `transfer` is slow into this Markdown file.")
+    ] = None,
+    tables: Annotated[
+        Path | None, typer.Option("--table", help="Put the run's table into this Markdown file: stacks by workloads.")
     ] = None,
     site: Annotated[
         Path | None, typer.Option("--site", help="Write all records as a site into this folder, for any web server.")
@@ -44,12 +47,16 @@ def report(
     """
     places = Places.of(os.environ, None, results)
     if site is not None:
-        if run_name != "latest" or transfers is not None:
-            raise LabError("`--site` writes all records, so it takes no single one", "leave the record and `--transfer` out")
+        if run_name != "latest" or transfers is not None or tables is not None:
+            raise LabError(
+                "`--site` writes all records, so it takes no single one", "leave the record, `--transfer` and `--table` out"
+            )
         _site(places, site, as_json)
         return
     folder = records.find(places.results, run_name)
     if (kind := records.declared(folder)) is not Kind.RUN:
+        if transfers is not None or tables is not None:
+            raise LabError(f"`{folder.name}` is a {kind}, and only a run has tables", "./fairground list runs")
         record = records.load(folder)
         if kind is Kind.CHECK:
             _check(record, as_json)
@@ -74,6 +81,8 @@ def report(
         if not transfer.crossings(found, shown):
             raise LabError(f"run `{found.id}` has no number on `{transfer.CROSSING}`", "./fairground run suites/transfer.toml")
         splice.put(transfers, "transfer", transfer.markdown(found, shown), "Why transfer is slow")
+    if tables is not None:
+        splice.put(tables, "table", table.markdown(found, boards.boards(found)), table.TITLE)
     say.the_summary(found, path, as_json, written.tried)
 
 

@@ -1,0 +1,108 @@
+"""The grid of a run as Markdown, for a manual: one line for each stack, one column for each board. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+
+from fairground.model import Run, foreign
+from fairground.report.boards import Board
+from fairground.report.run.grid import GridCell, Line, grid, meaning
+from fairground.report.run.page import started
+from fairground.report.run.story import story
+from fairground.report.run.transfer import crossings
+from fairground.report.text import seats, words
+from fairground.stats import time_use
+from fairground.stats.differences import Word
+from fairground.stats.intervals import Interval
+
+TITLE = "Every stack on every workload"
+SIGNS = {"rejected": "✗", "void": "void", "absent": words.NO_NUMBER}
+"""What stands where a cell has no number."""
+
+
+def markdown(run: Run, boards: Sequence[Board]) -> str:
+    """What was measured and where, what it says, how precise it is, the table, and why some cells have no number."""
+    found = grid(run, boards)
+    heads = ("stack", "approach", *map(_head, boards))
+    lines = [_measured(run), "", *(f"- {words.prose(said)}" for said in story(boards, crossings(run, boards)))]
+    lines += [f"- {said}" for said in precision(run, boards)]
+    lines += ["", f"| {' | '.join(map(words.cell, heads))} |", "|--|--|" + "--|" * len(boards)]
+    for line in found.lines:
+        cells = (line.stack, str(line.approach or words.UNKNOWN), *map(cell, line.cells))
+        lines.append(f"| {' | '.join(map(words.cell, cells))} |")
+    if found.reasons:
+        lines += ["", "What the reasons mean:", ""]
+        lines += [f"- {words.code(reason)}: {words.prose(meaning(reason))}" for reason in found.reasons]
+    if missing := _missing(found.lines):
+        lines += ["", "Cells without a number:", "", *missing]
+    return foreign.clean("\n".join(lines)) + "\n"
+
+
+def precision(run: Run, boards: Sequence[Board]) -> tuple[str, ...]:
+    """How much was measured in what time, how wide the intervals are, and how many comparisons they decide."""
+    numbered = [row for board in boards for row in board.numbered]
+    total = sum(len(board.rows) for board in boards)
+    said = [f"{len(numbered):,} of {words.plural(total, 'cell')} have a number, from {words.plural(len(run.trials), 'trial')}"]
+    last = max((trial.started_unix_s + trial.duration_s for trial in run.everything), default=run.started_unix_s)
+    use = time_use.of(run.everything)
+    said[0] += f" in {words.seconds(last - run.started_unix_s)}."
+    if use.overhead_share is not None:
+        said.append(f"{words.percent(use.overhead_share)} of the trials' time gave no number: starts, warm-up, checks, audits.")
+    rates = _half_widths(row.interval for row in numbered)
+    if rates:
+        said.append(f"Half of a cell's 95 % interval of goodput is {words.percent(statistics.median(rates))} (median).")
+    held = [row.difference for board in boards if board.goodput is not None for row in board.goodput.rows]
+    ratios = _half_widths(one.ratio for one in held)
+    if ratios:
+        decided = sum(one.word is not Word.INCONCLUSIVE for one in held)
+        wide = words.percent(statistics.median(ratios))
+        said.append(f"Half of a 95 % interval against the anchor is {wide} (median); {decided} of {len(held)} are decided.")
+    return tuple(said)
+
+
+def cell(one: GridCell) -> str:
+    """`12,300 ±2.1 % A deadlock`: goodput per second, half of its interval, its groups, and what limits it."""
+    if one.row is None or one.mark != "number":
+        return SIGNS[one.mark]
+    widths = _half_widths([one.row.interval])
+    parts = (
+        words.number(one.row.middle),
+        f"±{words.percent(widths[0])}" if widths else "",
+        letters(one.goodput.letters),
+        one.reason,
+    )
+    return " ".join(part for part in parts if part)
+
+
+def letters(names: str) -> str:
+    """`C D E F` → `C–F`, for a stack of three groups and more that follow each other."""
+    found = names.split()
+    if len(found) < 3 or any(len(name) > 1 for name in found) or ord(found[-1]) - ord(found[0]) != len(found) - 1:
+        return names
+    return f"{found[0]}–{found[-1]}"
+
+
+def _half_widths(found: Iterable[Interval | None]) -> list[float]:
+    """Half of each interval of a geometric mean or a ratio, as a share of its middle."""
+    return [math.sqrt(one.high / one.low) - 1 for one in found if one is not None and one.low > 0]
+
+
+def _head(board: Board) -> str:
+    return f"{board.workload} ({board.condition})" if board.condition else board.workload
+
+
+def _missing(lines: Iterable[Line]) -> list[str]:
+    """Why cells have no number: a line for each stack and reason, with the workloads where it is so."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        for one in line.cells:
+            if one.mark != "number":
+                where.setdefault((line.stack, one.why), []).append(words.code(_head(one.board)))
+    return [f"- {words.code(stack)} on {words.listed(on, len(on))}: {words.prose(why)}" for (stack, why), on in where.items()]
+
+
+def _measured(run: Run) -> str:
+    machine = f"{run.machine.cpu_model or 'unknown CPU'}, {seats.of_run(run)}"
+    return f"Run `{run.id}`, {started(run)}, {words.prose(machine)}: {words.code(run.plan.command)}"
