@@ -218,6 +218,9 @@ class FakePath:
     def open_proxy(self, ready: bool) -> None:
         """There is none."""
 
+    def ask_server(self) -> None:
+        self._world.does(self._label, "asked to end")
+
     def close(self) -> tuple[Finding, ...]:
         self._world.does(self._label, "stop")
         if self._server.will_not_stop:

@@ -57,6 +57,32 @@ def test_stop_of_a_willing_process(keeper: Keeper) -> None:
 
 
 @pytest.mark.live
+def test_several_that_are_asked_end_together(keeper: Keeper, tmp_path: Path) -> None:
+    """Each begins to end when it is asked, before the first of them is waited for; none of them ended by itself."""
+    end = "import pathlib, signal, sys, time; signal.signal(15, lambda *_: (pathlib.Path(sys.argv[2]).touch(), sys.exit(4)))"
+    program = f"{end}; pathlib.Path(sys.argv[1]).touch(); time.sleep(600)"
+    names = [(str(tmp_path / f"up-{number}"), str(tmp_path / f"asked-{number}")) for number in range(3)]
+    children = [python(keeper, program, *pair) for pair in names]
+    assert eventually(lambda: all(Path(up).exists() for up, _ in names))
+    moments = [child.ask() for child in children]
+    assert eventually(lambda: all(Path(asked).exists() for _, asked in names))
+    assert [child.ask() for child in children] == moments
+    stopped = [child.stop() for child in children]
+    assert [(one.exit_code, one.strays) for one in stopped] == [(4, ())] * 3
+    assert [child.ended_by_itself() for child in children] == [None] * 3
+
+
+@pytest.mark.live
+def test_one_that_ended_before_it_was_asked_says_so(keeper: Keeper) -> None:
+    """Its exit code is told as its own doing, also after it was asked to end."""
+    child = python(keeper, "raise SystemExit(7)")
+    assert child.wait(PATIENCE_S) == 7
+    assert child.ended_by_itself() == 7
+    child.ask()
+    assert child.stop().exit_code == child.ended_by_itself() == 7
+
+
+@pytest.mark.live
 @pytest.mark.parametrize("groups", ["keeper", "groupless"])
 def test_stop_of_a_deaf_process(groups: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """A process that ignores SIGTERM is killed after its grace, and no time is made up for it."""

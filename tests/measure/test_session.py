@@ -57,7 +57,8 @@ def pair(a: Server, b: Server, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_trial_has_its_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fresh data, start, verification, what the audit asks before, load, stop, and the audit."""
     played = trial(Server(), folder, monkeypatch)
-    assert played.log == ["a reset", "a start", "a verify", "a count", "a measure", "a engine ends", "a stop", "a count"]
+    begins, ends = ["a reset", "a start", "a verify", "a count"], ["a asked to end", "a stop", "a count"]
+    assert played.log == [*begins, "a measure", "a engine ends", *ends]
     assert played.grave("a") == {}
     (window,) = played.windows
     assert (window.arm, window.ok, played.ended["a"].audit[0].holds) == ("a", GOOD, True)
@@ -69,12 +70,13 @@ def test_an_arms_database_is_changed_before_its_server_starts(folder: Path, monk
 
 
 def test_all_arms_are_up_before_one_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both come up together and are verified before the audit's first question; they are stopped before either is audited."""
+    """Both come up together and are verified before the audit's first question; they are asked to end together, and stopped before an audit."""
     played = pair(Server(), Server(), folder, monkeypatch)
     log = played.log
     assert log[:8] == ["a reset", "a start", "b reset", "b start", "a verify", "b verify", "a count", "b count"]
     assert [line for line in log if line.endswith("turn")] == [f"{arm} turn" for arm in "abbabaab"]
-    assert log[-6:] == ["a engine ends", "b engine ends", "a stop", "b stop", "a count", "b count"]
+    assert log[-8:-4] == ["a engine ends", "b engine ends", "a asked to end", "b asked to end"]
+    assert log[-4:] == ["a stop", "b stop", "a count", "b count"]
     assert [(window.arm, window.number) for window in played.windows] == [("a", 1), ("b", 1), ("b", 2), ("a", 2)]
     assert played.grave("a") == played.grave("b") == {}
 
@@ -168,7 +170,7 @@ def test_an_interruption_stops_everything(folder: Path, monkeypatch: pytest.Monk
     with pytest.raises(KeyboardInterrupt), session:
         for _ in session.play(InTurns(("a", "b"), LOAD, 2, lambda _: True)):
             raise KeyboardInterrupt
-    assert world.log[-4:] == ["a engine ends", "b engine ends", "a stop", "b stop"]
+    assert world.log[-6:] == ["a engine ends", "b engine ends", "a asked to end", "b asked to end", "a stop", "b stop"]
     assert session.ended == {}
 
 
@@ -185,7 +187,7 @@ def test_an_arm_that_cannot_be_stopped_leaves_no_other_running(folder: Path, mon
     world = World({"a": Server(will_not_stop=True), "b": Server()}).moved_into(monkeypatch)
     with pytest.raises(OSError, match="cannot be stopped"):
         Played(world, folder, InTurns(("a", "b"), LOAD, 1, lambda _: True))
-    assert world.log[-4:] == ["a engine ends", "b engine ends", "a stop", "b stop"]
+    assert world.log[-6:] == ["a engine ends", "b engine ends", "a asked to end", "b asked to end", "a stop", "b stop"]
 
 
 def test_who_asks_in_spite_of_a_failure_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

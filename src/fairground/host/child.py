@@ -278,6 +278,8 @@ class Child:
         self.bounds = dict(bounds or {})
         self.env = {name: value for name, value in (env or {}).items() if name not in CHANGED}
         """What its descendants are known by, wherever they go."""
+        self._asked_s: float | None = None
+        self._ended_before: int | None = None
 
     def exit_code(self) -> int | None:
         """None while it runs; else its exit code, negative for a signal."""
@@ -320,11 +322,21 @@ class Child:
                 found.append(process)
         return found
 
+    def ended_by_itself(self) -> int | None:
+        """Its exit code where it ended before it was asked to; None where it was asked first, or still runs."""
+        return self.exit_code() if self._asked_s is None else self._ended_before
+
+    def ask(self, number: int = signal.SIGTERM) -> float:
+        """Ask it to end, and do not wait: so several can end at once. The moment (monotonic, s); asked again, it is the first."""
+        if self._asked_s is None:
+            self._asked_s, self._ended_before = time.monotonic(), self.exit_code()
+            self.send(number)
+        return self._asked_s
+
     def stop(self, grace_s: float = 5.0, number: int = signal.SIGTERM) -> Stopped:
-        """Ask it to end, then make it; find and kill what it left behind, and remove its cgroup."""
-        began = time.monotonic()
-        self.send(number)
-        code = self.wait(grace_s)
+        """Ask it to end unless that was done, then make it; find and kill what it left behind, and remove its cgroup."""
+        began = self.ask(number)
+        code = self.wait(began + grace_s - time.monotonic())
         seconds = time.monotonic() - began if code is not None else None
         # Workers may need a moment after their parent: they are strays only if they outlive the grace.
         while code is not None and self.processes() and time.monotonic() - began < grace_s:

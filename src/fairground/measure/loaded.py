@@ -71,6 +71,9 @@ class Loaded:
     def ready(self) -> None:
         """All arms are up: the load may begin."""
 
+    def ask_to_end(self) -> None:
+        """Nothing loads it any more: what needs time to end may begin to."""
+
     def close(self) -> None:
         """Stop all of it."""
         raise NotImplementedError

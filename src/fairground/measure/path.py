@@ -30,6 +30,8 @@ class Route:
         self.wire: topology.Wire | None = None
         self._landing: int | None = None
         """The port of what stands first at the server, where a wire leads to it: chosen before that starts."""
+        self._outside: tuple[str, ...] | None = None
+        """The server's processes that had left its group when it was asked to end; None: it was not asked yet."""
 
     @property
     def port(self) -> int:
@@ -132,6 +134,12 @@ class Route:
         if ready and (why := wait_ready(HOST, hop.port, "/ready", 204, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None)):
             raise LabError(f"the proxy `{name}` does not reach the server: {why}", exit_code=3)
 
+    def ask_server(self) -> None:
+        """Ask the server to end, and do not wait. What can be seen only while it runs is looked at first."""
+        if self.server is not None and self._outside is None:
+            self._outside = self.server.outside()
+            self.server.ask()
+
     def close_server(self) -> tuple[Stopped, tuple[Finding, ...]]:
         """Stop the server alone, whose port falls silent then. What did not end as it should is a finding."""
         assert self.server is not None
@@ -158,7 +166,9 @@ class Route:
         return tuple(found)
 
     def _stop_server(self, child: Child) -> tuple[Stopped, list[Finding]]:
-        stopped, found = _stop_server(child, self._cell.settings)
+        self.ask_server()
+        stopped, found = _stop_server(child, self._cell.settings, self._outside or ())
+        self._outside = None
         if nameless := self._keeper.end_nameless():
             words = "processes without a trace of where they came from ran on after the server had ended, and were killed"
             sentence = f"{len(nameless)} {words}: this server started them, or one that was measured beside it"
@@ -179,15 +189,15 @@ def _still_listens(ports: Sequence[int]) -> list[Finding]:
     ]
 
 
-def _stop_server(child: Child, settings: Settings) -> tuple[Stopped, list[Finding]]:
-    found, exited, killed = list[Finding](), child.exit_code(), child.group.memory_kills()
+def _stop_server(child: Child, settings: Settings, outside: Sequence[str]) -> tuple[Stopped, list[Finding]]:
+    found, exited, killed = list[Finding](), child.ended_by_itself(), child.group.memory_kills()
     if killed:
         sentence = f"the kernel killed {killed} of the server's processes at its memory limit of {settings.memory_mb} MB"
         found.append(Finding("memory-limit", Severity.REJECT, sentence, {"killed": killed, "memory_mb": settings.memory_mb}))
     if exited is not None:
         sentence = f"the server ended by itself with exit code {exited}"
         found.append(Finding("server-exit", Severity.REJECT, sentence, {"exit_code": exited}))
-    if outside := child.outside():
+    if outside:
         sentence = f"{len(outside)} of the server's processes had left its control group, so that nobody counted what they used"
         found.append(Finding("left-group", Severity.REJECT, sentence, {"processes": ", ".join(outside)[:300]}))
     stopped = child.stop(STOP_GRACE_S)

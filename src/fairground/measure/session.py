@@ -110,7 +110,7 @@ class Session:
                 disk.require_room(self._folders, disk.LEAST_AFTER_BYTES)  # else a full disk would be called a fault of theirs
 
     def _stop(self) -> None:
-        """Stop everything, whatever of it goes wrong: first who loads, then what is loaded."""
+        """Stop everything, whatever of it goes wrong: first who loads, then what is loaded, which is asked to end together."""
         self._watch.__exit__()
         for loaded in self._loaded.values():
             if self._watch.failure is not None and isinstance(loaded.arm, StackArm):
@@ -120,6 +120,8 @@ class Session:
         with ExitStack() as last_first:  # each is stopped even where another cannot be
             for loaded in reversed(arms):
                 last_first.callback(loaded.close)
+            for loaded in reversed(arms):
+                last_first.callback(loaded.ask_to_end)  # all at once: each takes a while
             for loaded in reversed(arms):
                 if loaded.turns is not None:
                     last_first.callback(loaded.turns.stop)

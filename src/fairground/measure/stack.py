@@ -196,12 +196,17 @@ class StartedStack(Loaded):
 
     # ------------------------------------------------------------ after the load
 
-    def close(self) -> None:
-        """Stop what is planted, then the path from its end. A server's end is said once."""
+    def ask_to_end(self) -> None:
+        """Stop what is planted and what asks the server, then ask the server to end."""
         if self.prober is not None:
             self.prober.stop()
         if self.planted is not None:
             self.planted.stop(0.0)
+        with self.phase("stop"):
+            self.path.ask_server()
+
+    def close(self) -> None:
+        """Stop the path from its end. A server's end is said once."""
         with self.phase("stop"):
             if self.opened:
                 self._say_lost_statements()
