@@ -65,3 +65,11 @@ def test_unknown_profile_is_refused() -> None:
     with pytest.raises(LabError, match="has no profile `fast`") as caught:
         manifest.load_suite(ROOT / "suites" / "apostol.toml", "fast")
     assert caught.value.hint == "known profiles: full, quick"
+
+
+def test_a_profile_may_name_other_stacks() -> None:
+    """The matrix is of what is deployed; its full profile is of everything, in more blocks."""
+    usual, full = (manifest.load_suite(ROOT / "suites" / "matrix.toml", profile) for profile in (None, "full"))
+    assert [group.stacks for group in usual.groups] == [("deployed",)]
+    assert [group.stacks for group in full.groups] == [("all",)]
+    assert full.blocks > usual.blocks

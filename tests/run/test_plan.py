@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairground.model import (
+    Approach,
     Audit,
     Control,
     Expectation,
@@ -34,10 +35,11 @@ from fairground.run import plan, rounds
 from fairground.run.plan import Part
 
 
-def server(identity: str, variants: int = 1, skip: dict[str, str] | None = None) -> Server:
-    """A server that exists on paper."""
+def server(identity: str, variants: int = 1, skip: dict[str, str] | None = None, documented: Collection[str] = ()) -> Server:
+    """A server that exists on paper; its variants are tuned, but for those that are `documented`."""
     names = [f"v{number}" for number in range(1, variants + 1)]
-    table = {name: Variant(name, "about") for name in names}
+    ways = {name: Approach.DOCUMENTED if name in documented else Approach.TUNED for name in names}
+    table = {name: Variant(name, "about", approach=ways[name]) for name in names}
     return Server(identity, "Title", "None", "-", "about", Path(identity), (), (), ("v",), ("s",), table, skip or {})
 
 
@@ -227,7 +229,7 @@ def suite(*groups: tuple[tuple[str, ...], tuple[str, ...]], blocks: int = 1) -> 
     return Suite("id", "title", "about", blocks, 7, parts)
 
 
-SERVERS = (server("a", 2), server("b", 3), server("c"))
+SERVERS = (server("a", 2), server("b", 3, documented=("v2", "v3")), server("c"))
 
 
 def cells(chosen: Suite) -> set[tuple[str, str]]:
@@ -241,10 +243,11 @@ def cells(chosen: Suite) -> set[tuple[str, str]]:
     ("names", "found"),
     [
         (("all",), "a:v1 a:v2 b:v1 b:v2 b:v3 c:v1"),
-        (("first-variants",), "a:v1 b:v1 c:v1"),
-        (("other-variants",), "a:v2 b:v2 b:v3"),
+        (("deployed",), "a:v1 b:v2 b:v3 c:v1"),
+        (("documented",), "b:v2 b:v3"),
+        (("tuned",), "a:v1 a:v2 b:v1 c:v1"),
         (("b", "a:v2"), "b:v1 b:v2 b:v3 a:v2"),
-        (("a", "a:v1", "first-variants"), "a:v1 a:v2 b:v1 c:v1"),
+        (("a", "a:v1", "deployed"), "a:v1 a:v2 b:v2 b:v3 c:v1"),
     ],
 )
 def test_suite_chooses_stacks(names: tuple[str, ...], found: str) -> None:
@@ -254,8 +257,8 @@ def test_suite_chooses_stacks(names: tuple[str, ...], found: str) -> None:
 
 def test_groups_are_joined() -> None:
     """Stacks of several groups that share a workload are compared with each other, so they stand together."""
-    chosen = suite((("first-variants",), ("all",)), (("other-variants", "c"), ("w1",)))
-    assert len(cells(chosen)) == 3 * 2 + 3
+    chosen = suite((("deployed",), ("all",)), (("tuned", "c"), ("w1",)))
+    assert len(cells(chosen)) == 4 * 2 + 2
     slots = plan.of_suite(chosen, SERVERS, workloads(2), "c").slots
     assert len([key for key, _ in groupby(slots, key=lambda slot: slot.cell.workload)]) == 2
 

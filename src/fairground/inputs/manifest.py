@@ -305,12 +305,12 @@ class _GroupTable:
     wires: tuple[str, ...] | None = None
     settings: conditions.SettingsTable | None = None
     seats: str | None = None
-    only: tuple[str, ...] | None = None
-    """Profiles that the group belongs to; None: all."""
+    only: tuple[str, ...] | None = None  # profiles that the group belongs to; None: all
 
 
 @dataclass(frozen=True)
 class _ProfileTable:
+    stacks: tuple[str, ...] | None = None  # of groups that name none
     blocks: int | None = None
     window_s: float | None = None
     warmup: tuple[float, float] | None = None
@@ -347,7 +347,7 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
-    groups = tuple(_seated(source, location, group, file, machine, seats) for location, group in here if _is_in(group, profile))
+    groups = tuple(_seated(source, *one, file, machine, seats) for one in here if _is_in(one[1], profile))
     return Suite(
         path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
         published.claims(source, file.claims, file.tables), published.tables(source, file.tables), file.anchor, file.controls,

@@ -244,7 +244,8 @@ class Plan:
 class SuiteGroup:
     """Stacks × workloads × topologies × loads under `settings`, by name.
 
-    `stacks` holds stack ids, server ids (all variants), `all`, `first-variants` or `other-variants`; `workloads` ids or `all`.
+    `stacks` holds stack ids, server ids (all variants), `all`, an approach such as `documented`, or `deployed`: each server's
+    documented variants, the first of one that has none. `workloads` holds ids or `all`.
     """
 
     stacks: tuple[str, ...]

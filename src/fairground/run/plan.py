@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fairground.model import (
+    Approach,
     Cell,
     Control,
     LabError,
@@ -50,6 +51,8 @@ PLANTED = 0.10
 """The known slowdown, as a share of the server's CPU: twice that of `compare`, since whole trials differ more than windows."""
 COMPARING_STACKS, COMPARING_BLOCKS = 2, 3
 """From so many stacks and blocks on a plan compares, and holds controls."""
+DEPLOYED = "deployed"
+"""What a suite calls the documented variants of each server, and the first of one that has none."""
 MOST_BLOCKS = 100
 """The most blocks of a plan that ends by its budget."""
 MOST_SLOTS = 1000
@@ -278,18 +281,19 @@ def _slot_s(slot: Slot) -> float:
 def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:
     found: dict[str, Stack] = {}
     for name in group.stacks:
-        chosen = [
-            stack
-            for server in servers
-            for place, stack in enumerate(server.stacks)
-            if name in ("all", server.id, stack.id)
-            or (name == "first-variants" and place == 0)
-            or (name == "other-variants" and place > 0)
-        ]
-        if not chosen and name not in ("all", "first-variants", "other-variants"):
+        chosen = [stack for server in servers for stack in server.stacks if _is_meant(name, stack, server)]
+        if not chosen and name not in ("all", DEPLOYED, *map(str, Approach)):
             raise LabError(f"the suite names a stack `{name}` that does not exist", "`./fairground list` shows them all")
         found |= {stack.id: stack for stack in chosen}
     return tuple(found.values())
+
+
+def _is_meant(name: str, stack: Stack, server: Server) -> bool:
+    """Whether a suite that says `name` means this stack of a server: all, those of an approach, or one by its id."""
+    if name == DEPLOYED:
+        documented = [one for one in server.stacks if one.variant.approach is Approach.DOCUMENTED]
+        return stack in (documented or server.stacks[:1])
+    return name in ("all", server.id, stack.id, str(stack.variant.approach))
 
 
 def _workloads(group: SuiteGroup, workloads: Sequence[Workload]) -> tuple[Workload, ...]:
