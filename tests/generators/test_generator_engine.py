@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from builders.paths import ROOT, TESTS
 from fairground.generators import engine
+from fairground.generators.accounts import accounts
 from fairground.inputs import manifest
 from fairground.model import BadAnswer, Fault, FaultKind, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Second
 
@@ -81,6 +83,7 @@ def test_every_field_lands_in_the_field_of_its_name() -> None:
     assert result.latency_ok == latency(window["latency"]["ok"])
     assert result.latency_all == latency(window["latency"]["all"])
     assert result.connect == latency(window["connect"])
+    assert result.refused == found["life"]["refused"] > 0
     assert result.cpu_us == found["self"]["cpu_user_us"] + found["self"]["cpu_system_us"]
     assert result.busiest_thread_share == found["self"]["busiest_thread_busy_share"]
 
@@ -216,6 +219,7 @@ def test_plan(workload: str, load: str, golden: Callable[[Path, str], None]) -> 
     document = copy.deepcopy(plan(workload, load))
     record = document["requests"][0]["expect"]["body"].get("record", {"records": {}})  # type: ignore[index]
     record["records"] = dict(list(record["records"].items())[:2])  # of ten thousand
+    assert len(json.dumps(document)) < 20_000, "an edge has the accounts that it can name, and no others"
     golden(GOLDEN / "plan" / f"{workload}-{load}.json", json.dumps(document, indent=2) + "\n")
 
 
@@ -226,12 +230,44 @@ def test_plan_has_the_keys_of_the_protocol(workload: str, load: str) -> None:
     known = json.loads((PROTOCOL / "plan.json").read_text())
     requests = known.pop("requests")
     made = copy.deepcopy(plan(workload, load))
-    (request,) = made.pop("requests")  # type: ignore[misc]
+    asked: Any = made.pop("requests")
     assert set(made) == set(known)
     assert set(made["load"]) <= set(known["load"]) and set(made["target"]) == set(known["target"])  # type: ignore[call-overload]
-    assert set(request) == set(requests[0])
-    assert set(request["expect"]) == set(requests[0]["expect"])
-    assert all(set(entry) == {"name", "account", "add"} for entry in request["ledger"])
+    assert len({request["kind"] for request in asked}) == len(asked) == 1 + len(WORKLOADS[workload].edges)
+    for request in asked:
+        assert set(request) == set(requests[0])
+        assert set(request["expect"]) == set(requests[0]["expect"])
+        assert all(set(entry) == {"name", "account", "add"} for entry in request["ledger"])
+
+
+@pytest.mark.parametrize("workload", sorted(WORKLOADS))
+def test_edges_differ_in_values_alone(workload: str) -> None:
+    """An edge has its share and its values; method, path, headers and keys are the plain request's. What is refused books nothing."""
+    plain, *edges = cast(list[dict[str, Any]], plan(workload, "closed")["requests"])
+    total = sum(request["weight"] for request in (plain, *edges))
+
+    def form(request: dict[str, Any]) -> tuple[Any, ...]:
+        texts = [re.sub(r"\{[a-z][^}]*\}", "_", request[key] or "") for key in ("path", "body")]
+        return request["method"], request["headers"], *texts
+
+    for request, edge in zip(edges, WORKLOADS[workload].edges, strict=True):
+        assert form(request) == form(plain) and (request["path"], request["body"]) != (plain["path"], plain["body"])
+        assert all(value in f"{request['path']} {request['body']}" for value in edge.values.values())
+        assert request["weight"] / total == pytest.approx(edge.share)
+        statuses = request["expect"]["status"] if isinstance(request["expect"]["status"], list) else [request["expect"]["status"]]
+        assert statuses == (list(edge.status) or [plain["expect"]["status"]])
+        assert request["ledger"] == ([] if edge.status else plain["ledger"])
+
+
+def test_lookups_beyond_the_ends_are_refused() -> None:
+    """What is to be refused is no account, and the ends are: an edge that mistook them would reject every honest server."""
+    known = accounts()
+    for edge in WORKLOADS["lookup"].edges:
+        drawn = edge.values["account_id"].strip("{}").partition(":")[2]
+        ids = drawn.split("|") if "|" in drawn else drawn.split("..")
+        assert all((id in known) is not bool(edge.status) for id in ids), edge
+    ends = [edge.values["account_id"] for edge in WORKLOADS["lookup"].edges if not edge.status]
+    assert ends == [f"{{int:{id}..{id}}}" for id in (min(known), max(known))]
 
 
 def test_plan_compares_with_the_verified_body() -> None:

@@ -157,9 +157,9 @@ def session(keeper: Keeper, tmp_path: Path) -> Iterator[Any]:
     """Begin sessions of made-up tools; all are stopped at the end."""
     begun: list[ToolSession] = []
 
-    def begin(tool: Installed, **load: Any) -> ToolSession:
+    def begin(tool: Installed, workload: str = "ping", **load: Any) -> ToolSession:
         shape = Load(**({"connections": 4, "window_s": 1.0, "warmup_min_s": 1.0, "timeout_ms": 1000} | load))
-        begun.append(ToolSession(keeper, tool, Task(WORKLOADS["ping"], shape, "127.0.0.1", 1, 7, tmp_path)))
+        begun.append(ToolSession(keeper, tool, Task(WORKLOADS[workload], shape, "127.0.0.1", 1, 7, tmp_path)))
         return begun[-1]
 
     yield begin
@@ -184,6 +184,15 @@ def test_warmup_and_window_are_two_runs(session: Any, tmp_path: Path) -> None:
     assert (result.window.ok, result.life.ok, result.completed_ok, result.uncounted_most) == (5, 10, 5, 8)
     assert (result.generator, result.command, result.caveats) == ("shell 1", ("shell", "-c", one.argv[2]), ("it is a test",))
     assert (tmp_path / "generator" / "stderr").read_text().strip().endswith("/generator")
+
+
+def test_edges_that_are_left_out_are_said(session: Any) -> None:
+    """A tool sends the plain request alone, and says which share of the engine's requests it does not."""
+    one = session(made("echo 5"), "lookup", warmup_min_s=0.0)
+    events(one)
+    assert one.result().caveats[1:] == (
+        "it sends the workload's plain requests alone: unknown ids and edge values, 1.75% of the engine's, are left out",
+    )
 
 
 def test_no_warmup_is_one_run(session: Any) -> None:

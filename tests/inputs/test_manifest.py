@@ -274,7 +274,9 @@ def test_render_fills_in_the_scale(scale: int, numbers: tuple[int, int, int]) ->
     assert workload.limit_sql is not None
     assert f"\\set aid random(1, {accounts})" in workload.limit_sql
     assert f"\\set bid random(1, {branches})" in workload.limit_sql
-    assert "$" not in json.dumps([workload.path, workload.limit_sql])
+    edges = {edge.name: edge.values for edge in workload.edges}
+    assert edges["last"] == {"aid": f"{{int:{accounts}..{accounts}}}"}
+    assert "$" not in json.dumps([workload.path, workload.limit_sql, list(edges.values())])
 
 
 def test_render_reaches_every_text() -> None:

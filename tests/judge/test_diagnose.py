@@ -140,6 +140,29 @@ def test_answers(counts: dict[str, Any], found: list[tuple[str, Severity]]) -> N
     assert names(answers.outcomes(result(outcomes(**counts)))) == found
 
 
+@pytest.mark.parametrize(
+    ("status", "wrong"),
+    [({}, 0), ({500: 3, 503: 1}, 0), ({408: 1, 429: 2}, 0), ({200: 2}, 2), ({404: 3, 500: 9}, 3), ({200: 1, 302: 1, 400: 1}, 3)],
+)
+def test_a_status_that_denies_the_contract(status: dict[int, int], wrong: int) -> None:
+    """Success for what does not exist, and a refusal of what does, reject in the whole life; failures and the client's pace do not."""
+    sample = BadAnswer("status", max(status, default=0), "status 200 instead of 404", "POST /lookup", None)
+    found = answers.denials(result(life=outcomes(status=status), samples=(sample,)), WORKLOADS["lookup"])
+    assert names(found) == ([("wrong-status", Severity.REJECT)] if wrong else [])
+    assert [finding.evidence["wrong"] for finding in found] == ([wrong] if wrong else [])
+
+
+def test_a_denied_answer_has_its_reason() -> None:
+    """The sentence has counts and the first sample's reason; a status that the workload is about is none."""
+    sample = BadAnswer("status", 200, "status 200 instead of 404", "POST /lookup", "{}")
+    (found,) = answers.denials(result(outcomes(status={200: 12}), samples=(sample,)), WORKLOADS["lookup"])
+    assert found.sentence == (
+        "12 of 1,012 answers had a status that the contract forbids there (12 × status 200): status 200 instead of 404"
+    )
+    about = replace(WORKLOADS["lookup"], errors_expected=(404,))
+    assert answers.denials(result(outcomes(status={404: 12})), about) == ()
+
+
 def test_answers_outside_the_window_count_as_wrong() -> None:
     """A wrong body in the warm-up rejects although the window has none; an error there is not the window's."""
     findings = answers.outcomes(result(life=outcomes(wrong_body=2, shed=3)))

@@ -132,12 +132,16 @@ LIFE = Outcomes(7, 0, {}, 0, 2, 0, 1, 0, 0, 0)
 USE = DatabaseUse(9, 0, 0, 0, None, None, {}, 0)
 
 
-def lines(after: Answers) -> dict[str, tuple[bool, int | float | None]]:
-    """Every line of the audit after seven good answers and three of unknown outcome: whether it holds, and what was found."""
+def lines(after: Answers, refused: int = 0) -> dict[str, tuple[bool, int | float | None]]:
+    """Every line of the audit after seven good answers and three of unknown outcome: whether it holds, and what was found.
+
+    `refused`: how many good answers there were beside them that refused what was asked, as they had to.
+    """
+    life = replace(LIFE, ok=LIFE.ok + refused)
     before = audit.before(cast(Database, Answers(count=[(100,)], total=[(5,)], by_account=[(1, 10), (2, 20)])), WORKLOAD)
     result = Result(
-        "engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (),
-        {"credits": {"1": LedgerRow(7, -4, 0, 0), "2": LedgerRow(0, 0, 3, 9)}}, (), None, None,
+        "engine", (), 1.0, life, life, 10, 7, 0, 0, None, None, None, None, None, (),
+        {"credits": {"1": LedgerRow(7, -4, 0, 0), "2": LedgerRow(0, 0, 3, 9)}}, (), None, None, refused=refused,
     )  # fmt: skip
     return {line.id: (line.holds, line.found) for line in audit.lines(cast(Database, after), WORKLOAD, result, USE, before)}
 
@@ -166,6 +170,21 @@ def test_lines_of_a_liar() -> None:
             "sum": (False, 4),
             "ledger-credits": (False, 1),
         }
+
+
+def test_what_was_refused_leaves_nothing() -> None:
+    """Good answers that had to be errors are asked for neither rows nor commits, and a row that one of them left is too many."""
+    honest = Answers(count=[(107,)], total=[(5,)], by_account=[(1, 6), (2, 77)])
+    assert lines(honest, refused=30) == lines(honest)
+    wrote = lines(Answers(count=[(111,)], total=[(5,)], by_account=[(1, 6), (2, 77)]), refused=30)
+    assert wrote["rows"] == (False, 111)
+
+
+def test_refusals_add_up() -> None:
+    """Several loads of one arm have refused what each of them did."""
+    one = Result("engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (), {}, (), None, None, refused=3)
+    assert audit.joined([one, replace(one, refused=1)]).refused == 4
+    assert audit.joined([one, one]).done == 2 * (LIFE.ok - 3)
 
 
 def test_a_failing_statement_is_a_line() -> None:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from fairground.capacity import objective
 from fairground.contract import wire
+from fairground.host import network
 from fairground.service import behaviour
 from fairground.service.behaviour import Asked, NoAnswer
+from fairground.service.parts import Checks, Part, Unit, visit
+from fairground.service.values import Closed, most_connections
 
 pytestmark = pytest.mark.live
 Played = Callable[[socket.socket], None]
@@ -67,6 +73,24 @@ def banner(connection: socket.socket) -> None:
     connection.sendall(b"220 mail.example ESMTP\r\n\r\n")
 
 
+def without_end(beginning: bytes, more: bytes, pause_s: float = 0.0) -> Played:
+    """An answer that begins so, and then goes on with the same bytes for ever."""
+
+    def play(connection: socket.socket) -> None:
+        connection.recv(65536)
+        for part in itertools.chain([beginning], itertools.repeat(more)):
+            connection.sendall(part)
+            time.sleep(pause_s)
+
+    return play
+
+
+interim = without_end(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+long_header = without_end(b"HTTP/1.1 200 OK\r\nA: ", b"x" * 65536)
+long_chunk_line = without_end(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=", b"x" * 65536)
+slow_header = without_end(b"HTTP/1.1 200 OK\r\nA: ", b"x", 0.02)
+
+
 @pytest.mark.parametrize(
     ("played", "says", "hint"),
     [
@@ -74,6 +98,9 @@ def banner(connection: socket.socket) -> None:
         (encrypted, "the service speaks TLS, and was asked in plain HTTP", "behind its TLS proxy"),
         (encrypted_and_polite, "got status 400: the service speaks TLS", "behind its TLS proxy"),
         (banner, "the answer is not valid HTTP", "does this port speak HTTP/1.1?"),
+        (interim, "100 interim answers (1xx) came, and no answer after them", "no client can read"),
+        (long_header, "the answer's header goes on without end, and was read no further", "no client can read"),
+        (long_chunk_line, "a line between the answer's chunks goes on without end", "no client can read"),
         (lambda connection: None, "got no answer: the ", "does this port speak HTTP/1.1?"),
     ],
 )
@@ -86,12 +113,46 @@ def test_the_sentence_says_what_came(monkeypatch: pytest.MonkeyPatch, played: Pl
     assert "start the service" not in (caught.value.hint or "")
 
 
-def test_an_answer_that_comes_too_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A body that still comes when the time is over was not without time: it did not end."""
+@pytest.mark.parametrize(("played", "part"), [(slow_header, "header"), (endless, "body")])
+def test_what_comes_for_ever_had_time(monkeypatch: pytest.MonkeyPatch, played: Played, part: str) -> None:
+    """Whatever part of an answer still comes when the time is over is named, with what came of it."""
     monkeypatch.setattr(behaviour, "TIMEOUT_S", 0.3)
-    with playing(endless) as asked, pytest.raises(NoAnswer, match="the answer did not end in time"):
-        monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 40)
+    monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 40)
+    with playing(played) as asked, pytest.raises(NoAnswer) as caught:
         behaviour.examine(asked)
+    said = caught.value.message
+    assert f"its {part} " in said and " bytes" in said and "no time was left" not in said and "no answer in time" not in said
+
+
+def test_a_port_that_takes_no_connection_is_not_to_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only who refuses a connection may not have been started; what cannot be reached has a sentence of its own."""
+
+    def nobody(*_: object, **__: object) -> socket.socket:
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(wire.socket, "create_connection", nobody)
+    with pytest.raises(NoAnswer, match="could not connect: timed out") as caught:
+        behaviour.examine(Asked("127.0.0.1", 9, "127.0.0.1:9", "GET", "/"))
+    assert "start the service" not in (caught.value.hint or "") and "host and port" in (caught.value.hint or "")
+
+
+def test_whether_it_is_ready_is_known_in_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A status line that comes byte by byte holds nobody up for longer than one try may last."""
+    monkeypatch.setattr(network, "STATUS_WITHIN_S", 0.2)
+    with playing(without_end(b"HTTP/1.1 ", b"2", 0.02)) as asked:
+        said = network.wait_ready(asked.host, asked.port, "/ready", 200, 0.1, lambda: True)
+    assert said == "GET /ready: timed out, 1 tries"
+
+
+def test_large_answers_are_asked_for_over_few_connections() -> None:
+    """The engine holds two bodies on each connection of a load; small ones leave the load as it is."""
+    assert most_connections(0) == most_connections(100_000) == 1000
+    assert most_connections(1 << 20) == 128 and most_connections(16 << 20) == 8 and most_connections(1 << 40) == 1
+    large = Checks(200, None, None, 10 << 20, True, (), None)
+    closed = Closed(10, 1.0, None, None, 10, 0, None, None, None)
+    loops = (Part(Unit.CHECKS, checks=large), Part(Unit.LOOP, closed=closed))
+    notes = visit("u", "GET", objective.parse("p99<50ms"), loops).notes
+    assert notes == ("answers of 10.5 MB were asked for over 12 connections at most: the load engine holds no more of them",)
 
 
 def test_equal_answers_are_kept_once() -> None:

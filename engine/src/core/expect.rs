@@ -11,7 +11,8 @@ use crate::core::template::Slots;
 
 #[derive(Debug)]
 pub struct Expect {
-    status: u16,
+    /// Each of them is right; all are errors, or none is.
+    statuses: Box<[u16]>,
     content_type: Option<String>,
     length: Option<usize>,
     body: Body,
@@ -49,6 +50,7 @@ enum Rule {
     Equals(Value),
     Slot(usize),
     UnixNowWithinS(f64),
+    Text,
 }
 
 /// What became of a request, and why where it is not right.
@@ -60,12 +62,7 @@ pub struct Judgement {
 
 impl Expect {
     pub fn compile(plan: &plan::Expect, slots: &Slots) -> Result<Expect, String> {
-        if !(200..600).contains(&plan.status) {
-            return Err(format!(
-                "`expect.status` {} is not between 200 and 599",
-                plan.status
-            ));
-        }
+        check_statuses(&plan.status)?;
         if plan.check_one_in == 0 {
             return Err("`expect.check_one_in` is 0; write 1 to check every body".to_string());
         }
@@ -89,7 +86,7 @@ impl Expect {
         }
         let length = plan.length.or(exact_length);
         Ok(Expect {
-            status: plan.status,
+            statuses: plan.status.clone().into_boxed_slice(),
             content_type: plan.content_type.clone(),
             length,
             body,
@@ -103,7 +100,12 @@ impl Expect {
     }
 
     pub fn is_status(&self, status: u16) -> bool {
-        self.status == status
+        self.statuses.contains(&status)
+    }
+
+    /// True where the right answer is an error: such a request does nothing.
+    pub fn refuses(&self) -> bool {
+        self.statuses[0] >= 400
     }
 
     /// Compares an answer; its body's content only with `known`. `unix_now` is asked only where a rule needs it.
@@ -115,7 +117,7 @@ impl Expect {
         known: Option<&mut Known>,
         unix_now: impl Fn() -> f64,
     ) -> Judgement {
-        if answer.status != self.status {
+        if !self.is_status(answer.status) {
             let outcome = if answer.status == 503 {
                 Outcome::Shed
             } else {
@@ -123,7 +125,11 @@ impl Expect {
             };
             return Judgement {
                 outcome,
-                reason: format!("status {} instead of {}", answer.status, self.status),
+                reason: format!(
+                    "status {} instead of {}",
+                    answer.status,
+                    or_words(&self.statuses)
+                ),
             };
         }
         let wrong = self.wrong_shape(answer).or_else(|| {
@@ -300,6 +306,8 @@ impl Rule {
                 };
                 (!same).then(|| format!("field `{field}` is {found} instead of {sent}, as sent"))
             }
+            Rule::Text => (!found.is_string())
+                .then(|| format!("field `{field}` is {found} instead of a text")),
             Rule::UnixNowWithinS(within_s) => {
                 let now = unix_now();
                 let right = found
@@ -313,6 +321,32 @@ impl Rule {
             }
         }
     }
+}
+
+fn check_statuses(statuses: &[u16]) -> Result<(), String> {
+    let Some(first) = statuses.first() else {
+        return Err("`expect.status` has no status; write at least one".to_string());
+    };
+    if let Some(status) = statuses.iter().find(|status| !(200..600).contains(*status)) {
+        return Err(format!(
+            "`expect.status` {status} is not between 200 and 599"
+        ));
+    }
+    if statuses
+        .iter()
+        .any(|status| (*status >= 400) != (*first >= 400))
+    {
+        return Err(format!(
+            "`expect.status` {} are errors and others; write two requests",
+            or_words(statuses)
+        ));
+    }
+    Ok(())
+}
+
+fn or_words(statuses: &[u16]) -> String {
+    let words: Vec<String> = statuses.iter().map(u16::to_string).collect();
+    words.join(" or ")
 }
 
 fn compile_rules(
@@ -361,6 +395,7 @@ fn compile_rule(rule: &plan::Rule, slots: &Slots) -> Result<Rule, String> {
             .find(name)
             .map(Rule::Slot)
             .map_err(|error| format!("`expect.body`: {error}")),
+        plan::Rule::Text => Ok(Rule::Text),
         plan::Rule::UnixNowWithinS(within_s) if *within_s >= 0.0 => {
             Ok(Rule::UnixNowWithinS(*within_s))
         }

@@ -58,6 +58,71 @@ fn right_answers() {
     }
 }
 
+/// Where an error is asked for, each of its statuses is right with its body, and an answer that claims success is not.
+#[test]
+fn errors_can_be_right() {
+    let expect = r#"{"status":[404,422],"body":{"json":{"ok":{"equals":false},"message":"text"}}}"#;
+    let right = r#"{"ok":false,"message":"no account 7"}"#;
+    let rows = [
+        (404, right, Outcome::Ok, ""),
+        (422, right, Outcome::Ok, ""),
+        (
+            200,
+            right,
+            Outcome::Status(200),
+            "status 200 instead of 404 or 422",
+        ),
+        (
+            503,
+            right,
+            Outcome::Shed,
+            "status 503 instead of 404 or 422",
+        ),
+        (
+            404,
+            r#"{"ok":true,"message":""}"#,
+            Outcome::WrongBody,
+            "field `ok` is true instead of false",
+        ),
+        (
+            404,
+            r#"{"ok":false,"message":7}"#,
+            Outcome::WrongBody,
+            "field `message` is 7 instead of a text",
+        ),
+        (
+            404,
+            r#"{"ok":false}"#,
+            Outcome::WrongBody,
+            "field `message` is missing",
+        ),
+    ];
+    for (status, body, outcome, reason) in rows {
+        assert_eq!(
+            judge(expect, status, "", body),
+            (outcome, reason.to_string()),
+            "{status} {body}"
+        );
+    }
+}
+
+/// A request refuses where its right answer is an error.
+#[test]
+fn refusals() {
+    for (status, refuses) in [("200", false), ("404", true), ("[400,422]", true)] {
+        let plan = format!(r#"{{"status":{status}}}"#);
+        let expect = Expect::compile(&serde_json::from_str(&plan).unwrap(), &slots()).unwrap();
+        assert_eq!(expect.refuses(), refuses, "{status}");
+    }
+    let wrong = serde_json::from_str::<plan::Expect>(r#"{"status":"404"}"#).unwrap_err();
+    assert!(
+        wrong
+            .to_string()
+            .starts_with("`expect.status` is neither a status nor a list of them"),
+        "{wrong}"
+    );
+}
+
 /// A wrong status, content type or length is named before the body is looked at.
 #[test]
 fn wrong_shapes() {
@@ -243,6 +308,18 @@ fn mistakes_have_sentences() {
         (
             r#"{"status":99}"#,
             "`expect.status` 99 is not between 200 and 599",
+        ),
+        (
+            r#"{"status":[]}"#,
+            "`expect.status` has no status; write at least one",
+        ),
+        (
+            r#"{"status":[404,600]}"#,
+            "`expect.status` 600 is not between 200 and 599",
+        ),
+        (
+            r#"{"status":[200,404]}"#,
+            "`expect.status` 200 or 404 are errors and others; write two requests",
         ),
         (
             r#"{"status":200,"check_one_in":0}"#,

@@ -5,9 +5,14 @@ use std::ops::Range;
 
 pub const MAX_HEAD_BYTES: usize = 32 * 1024;
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+/// What the bodies of all connections may hold together: a server may send without end on each.
+const HELD_BYTES: usize = 256 * 1024 * 1024;
+const LEAST_BODY_BYTES: usize = 256 * 1024;
 const MAX_HEADERS: usize = 128;
 const MAX_CHUNK_LINE_BYTES: usize = 4 * 1024;
 const HEAD_TOO_LONG: &str = "the header is longer than 32 KiB";
+const BODY_TOO_LONG: &str =
+    "the body is longer than 16 MiB, or than one connection's share of 256 MiB";
 const CHUNK_LINE_TOO_LONG: &str = "a chunk's size line is too long";
 
 /// What is known after some more bytes.
@@ -47,8 +52,9 @@ struct Head {
 }
 
 /// How far one answer has been read. Feed `step` all bytes since the request each time; it remembers where it was.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Progress {
+    most_body_bytes: usize,
     head: Option<Head>,
     head_start: usize,
     chunk_start: usize,
@@ -57,7 +63,31 @@ pub struct Progress {
     end: usize,
 }
 
+/// The longest body that one of so many connections reads.
+pub fn most_body_bytes(connections: usize) -> usize {
+    (HELD_BYTES / connections.max(1)).clamp(LEAST_BODY_BYTES, MAX_BODY_BYTES)
+}
+
+impl Default for Progress {
+    fn default() -> Progress {
+        Progress::new(MAX_BODY_BYTES)
+    }
+}
+
 impl Progress {
+    /// A longer body than `most_body_bytes` is `Bad`, and read no further.
+    pub fn new(most_body_bytes: usize) -> Progress {
+        Progress {
+            most_body_bytes,
+            head: None,
+            head_start: 0,
+            chunk_start: 0,
+            in_trailers: false,
+            decoded: Vec::new(),
+            end: 0,
+        }
+    }
+
     /// Ready for the next answer; keeps its memory.
     pub fn reset(&mut self) {
         self.head = None;
@@ -100,14 +130,15 @@ impl Progress {
         };
         let body_start = head.body_start;
         match head.framing {
+            Framing::Length(length) if length > self.most_body_bytes => Step::Bad(BODY_TOO_LONG),
             Framing::Length(length) if bytes.len() - body_start >= length => {
                 self.end = body_start + length;
                 Step::Done
             }
             Framing::Length(_) => Step::More,
             Framing::Chunked => self.step_chunks(bytes),
-            Framing::UntilClose if bytes.len() - body_start > MAX_BODY_BYTES => {
-                Step::Bad("the body is longer than 16 MiB")
+            Framing::UntilClose if bytes.len() - body_start > self.most_body_bytes => {
+                Step::Bad(BODY_TOO_LONG)
             }
             Framing::UntilClose if ended => {
                 self.end = bytes.len();
@@ -131,8 +162,8 @@ impl Progress {
                 Ok(httparse::Status::Partial) => return Step::More,
                 Err(_) => return Step::Bad("a chunk's size is not a hexadecimal number"),
             };
-            if size > MAX_BODY_BYTES || self.decoded.len() + size > MAX_BODY_BYTES {
-                return Step::Bad("the body is longer than 16 MiB");
+            if size > self.most_body_bytes || self.decoded.len() + size > self.most_body_bytes {
+                return Step::Bad(BODY_TOO_LONG);
             }
             if size == 0 {
                 self.chunk_start += line;
@@ -280,9 +311,6 @@ impl Fields {
         match (self.chunked, self.length) {
             (true, Some(_)) => Err("both `content-length` and `transfer-encoding`"),
             (true, None) => Ok(Framing::Chunked),
-            (false, Some(length)) if length > MAX_BODY_BYTES => {
-                Err("the body is longer than 16 MiB")
-            }
             (false, Some(length)) => Ok(Framing::Length(length)),
             (false, None) => Ok(Framing::UntilClose),
         }

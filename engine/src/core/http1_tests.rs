@@ -186,7 +186,7 @@ const GARBAGE: &[(&str, &str)] = &[
     ),
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n",
-        "the body is longer than 16 MiB",
+        BODY_TOO_LONG,
     ),
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
@@ -206,7 +206,7 @@ const GARBAGE: &[(&str, &str)] = &[
     ),
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n",
-        "the body is longer than 16 MiB",
+        BODY_TOO_LONG,
     ),
     (
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
@@ -269,5 +269,29 @@ fn mutations_never_panic() {
                 }
             }
         }
+    }
+}
+
+/// The more connections there are, the less each may hold, and never less than 256 KiB; a body of any framing is read no further.
+#[test]
+fn bodies_share_what_is_held() {
+    let rows = [
+        (1, MAX_BODY_BYTES),
+        (16, MAX_BODY_BYTES),
+        (100, HELD_BYTES / 100),
+        (100_000, LEAST_BODY_BYTES),
+    ];
+    for (connections, most) in rows {
+        assert_eq!(most_body_bytes(connections), most);
+    }
+    let heads = ["Content-Length: 5", "Transfer-Encoding: chunked", "A: b"];
+    for (head, body) in heads.iter().zip(["", "5\r\n", "hello"]) {
+        let whole = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}");
+        let step = |most| Progress::new(most).step(whole.as_bytes(), false, false);
+        assert_eq!(
+            (step(5), step(4)),
+            (Step::More, Step::Bad(BODY_TOO_LONG)),
+            "{head}"
+        );
     }
 }

@@ -6,6 +6,7 @@ pub mod config;
 pub mod expect;
 pub mod histogram;
 pub mod http1;
+pub mod kind;
 pub mod ledger;
 pub mod lines;
 pub mod outcome;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -102,7 +102,9 @@ pub struct Request {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    pub status: u16,
+    /// Each of them is right.
+    #[serde(deserialize_with = "one_or_more")]
+    pub status: Vec<u16>,
     pub content_type: Option<String>,
     pub length: Option<usize>,
     pub body: Option<Body>,
@@ -136,6 +138,8 @@ pub enum Rule {
     Equals(serde_json::Value),
     Slot(String),
     UnixNowWithinS(f64),
+    /// Any text.
+    Text,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -144,6 +148,23 @@ pub struct LedgerEntry {
     pub name: String,
     pub account: String,
     pub add: String,
+}
+
+/// A number, or a list of numbers.
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(
+        untagged,
+        expecting = "`expect.status` is neither a status nor a list of them"
+    )]
+    enum Statuses {
+        One(u16),
+        Several(Vec<u16>),
+    }
+    Ok(match Statuses::deserialize(deserializer)? {
+        Statuses::One(status) => vec![status],
+        Statuses::Several(statuses) => statuses,
+    })
 }
 
 fn one_thread() -> usize {

@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 
 use crate::core::histogram::{add, histogram, record};
+use crate::core::kind::KindRecord;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
 use crate::core::turn::{Part, TurnRecord};
@@ -15,13 +16,6 @@ pub enum Phase {
     Drain,
     /// The drain has lasted long enough: what is unanswered stays so.
     Abandon,
-}
-
-/// The requests of one kind that were sent inside the window.
-#[derive(Debug, Clone)]
-pub struct KindRecord {
-    pub outcomes: Outcomes,
-    pub latency_ok: Histogram<u64>,
 }
 
 /// The requests that were due in one step of the window; `completed`: the answers that arrived during it.
@@ -176,17 +170,13 @@ pub struct Record {
 impl Record {
     /// `open_loop`: service times and send lags are kept too. `steps`: of the window, 0 where it has one rate or none.
     pub fn new(kinds: usize, ledger: Ledger, open_loop: bool, steps: usize) -> Record {
-        let kind = KindRecord {
-            outcomes: Outcomes::default(),
-            latency_ok: histogram(),
-        };
         Record {
             phase: Phase::Warmup,
             life_sent: 0,
             life: Outcomes::default(),
             life_bodies_checked: 0,
             window_sent: 0,
-            kinds: vec![kind; kinds],
+            kinds: vec![KindRecord::new(); kinds],
             steps: (0..steps).map(|_| StepRecord::new()).collect(),
             latency_not_ok: histogram(),
             service: open_loop.then(histogram),
@@ -265,6 +255,7 @@ impl Record {
         let ok = ended.outcome == Outcome::Ok;
         self.in_flight -= 1;
         self.life.add(ended.outcome);
+        self.kinds[ended.kind].life_ok += u64::from(ok);
         self.life_bodies_checked += u64::from(ended.body_checked);
         self.turn
             .ended(ended.part, ended.outcome, ended.latency_us, ended.at_ns);
@@ -365,8 +356,7 @@ impl Record {
         self.life_bodies_checked += other.life_bodies_checked;
         self.window_sent += other.window_sent;
         for (mine, others) in self.kinds.iter_mut().zip(&other.kinds) {
-            mine.outcomes.merge(&others.outcomes);
-            add(&mut mine.latency_ok, &others.latency_ok);
+            mine.merge(others);
         }
         for (mine, others) in self.steps.iter_mut().zip(&other.steps) {
             mine.merge(others);

@@ -84,7 +84,8 @@ pub struct Conn {
 }
 
 impl Conn {
-    pub fn new() -> Conn {
+    /// `most_body_bytes`: a longer answer is malformed, and read no further.
+    pub fn new(most_body_bytes: usize) -> Conn {
         Conn {
             socket: None,
             state: State::Closed,
@@ -94,7 +95,7 @@ impl Conn {
             out: Vec::new(),
             written: 0,
             received: Vec::new(),
-            progress: Progress::default(),
+            progress: Progress::new(most_body_bytes),
             whole: Bytes::Own,
             refusals: 0,
             turn: 0,
@@ -252,12 +253,6 @@ impl Conn {
     }
 }
 
-impl Default for Conn {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// How connection number `index` is dialled. Connections that are not kept use several loopback addresses.
 pub fn dial(to: SocketAddr, index: usize, keep_alive: bool, stamped: bool) -> socket::Dial {
     let loopback = match to.ip() {
@@ -281,7 +276,7 @@ mod tests {
     /// Waits between refused attempts double up to a limit, and start anew after a success.
     #[test]
     fn backoff() {
-        let mut conn = Conn::new();
+        let mut conn = Conn::new(0);
         let waits: Vec<u64> = (0..7).map(|_| conn.backoff_ns() / 1_000_000).collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 320]);
         conn.connected();

@@ -36,6 +36,8 @@ pub struct Document {
 pub struct Life {
     pub sent: u64,
     pub outcomes: Outcomes,
+    /// Good answers that had to be errors.
+    pub refused: u64,
     pub bodies_checked: u64,
 }
 
@@ -169,6 +171,13 @@ impl Document {
             life: Life {
                 sent: record.life_sent,
                 outcomes: record.life.clone(),
+                refused: config
+                    .requests
+                    .iter()
+                    .zip(&record.kinds)
+                    .filter(|(request, _)| request.expect.refuses())
+                    .map(|(_, kind)| kind.life_ok)
+                    .sum(),
                 bodies_checked: record.life_bodies_checked,
             },
             window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),

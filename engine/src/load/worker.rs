@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use crate::core::clock::Reading;
 use crate::core::config::Config;
 use crate::core::expect::Known;
+use crate::core::http1::most_body_bytes;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::Outcome;
 use crate::core::pace::Pace;
@@ -90,7 +91,7 @@ impl Worker {
         Ok(Worker {
             thread,
             conns: (0..config.connections_of(thread))
-                .map(|_| Conn::new())
+                .map(|_| Conn::new(most_body_bytes(config.load.connections)))
                 .collect(),
             epoll,
             scratch: vec![0; SCRATCH_BYTES],

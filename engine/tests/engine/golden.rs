@@ -57,12 +57,13 @@ fn second(first: u64) -> Second {
 /// A record in which no two numbers are equal: a crossed wire cannot hide.
 fn record(config: &Config) -> Record {
     let mut record = Record::new(
-        3,
+        4,
         fairload::core::ledger::Ledger::new(&config.requests),
         true,
         0,
     );
     record.life_sent = 1001;
+    (record.kinds[2].life_ok, record.kinds[3].life_ok) = (112, 113);
     let life = &mut record.life;
     (
         life.ok,
@@ -373,7 +374,21 @@ fn golden_plans() {
         .iter()
         .map(|request| (request.kind.as_str(), request.weight))
         .collect();
-    assert_eq!(kinds, [("transfer", 4), ("time", 1), ("lookup", 2)]);
+    assert_eq!(
+        kinds,
+        [
+            ("transfer", 4),
+            ("time", 1),
+            ("lookup", 2),
+            ("lookup/unknown", 3)
+        ]
+    );
+    let refusing: Vec<bool> = full
+        .requests
+        .iter()
+        .map(|request| request.expect.refuses())
+        .collect();
+    assert_eq!(refusing, [false, false, false, true]);
     assert_eq!(full.requests[0].ledger.len(), 2);
     assert!(full.load.fault && !config("plan-minimal.json").load.fault);
     assert_eq!(full.requests[1].expect.check_one_in, 20);

@@ -96,6 +96,58 @@ fn ledger_is_what_the_server_saw() {
     assert_eq!(rows[0] + rows[1], expected.len());
 }
 
+/// Requests that must be refused: the right error is a good answer and books nothing, and a claim of success is told by its status.
+#[test]
+fn refusals_are_answers() {
+    let server = serve(|_, line| match value(line, "from") {
+        100..105 => Deed::Answer(answer(
+            "404 Not Found",
+            r#"{"ok":false,"message":"no such account"}"#,
+        )),
+        _ => Deed::Answer(good()),
+    });
+    let mut plan = transfers(&server, 2);
+    plan["requests"][0]["weight"] = json!(9);
+    plan["requests"].as_array_mut().unwrap().push(json!({
+        "kind": "t/unknown", "method": "POST",
+        "path": TRANSFER.replace("{int:1..9}", "{int:100..109}").replace("{int:1..9!=from}", "{int:1..9}"),
+        "expect": {"status": [404, 422], "body": {"json": {"ok": {"equals": false}, "message": "text"}}}
+    }));
+    let finished = run(&plan);
+    let lines = server.lines.lock().unwrap();
+    let sent = |from: std::ops::Range<i64>| {
+        let drawn = lines
+            .iter()
+            .filter(|line| from.contains(&value(line, "from")));
+        drawn.count() as u64
+    };
+    let (refused, claimed) = (sent(100..105), sent(105..110));
+    assert!(
+        refused > 0 && claimed > 0,
+        "{refused} and {claimed} of {}",
+        lines.len()
+    );
+    assert_eq!(finished.number("/life/refused"), refused);
+    assert_eq!(finished.number("/life/outcomes/status/200"), claimed);
+    assert_eq!(
+        finished.number("/life/outcomes/ok"),
+        lines.len() as u64 - claimed
+    );
+    assert_eq!(
+        finished.reason("status"),
+        "status 200 instead of 404 or 422"
+    );
+    let booked = finished.result["ledger"]["credits"]["acknowledged"]
+        .as_object()
+        .unwrap();
+    let entries: u64 = booked
+        .values()
+        .map(|row| row["count"].as_u64().unwrap())
+        .sum();
+    assert_eq!(entries, 2 * sent(1..10));
+    assert!(booked.keys().all(|account| account.len() == 1));
+}
+
 /// The stream of requests is the same with one thread and with two: only their order differs.
 #[test]
 fn stream_depends_on_the_seed_alone() {

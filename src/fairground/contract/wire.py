@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import time
@@ -14,16 +15,28 @@ from fairground.model import of_machine
 
 READ_BYTES = 65536
 TLS_WAIT_S = 2.0
-MOST_BODY_BYTES = 32 << 20
-"""A longer body is read no further: a service may send one without end."""
+TLS_RECORDS = (b"\x15", b"\x16")
+"""How an alert and a handshake begin."""
+TOO_LARGE = 431
+"""h11's word for a header, or a line between chunks, that is longer than it keeps (16 KiB)."""
+MOST_BODY_BYTES = 16 << 20
+"""A longer body is read no further: a service may send one without end. The load engine reads as much."""
+MOST_INTERIM = 100
+"""Of interim answers (1xx) before one answer: a service may send them without end, too."""
 
 
 class Trouble(Exception):
-    """No whole answer came. `kind` is `connect`, `timeout`, `closed`, `reset`, `malformed` or `large`."""
+    """No whole answer came. `kind` is `connect` (refused), `unreachable`, `timeout`, `closed`, `reset`, `malformed`, `large` (the
+    body) or `endless` (anything else)."""
 
     def __init__(self, kind: str, sentence: str) -> None:
         super().__init__(sentence)
         self.kind, self.sentence = kind, sentence
+
+    @property
+    def unconnected(self) -> bool:
+        """Whether no connection stood at all."""
+        return self.kind in ("connect", "unreachable")
 
 
 @dataclass(frozen=True)
@@ -46,16 +59,17 @@ class Answer:
 
 
 def speaks_tls(host: str, port: int) -> bool:
-    """Whether a port answers the beginning of a TLS connection, be it with a refusal."""
+    """Whether a port answers the beginning of a TLS connection with a record of TLS, be it a refusal."""
     import ssl
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context, sent = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ssl.MemoryBIO()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), sent).do_handshake()
     try:
-        with socket.create_connection((host, port), timeout=TLS_WAIT_S) as plain, context.wrap_socket(plain):
-            return True
-    except ssl.SSLError as error:
-        return "ALERT" in (error.reason or "")
+        with socket.create_connection((host, port), timeout=TLS_WAIT_S) as plain:
+            plain.sendall(sent.read())
+            return plain.recv(1) in TLS_RECORDS
     except OSError:
         return False
 
@@ -66,13 +80,16 @@ class Wire:
     def __init__(self, host: str, port: int, deadline_s: float) -> None:
         self._deadline_s = deadline_s
         self._left = b""
+        self._came = 0
+        """Bytes of the answer that is being read."""
         self._send_failed = False
         try:
             self._socket = socket.create_connection((host, port), timeout=self._remaining_s())
         except OSError as error:
             if refused := of_machine(error):
                 raise refused from None
-            raise Trouble("connect", f"could not connect: {error}") from None
+            kind = "connect" if isinstance(error, ConnectionRefusedError) else "unreachable"
+            raise Trouble(kind, f"could not connect: {error}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def __enter__(self) -> Self:
@@ -108,11 +125,16 @@ class Wire:
         if self._left:
             parser.receive_data(self._left)
         head: h11.Response | None = None
-        body = bytearray()
+        body, interim = bytearray(), 0
+        self._came = len(self._left)
         while True:
-            event = self._event(parser, seen=len(body) + (head is not None))
+            event = self._event(parser, "body" if head is not None else "header")
             if isinstance(event, h11.Response):
                 head = event
+            elif isinstance(event, h11.InformationalResponse):
+                interim += 1
+                if interim > MOST_INTERIM:
+                    raise Trouble("endless", f"{MOST_INTERIM} interim answers (1xx) came, and no answer after them")
             elif isinstance(event, h11.Data):
                 body += event.data
                 if len(body) > MOST_BODY_BYTES:
@@ -148,30 +170,36 @@ class Wire:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
 
-    def _event(self, parser: h11.Connection, seen: int) -> h11.Event | type[h11.PAUSED]:
-        """The parser's next event, reading from the socket as needed."""
+    def _event(self, parser: h11.Connection, part: str) -> h11.Event | type[h11.PAUSED]:
+        """The parser's next event, reading from the socket as needed; `part` of the answer comes next."""
         try:
             while (event := parser.next_event()) is h11.NEED_DATA:
-                data = self._read(seen)
-                if not (data or seen or parser.trailing_data[0]):
+                data = self._read(part)
+                if not (data or self._came):
                     raise Trouble("closed", "the server closed the connection without an answer")
                 parser.receive_data(data)
         except h11.RemoteProtocolError as error:
+            if error.error_status_hint == TOO_LARGE:
+                long = "the answer's header" if part == "header" else "a line between the answer's chunks"
+                raise Trouble("endless", f"{long} goes on without end, and was read no further") from None
             midway = parser.trailing_data[1]
             sentence = "the connection ended before the whole answer" if midway else f"the answer is not valid HTTP: {error}"
             raise Trouble("malformed", sentence) from None
         return event  # type: ignore[return-value]  # NEED_DATA is gone after the loop
 
-    def _read(self, seen: int) -> bytes:
-        if seen and time.monotonic() >= self._deadline_s:
-            raise Trouble("timeout", f"the answer did not end in time: it was still coming after {seen:,} bytes of its body")
+    def _read(self, part: str) -> bytes:
+        if self._came and time.monotonic() >= self._deadline_s:
+            raise Trouble("timeout", f"the answer did not end in time: its {part} was still coming after {self._came:,} bytes")
         try:
             self._socket.settimeout(self._remaining_s())
-            return self._socket.recv(READ_BYTES)
+            data = self._socket.recv(READ_BYTES)
         except TimeoutError:
-            raise Trouble("timeout", "no answer in time" if not seen else "the answer stopped midway") from None
+            stopped = f"the answer stopped midway: {self._came:,} bytes had come of it, and its {part} had not ended"
+            raise Trouble("timeout", stopped if self._came else "no answer in time") from None
         except OSError as error:
             raise Trouble("reset", f"the connection broke before a whole answer: {error}") from None
+        self._came += len(data)
+        return data
 
     def _remaining_s(self) -> float:
         remaining_s = self._deadline_s - time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import select
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,11 +13,31 @@ from typing import Any, Literal, cast
 
 from fairground.generators.accounts import accounts
 from fairground.host import Child, Keeper, Limits, Stopped, Streams
-from fairground.model import BadAnswer, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Result, Second, Step, Workload
+from fairground.model import (
+    BadAnswer,
+    Edge,
+    Expectation,
+    Gap,
+    LabError,
+    Latency,
+    LedgerRow,
+    Load,
+    Outcomes,
+    Result,
+    Second,
+    Step,
+    Workload,
+)
 
 PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
 NOTHING_MEASURED = 3
+WEIGHTS = 10_000
+"""Of all requests of a workload that has edges; a share is a whole number of them."""
+SLOT = r'\b(%s(?:=|"\s*:\s*"?))(\{(?!\{)[a-z][^}]*\})'
+"""Where a slot stands: its name and what leads to its value, and the value's template."""
+ERROR: Mapping[str, object] = {"json": {"ok": {"equals": False}, "message": "text"}}
+"""The contract's error object, as a rule."""
 
 
 class Session:
@@ -186,23 +207,6 @@ def plan(
     `steps` are rates and how many seconds each is offered; they replace the load's own rate and window.
     `begin`: whether the load begins at once or with the first `go`.
     """
-    expect = workload.expect
-    request: dict[str, object] = {
-        "kind": workload.id,
-        "weight": 1,
-        "method": workload.method,
-        "path": workload.path,
-        "headers": [list(header) for header in workload.headers],
-        "body": workload.body,
-        "expect": {
-            "status": expect.status,
-            "content_type": expect.content_type,
-            "length": None,
-            "body": _expected_body(expect.body, bodies),
-            "check_one_in": expect.check_one_in,
-        },
-        "ledger": [dataclasses.asdict(entry) for entry in workload.ledger],
-    }
     shape: dict[str, object] = {
         "model": load.model,
         "connections": load.connections,
@@ -223,12 +227,61 @@ def plan(
         shape["begin"] = begin
     elif load.fault is not None:  # nothing goes wrong in turns
         shape["fault"] = True
-    return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": [request]}
+    requests = _requests(workload, bodies)
+    return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": requests}
 
 
-def _expected_body(rule: Mapping[str, object] | None, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
+def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, object]]:
+    """The workload's request and its edges, each as often as its share says."""
+    edges = [(edge, round(edge.share * WEIGHTS)) for edge in workload.edges]
+    plain = WEIGHTS - sum(weight for _, weight in edges) if edges else 1
+    return [_request(workload, plain, bodies), *(_at_edge(workload, edge, weight, bodies) for edge, weight in edges)]
+
+
+def _request(workload: Workload, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:
+    expect = workload.expect
+    return {
+        "kind": workload.id,
+        "weight": weight,
+        "method": workload.method,
+        "path": workload.path,
+        "headers": [list(header) for header in workload.headers],
+        "body": workload.body,
+        "expect": {
+            "status": expect.status,
+            "content_type": expect.content_type,
+            "length": None,
+            "body": _expected_body(workload, bodies),
+            "check_one_in": expect.check_one_in,
+        },
+        "ledger": [dataclasses.asdict(entry) for entry in workload.ledger],
+    }
+
+
+def _at_edge(workload: Workload, edge: Edge, weight: int, bodies: Mapping[str, str]) -> dict[str, object]:
+    """The request with the edge's values in its slots. What must be refused is in no ledger: it writes nothing."""
+    path, body = _placed(workload.path, edge), None if workload.body is None else _placed(workload.body, edge)
+    there = dataclasses.replace(workload, path=path, body=body)
+    if edge.status:
+        refusal = Expectation(edge.status[0], workload.expect.content_type, ERROR, workload.expect.check_one_in)
+        there = dataclasses.replace(there, expect=refusal, ledger=())
+    request = _request(there, weight, bodies)
+    if len(edge.status) > 1:
+        request["expect"] = {**cast(Any, request["expect"]), "status": list(edge.status)}
+    return {**request, "kind": f"{workload.id}/{edge.name}"}
+
+
+def _placed(text: str, edge: Edge) -> str:
+    """A template with the edge's values in place of its slots'."""
+    for name, value in edge.values.items():
+        text = re.sub(SLOT % re.escape(name), r"\g<1>" + value.replace("\\", r"\\"), text)
+    return text
+
+
+def _expected_body(workload: Workload, bodies: Mapping[str, str]) -> Mapping[str, object] | None:
+    rule = workload.expect.body
     if rule is not None and "account" in rule:
-        return {"record": {"slot": rule["account"], "records": accounts()}}
+        return {"record": {"slot": rule["account"], "records": _accounts(workload, str(rule["account"]))}}
     if rule is None or "verified" not in rule:
         return rule
     case = str(rule["verified"])
@@ -237,6 +290,16 @@ def _expected_body(rule: Mapping[str, object] | None, bodies: Mapping[str, str])
             f"no answer of the case `{case}` was found right before the load, so bodies could not be compared", exit_code=3
         )
     return {"exact": bodies[case]}
+
+
+def _accounts(workload: Workload, slot: str) -> Mapping[str, Mapping[str, object]]:
+    """The accounts that the slot's range can name."""
+    found = re.search(SLOT % re.escape(slot), f"{workload.path}\n{workload.body or ''}")
+    numbers = re.fullmatch(r"\{int:(\d+)\.\.(\d+)\}", found[2]) if found else None
+    if numbers is None:
+        raise LabError(f"slot `{slot}` of the workload `{workload.id}` is no range of accounts", "write {int:a..b}", exit_code=3)
+    low, high = int(numbers[1]), int(numbers[2])
+    return {id: account for id, account in accounts().items() if low <= int(id) <= high}
 
 
 def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
@@ -277,6 +340,7 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         started_unix_us=window["start_unix_us"],
         gaps=_gaps(window.get("gaps")),
         compared=document["life"].get("bodies_checked"),
+        refused=document["life"].get("refused", 0),
     )
 
 

@@ -248,7 +248,7 @@ class ToolSession:
             cpu_us=None,
             busiest_thread_share=None,
             uncounted_most=None if any(seen.lossy for seen in (window, *self._seen)) else runs * self._load.connections,
-            caveats=window.caveats,
+            caveats=(*window.caveats, *_without_edges(self._window.workload)),
         )
 
     def _begin(self, job: Job) -> Child:
@@ -284,6 +284,16 @@ class ToolSession:
             self._convert(job)
         texts = [(job.folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
         return self._tool.read(job, Output(texts[0], texts[1], self.child.exit_code(), job.folder))
+
+
+def _without_edges(workload: Workload) -> tuple[str, ...]:
+    """What such a tool leaves out: it counts one status as good, so that all of its requests must have the same."""
+    share = sum(edge.share for edge in workload.edges)
+    if not share:
+        return ()
+    return (
+        f"it sends the workload's plain requests alone: unknown ids and edge values, {share:.2%} of the engine's, are left out",
+    )
 
 
 def together(one: Outcomes, other: Outcomes) -> Outcomes:

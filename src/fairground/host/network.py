@@ -12,6 +12,7 @@ from pathlib import Path
 from fairground.model import MachineError, of_machine
 from fairground.model.wire import ACCEPT, request_bytes
 
+STATUS_WITHIN_S = 1.0
 BLOCK = 50
 """Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
 _claims: list[socket.socket] = []
@@ -105,10 +106,15 @@ def wait_ready(host: str, port: int, path: str, status: int, timeout_s: float, a
 
 
 def _status(host: str, port: int, path: str) -> int:
-    with socket.create_connection((host, port), timeout=1.0) as connection:
+    """The status of an answer whose first line is there within a second. OSError or ValueError otherwise."""
+    ends = time.monotonic() + STATUS_WITHIN_S
+    with socket.create_connection((host, port), timeout=STATUS_WITHIN_S) as connection:
         connection.sendall(request_bytes(("GET", path), f"{host}:{port}", (ACCEPT,), None))
         head = b""
         while b"\r\n" not in head and len(head) < 4096:
+            if (left_s := ends - time.monotonic()) <= 0:
+                raise TimeoutError("timed out")
+            connection.settimeout(left_s)
             chunk = connection.recv(4096)
             if not chunk:
                 break

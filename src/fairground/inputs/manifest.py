@@ -6,7 +6,6 @@ trusted. The shape of a file is a dataclass below; `source` holds the file again
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import conditions, faults, options, published, seating, wires
+from fairground.inputs import audits, conditions, edges, faults, options, published, seating, wires
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
@@ -23,6 +22,7 @@ from fairground.model import (
     PROXIES,
     Audit,
     Claim,
+    Edge,
     Expectation,
     Fault,
     LabError,
@@ -38,7 +38,6 @@ from fairground.model import (
     Workload,
 )
 
-DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
 BODY_RULES = {"account", "exact", "json", "object", "verified"}
 SCALED = re.compile(r"\$([a-z]+)")
@@ -140,6 +139,7 @@ class _WorkloadFile:
     limit: str | None = None
     limited_by_locks: bool = False
     errors_expected: tuple[int, ...] = ()
+    edge: tuple[Edge, ...] = ()
 
 
 def load_workloads(folder: Path) -> tuple[Workload, ...]:
@@ -160,9 +160,10 @@ def render(workload: Workload, scale: int) -> Workload:
         invariants=tuple(replace(one, sql=fill(one.sql), equals=fill(one.equals)) for one in workload.audit.invariants),
         ledgers=tuple(replace(one, sql=fill(one.sql)) for one in workload.audit.ledgers),
     )
+    there = tuple(replace(edge, values={slot: fill(value) for slot, value in edge.values.items()}) for edge in workload.edges)
     body = None if workload.body is None else fill(workload.body)
     limit_sql = None if workload.limit_sql is None else fill(workload.limit_sql)
-    return replace(workload, path=fill(workload.path), body=body, audit=audit, limit_sql=limit_sql)
+    return replace(workload, path=fill(workload.path), body=body, edges=there, audit=audit, limit_sql=limit_sql)
 
 
 def _workload(path: Path) -> Workload:
@@ -179,9 +180,11 @@ def _workload(path: Path) -> Workload:
     _check_texts(source, file)
     _check_answer(source, file)
     _check_audit(source, file)
+    edges.check(source, file.edge, _slots(file.request))
     return Workload(
         path.stem, file.title, file.why.strip(), file.request.method, file.request.path, tuple(file.request.headers.items()),
         file.request.body, file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
+        file.edge,
     )  # fmt: skip
 
 
@@ -193,6 +196,7 @@ def _check_texts(source: Source, file: _WorkloadFile) -> None:
     for i, invariant in enumerate(file.audit.invariants):
         texts += [(("audit", "invariants", i, "sql"), invariant.sql), (("audit", "invariants", i, "equals"), invariant.equals)]
     texts += [(("audit", "ledgers", i, "sql"), ledger.sql) for i, ledger in enumerate(file.audit.ledgers)]
+    texts += [(("edge", i, "values", slot), text) for i, edge in enumerate(file.edge) for slot, text in edge.values.items()]
     for location, text in texts:
         for name in SCALED.findall(text):
             if name not in PER_SCALE:
@@ -232,11 +236,11 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
         hint = known(slots, "slots")
         raise source.error(("audit", "written"), f"the request has no slot `{one.slot}` for `audit.written` of", hint)
     for i, invariant in enumerate(file.audit.invariants):
-        if not _is_expression(SCALED.sub("1", invariant.equals)):
+        if not audits.is_expression(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")
             hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
             raise source.error(location, f"`{invariant.equals}` is not a valid expression for `{shown(location)}` of", hint)
-    _check_needs(source, file.audit)
+    audits.check_needs(source, file.audit)
     sums = {entry.name for entry in file.ledger}
     for i, ledger in enumerate(file.audit.ledgers):
         if ledger.name not in sums:
@@ -244,39 +248,8 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
             raise source.error(("audit", "ledgers", i, "name"), f"no `[[ledger]]` is named `{ledger.name}` in", hint)
 
 
-def _check_needs(source: Source, audit: Audit) -> None:
-    """What one answer needs of the database: numbers that mean something, and names that the database can have."""
-    for i, statement in enumerate(audit.statements):
-        source.require_text(("audit", "statements", i), statement)
-    if audit.statements_per_answer <= 0:
-        hint = "write how many statements one answer needs"
-        raise source.error(("audit", "statements_per_answer"), "`audit.statements_per_answer` is not above 0 in", hint)
-    numbers = [(("audit", "functions", name), name, calls) for name, calls in audit.functions.items()]
-    numbers += [(("audit", "tables", name), name, min(need.scans, need.rows)) for name, need in audit.tables.items()]
-    for location, name, least in numbers:
-        if not DATABASE_NAME.fullmatch(name):
-            problem = f"`{name}` is not a valid name for `{shown(location[:2])}` of"
-            raise source.error(location, problem, "use a-z, 0-9 and _ only")
-        if least < 0:
-            raise source.error(location, f"`{shown(location)}` is below 0 in", "write what one good answer needs")
-
-
 def _slots(request: _RequestTable) -> tuple[str, ...]:
     return tuple(SLOT.findall(f"{request.path}\n{request.body or ''}"))
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError:
-        return False
-    grammar = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load)
-    return all(
-        isinstance(node, grammar)
-        or (isinstance(node, ast.Name) and node.id in ("before", "acknowledged"))
-        or (isinstance(node, ast.Constant) and type(node.value) is int)
-        for node in ast.walk(tree)
-    )
 
 
 # ---------------------------------------------------------------- suites

@@ -24,6 +24,9 @@ from fairground.model import (
 )
 from fairground.stats.intervals import share_interval, steady
 
+OF_THE_CLIENT = (408, 429)
+"""Too slow, too often: refusals that speak of the client's pace, and not of what was asked for."""
+
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
     """The gravest finding decides. A rejection stands even where the machine was noisy: noise makes no wrong answers."""
@@ -68,6 +71,26 @@ def life(result: Result) -> tuple[Finding, ...]:
             )
         )
     return tuple(found)
+
+
+def denials(result: Result, workload: Workload) -> tuple[Finding, ...]:
+    """Answers of the generator's whole life whose status denies what the contract says.
+
+    That is success where something must be refused, or a refusal of what is there and well-formed.
+    """
+    outcomes = result.life or result.window
+    counts = {
+        status: count
+        for status, count in sorted(outcomes.status.items())
+        if status < 500 and status not in (*OF_THE_CLIENT, *workload.errors_expected) and count
+    }
+    if not counts:
+        return ()
+    said = [sample.reason for sample in result.samples if sample.outcome == "status" and sample.status in counts]
+    words = ", ".join(f"{count:,} × status {status}" for status, count in counts.items())
+    sentence = f"{sum(counts.values()):,} of {outcomes.total:,} answers had a status that the contract forbids there ({words})"
+    sentence += f": {said[0]}" if said else ""
+    return (Finding("wrong-status", Severity.REJECT, sentence, {"wrong": sum(counts.values()), "sent": outcomes.total}),)
 
 
 def _of_the_compared(result: Result, outcomes: Outcomes) -> str:
@@ -221,7 +244,7 @@ def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:
 
 def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tuple[AuditLine, ...]:
     """The database's own counters against the answers: fewer commits or rows than answers mean batching or a cache."""
-    good = (result.life or result.window).ok
+    good = result.done
     lines = []
     if workload.audit.commits_per_answer:
         lines.append(

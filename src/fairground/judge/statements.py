@@ -92,11 +92,10 @@ def kind(statement: str, workload: Workload) -> str:
 
 def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[AuditLine, ...]:
     """The audit's lines on tables, functions and statements; what the database does not tell has none, and `unknown` says so."""
-    life, work = result.life or result.window, database.work
-    good = life.ok
+    life, work, good = result.life or result.window, database.work, result.done
     found = [*_most_commits(workload, database, life, rules)]
     if work is not None:
-        found += [*_table_lines(workload, work, life, rules), *_function_lines(workload, work, good)]
+        found += [*_table_lines(workload, work, life, good, rules), *_function_lines(workload, work, good)]
     needed = workload.audit.statements_per_answer
     if workload.audit.statements and (calls := _calls(work)) is not None:
         done = sum(count for text, count in calls.items() if kind(text, workload) == DECLARED)
@@ -116,7 +115,7 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
 
 def findings(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
     """What was asked that no answer needs, with its share; tables read more often than needed; and what could not be seen."""
-    good = (result.life or result.window).ok
+    good = result.done
     if not good or not workload.uses_database:
         return ()
     found = [*_undeclared(workload, database, rules), *_unknown(workload, database, rules)]
@@ -189,8 +188,7 @@ def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rul
         yield AuditLine("commits-most", sentence, database.commits, 0, most)
 
 
-def _table_lines(workload: Workload, work: Work, life: Outcomes, rules: Rules) -> Iterable[AuditLine]:
-    good = life.ok
+def _table_lines(workload: Workload, work: Work, life: Outcomes, good: int, rules: Rules) -> Iterable[AuditLine]:
     for name, need in workload.audit.tables.items():
         table = work.tables.get(name)
         sentence = f"at least {need.scans:g} scan of `{name}` for each good answer"

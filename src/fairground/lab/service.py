@@ -152,7 +152,8 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Itera
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), Settings())
         arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered)
-        effort = drive.Effort(objective.parse(asked.objective), asked.seconds, asked.timeout_ms, asked.threads)
+        kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
+        effort = drive.Effort(kept, asked.seconds, asked.timeout_ms, asked.threads, size)
         with Session(bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, bench.cores)
         yield from _wrong(session.ended[arm.label])

@@ -56,7 +56,7 @@ def lines(
     found = list(answers.work_lines(workload, result, use))
     found += statements.lines(workload, result, use, rules or thresholds.standard().rules)
     for invariant in workload.audit.invariants:
-        names = {"before": was.values[invariant.id], "acknowledged": life.ok}
+        names = {"before": was.values[invariant.id], "acknowledged": result.done}
         # A generator that drops requests at its end cannot say how many good answers there were, only the least.
         above = invariant.may_exceed or (result.uncounted_most != 0 and "acknowledged" in invariant.equals)
         value = _if_there(_value, database, invariant.sql)
@@ -89,7 +89,8 @@ def joined(results: Sequence[Result]) -> Result:
                 was = ours.get(account, LedgerRow(0, 0, 0, 0))
                 ours[account] = LedgerRow(*(getattr(was, key) + getattr(row, key) for key in LedgerRow.__dataclass_fields__))
     known = all(one.ledgers is not None for one in results)
-    return replace(results[0], life=life, ledgers=ledgers if known else None)
+    refused = sum(one.refused for one in results)
+    return replace(results[0], life=life, ledgers=ledgers if known else None, refused=refused)
 
 
 def evaluate(expression: str, names: Mapping[str, int]) -> int:

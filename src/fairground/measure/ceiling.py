@@ -58,7 +58,7 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) ->
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
     if workload.limit_sql is not None:
         return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql))
-    asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=())
+    asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=(), edges=())
     arm = NullArm("null-responder", cell, asked, 1, bench.cores)
     (window,) = _windows(bench, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
     detail = f"the null responder under {load.connections} connections of the lab's engine, {WINDOW_S:g} s"

@@ -98,7 +98,7 @@ class Prober:
             answer = self._wire.answer(request.method)
         except Trouble as trouble:
             self._hang_up()
-            return False if trouble.kind == "connect" else None
+            return False if trouble.unconnected else None
         if answer.says("close") or not self._keep_alive:
             self._hang_up()
         if answer.status >= 500 and self._doubts_errors:

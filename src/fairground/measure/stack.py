@@ -251,6 +251,7 @@ class StartedStack(Loaded):
         result = self._joined()
         if result is None or self.before is None:
             return
+        self.findings.extend(answers.denials(result, self.workload))
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         told = recovery.doubted(written.with_probes(result, probes, self.workload), self.arm.cell)
@@ -266,7 +267,7 @@ class StartedStack(Loaded):
             return
         roles, host, result = self._trial_window(result)
         at, work = self.bench.thresholds, None if self.use is None else self.use.work
-        whole = statements.read_whole(self.workload, work, (result.life or result.window).ok, at.rules)
+        whole = statements.read_whole(self.workload, work, result.done, at.rules)
         for reason in bottleneck.limits(self.arm.cell, result, roles, host, self.use, self.bench.cores, at.reasons, whole):
             self.findings.append(reason)
             self.diagnosis = self.diagnosis or reason.id
@@ -280,7 +281,7 @@ class StartedStack(Loaded):
         if not self.windows:
             return {}, None, joined
         window = self.windows[0]
-        return window.roles, window.host, replace(window.result or joined, life=joined.life)
+        return window.roles, window.host, replace(window.result or joined, life=joined.life, refused=joined.refused)
 
     def _believe(self) -> None:
         """Whether what was measured may be believed."""

@@ -60,6 +60,7 @@ from fairground.model.step import Step
 from fairground.model.subject import (
     Approach,
     Audit,
+    Edge,
     Expectation,
     Invariant,
     LedgerCheck,
@@ -92,6 +93,7 @@ __all__ = [
     "DatabaseUse",
     "Doing",
     "Durability",
+    "Edge",
     "Ending",
     "Evidence",
     "Expectation",

@@ -200,6 +200,13 @@ class Result:
     """Stretches of 20 ms or more without an answer; None: the generator tells none."""
     compared: int | None = None
     """Answers of the generator's whole life whose body was compared, every wrong one among them."""
+    refused: int = 0
+    """Good answers of the generator's whole life that had to be errors: what they were asked for must not be done."""
+
+    @property
+    def done(self) -> int:
+        """Good answers of the generator's whole life that the database must show."""
+        return (self.life or self.window).ok - self.refused
 
     @property
     def goodput_per_s(self) -> float:

@@ -104,6 +104,20 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class Edge:
+    """A share of a workload's requests that have other values in some slots: unknown ids, the first and the last one, 0.
+
+    `values` is slot → what stands in its place. `status` has the errors that the contract demands of them, each of which is
+    right; where it is empty their right answer is that of any other request.
+    """
+
+    name: str
+    share: float
+    values: Mapping[str, str]
+    status: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Invariant:
     """One line of the audit: the value of `sql` in the trial's database must equal that of `equals`.
 
@@ -186,6 +200,7 @@ class Workload:
     """Locks or deadlocks limit it, not the machine: what pgbench does with it is no ceiling."""
     errors_expected: tuple[int, ...] = ()
     """Statuses of failed requests that the workload is about: they are noted, and warn of nothing."""
+    edges: tuple[Edge, ...] = ()
 
     @property
     def uses_database(self) -> bool:

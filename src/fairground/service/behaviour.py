@@ -34,8 +34,10 @@ PLATEAU_SHARE = 0.5
 TLS = "the service speaks TLS, and was asked in plain HTTP"
 HINTS = {
     "connect": "start the service first, or let `try` start it: ./fairground try --url URL -- COMMAND",
+    "unreachable": "check host and port of the URL, and whether the service still takes connections",
     "timeout": "try another path of it, or look into its log",
     "large": "try a path with a smaller answer: whole bodies are compared",
+    "endless": "no client can read such an answer: look into the service's log",
     "tls": "try the port behind its TLS proxy: the load engine speaks plain HTTP/1.1",
     "malformed": "does this port speak HTTP/1.1? Its log may say why it closed the connection",
 }
@@ -78,7 +80,7 @@ def examine(asked: Asked) -> Conduct:
     try:
         seen = _repeated(asked)
     except Trouble as trouble:
-        encrypted = trouble.kind != "connect" and speaks_tls(asked.host, asked.port)
+        encrypted = not trouble.unconnected and speaks_tls(asked.host, asked.port)
         kind, why = ("tls", TLS) if encrypted else (trouble.kind, trouble.sentence)
         message = f"`{asked.method} {asked.target}` on {asked.authority} got no answer: {why}"
         raise NoAnswer(message, HINTS.get(kind, HINTS["malformed"]), exit_code=3) from None

@@ -21,7 +21,7 @@ from fairground.measure.session import Session
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
 from fairground.service.behaviour import Asked
 from fairground.service.parts import Ahead, Part, Unit
-from fairground.service.values import Closed, Conduct, doubtful
+from fairground.service.values import Closed, Conduct, doubtful, most_connections
 
 CONNECTIONS = (1, 10, 100)
 """Of the closed loops."""
@@ -30,7 +30,6 @@ SHARES = (0.1, 0.25, 0.5, 0.7, 0.85, 1.0, 1.2)
 LEAD_S = 0.3
 LARGE_BODY, WHOLE_BODY, CHECK_LARGE = 1 << 10, 64 << 10, 100
 """Bodies above the first are compared for one answer in a hundred, above the second not at all; lengths always."""
-OPEN_CONNECTIONS = 1000
 REPEATS = 2
 """So often more a rate is measured that missed the objective below one that kept it; most of its steps then decide."""
 
@@ -62,12 +61,13 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long each measurement is, in seconds, when an answer is too late, and how many threads load."""
+    """How long each measurement is, in seconds, when an answer is too late, how many threads load, and how large an answer is."""
 
     objective: Objective
     seconds: int
     timeout_ms: int
     threads: int = 1
+    body_bytes: int = 0
 
 
 class Over(Exception):
@@ -95,7 +95,8 @@ def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort
         return windows[0]
 
     known = [part.closed for part in done if part.closed is not None]
-    missing = [connections for connections in CONNECTIONS if all(one.connections != connections for one in known)]
+    fit = [connections for connections in CONNECTIONS if connections <= most_connections(effort.body_bytes)]
+    missing = [connections for connections in fit if all(one.connections != connections for one in known)]
     curved = any(part.curve is not None for part in done)
     seconds, warm_up_s = float(effort.seconds), min(1.0, effort.seconds / 2)
     left_s = len(missing) * (warm_up_s + seconds) + (0.0 if curved else LEAD_S + len(SHARES) * seconds)
@@ -115,7 +116,9 @@ def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort
     if best_per_s == 0:
         yield Part(Unit.CURVE, curve=())
         return
-    shape = Load(OPEN_CONNECTIONS, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=effort.threads)
+    connections = most_connections(effort.body_bytes)
+    threads = min(effort.threads, connections)
+    shape = Load(connections, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=threads)
     rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
     seed = len(CONNECTIONS) + 1
 

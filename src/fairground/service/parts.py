@@ -13,7 +13,7 @@ from enum import StrEnum
 from fairground.capacity.loadcurve import Point
 from fairground.capacity.objective import Objective
 from fairground.model import Finding
-from fairground.service.values import Closed, Conduct, Visit
+from fairground.service.values import OPEN_CONNECTIONS, Closed, Conduct, Visit, most_connections
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,9 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[Part]) ->
         limited_by=next((part.limited_by for part in reversed(loops) if part.limited_by), ()),
         findings=tuple(finding for part in parts for finding in part.findings),
     )
+    if loops and seen is not None and (most := most_connections(seen.body_bytes)) < OPEN_CONNECTIONS:
+        size = f"{seen.body_bytes / 1e6:,.1f} MB"
+        notes.append(f"answers of {size} were asked for over {most} connections at most: the load engine holds no more of them")
     if any(part.curve == () for part in parts):
         notes.append("no closed loop got a good answer, so no load curve was measured")
     return replace(found, notes=tuple(notes))

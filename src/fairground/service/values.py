@@ -8,6 +8,18 @@ from dataclasses import dataclass
 from fairground.capacity.loadcurve import Point, Word
 from fairground.model import Finding, Severity
 
+OPEN_CONNECTIONS = 1000
+"""Of the load curve, where bodies are not large."""
+HELD_BYTES, HELD_EACH_BYTES = 256 << 20, 256 << 10
+"""What the load engine holds of the bodies of all connections together, and of each at least (docs/engine-protocol.md)."""
+
+
+def most_connections(body_bytes: int) -> int:
+    """Over so many connections at most a service with bodies of this size is loaded: the engine can hold two of them on each."""
+    if 2 * body_bytes <= HELD_EACH_BYTES:
+        return OPEN_CONNECTIONS
+    return min(OPEN_CONNECTIONS, max(1, HELD_BYTES // (2 * body_bytes)))
+
 
 @dataclass(frozen=True)
 class Visit:

@@ -250,7 +250,7 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
         server.memory_peak_bytes if server else None,
         len(trial.audit),
         sum(line.holds for line in trial.audit),
-        life.ok if life else None,
+        result.done if result and life else None,
         life.unknown if life else None,
         trial.database.commits if trial.database else None,
         trial.database.deadlocks if trial.database else None,

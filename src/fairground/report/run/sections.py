@@ -154,7 +154,7 @@ def _line_row(trial: Trial, line: AuditLine) -> AuditRow:
         _name(trial),
         f"trial-{trial.number}-{trial.attempt}",
         foreign.line(line.sentence),
-        life.ok if life else None,
+        trial.result.done if trial.result else None,
         life.unknown if life else None,
         line,
         holds,
@@ -179,7 +179,7 @@ def _added(pairs: Sequence[tuple[Trial, AuditLine]]) -> list[AuditRow]:
         grouped.setdefault((line.id, foreign.line(line.sentence)), []).append((trial, line))
     rows = []
     for (name, sentence), members in grouped.items():
-        lives = [trial.result.life for trial, _ in members if trial.result and trial.result.life]
+        results = [trial.result for trial, _ in members if trial.result]
         bounds = [[getattr(line, field) for _, line in members] for field in ("found", "expected_min", "expected_max")]
         total = AuditLine(name, sentence, *(None if None in values else sum(values) for values in bounds))
         stacks = len({trial.cell.stack for trial, _ in members})
@@ -189,8 +189,8 @@ def _added(pairs: Sequence[tuple[Trial, AuditLine]]) -> list[AuditRow]:
                 words.plural(len(members), "trial"),
                 "",
                 sentence,
-                sum(life.ok for life in lives),
-                sum(life.unknown for life in lives),
+                sum(result.done for result in results),
+                sum((result.life or result.window).unknown for result in results),
                 total,
                 True,
             )

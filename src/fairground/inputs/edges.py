@@ -1,0 +1,42 @@
+"""The edges of a workload's requests: unknown ids, the first and the last one, numbers that no id can be."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from fairground.inputs.source import Source, known
+from fairground.inputs.variants import NAME
+from fairground.model import Edge
+
+MOST_SHARE = 0.05
+"""Of a load, in all edges together: a workload is measured by its other requests."""
+SHARES = 10_000
+"""A share is a whole number of requests in so many."""
+
+
+def check(source: Source, edges: Sequence[Edge], slots: Collection[str]) -> None:
+    """LabError unless they are few, have names of their own, and differ from the request in the values of its `slots` alone."""
+    for i, edge in enumerate(edges):
+        if not NAME.fullmatch(edge.name) or edge.name in [one.name for one in edges[:i]]:
+            problem = f"`{edge.name}` is not a name of its own for an edge in"
+            raise source.error(("edge", i, "name"), problem, "use a-z, 0-9 and - only, and each name once")
+        if edge.share <= 0 or abs(edge.share * SHARES - round(edge.share * SHARES)) > 1e-6:
+            hint = f"write a share above 0 in steps of {1 / SHARES:g}"
+            raise source.error(("edge", i, "share"), f"`share` is {edge.share:g} in", hint)
+        _check_values(source, i, edge, slots)
+    if (together := sum(edge.share for edge in edges)) > MOST_SHARE + 1e-9:
+        problem = f"the edges are {together:.2%} of the requests in"
+        raise source.error(("edge", 0, "share"), problem, f"let them be at most {MOST_SHARE:.0%} together")
+
+
+def _check_values(source: Source, i: int, edge: Edge, slots: Collection[str]) -> None:
+    if not edge.values:
+        raise source.error(("edge", i, "values"), "an edge has no `values` in", "name a slot, and what stands in its place")
+    for slot in edge.values:
+        if slot not in slots:
+            location = ("edge", i, "values", slot)
+            raise source.error(location, f"the request has no slot `{slot}` for `edge` of", known(slots, "slots"))
+    for j, status in enumerate(edge.status):
+        if not 400 <= status <= 499:
+            hint = "write the errors that the contract demands, from 400 to 499"
+            raise source.error(("edge", i, "status", j), f"`{status}` in `edge.status` is not a refusal in", hint)
