@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from fairground.contract import wire
+from fairground.model import LabError
 from fairground.service import behaviour
 from fairground.service.behaviour import Asked, NoAnswer
 
@@ -71,8 +72,8 @@ def banner(connection: socket.socket) -> None:
     ("played", "says", "hint"),
     [
         (endless, "the answer's body goes on after 1 MiB, and was read no further", "a smaller answer"),
-        (encrypted, "the service speaks TLS, and was asked in plain HTTP", "behind its TLS proxy"),
-        (encrypted_and_polite, "got status 400: the service speaks TLS", "behind its TLS proxy"),
+        (encrypted, "the service speaks TLS, and was asked in plain HTTP", "ask it by TLS: https://127.0.0.1:"),
+        (encrypted_and_polite, "got status 400: the service speaks TLS", "ask it by TLS: https://127.0.0.1:"),
         (banner, "the answer is not valid HTTP", "does this port speak HTTP/1.1?"),
         (lambda connection: None, "got no answer: the ", "does this port speak HTTP/1.1?"),
     ],
@@ -80,7 +81,7 @@ def banner(connection: socket.socket) -> None:
 def test_the_sentence_says_what_came(monkeypatch: pytest.MonkeyPatch, played: Played, says: str, hint: str) -> None:
     """What went wrong is named as it is, with what can be done about it; only who is not there should be started."""
     monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 20)
-    with playing(played) as asked, pytest.raises(NoAnswer) as caught:
+    with playing(played) as asked, pytest.raises(LabError) as caught:
         behaviour.examine(asked)
     assert says in caught.value.message and hint in (caught.value.hint or "")
     assert "start the service" not in (caught.value.hint or "")

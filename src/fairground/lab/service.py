@@ -151,7 +151,7 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Itera
         bench = Bench(subject.keeper, None, subject.engine, (), machine.cores())
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), Settings())
-        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered)
+        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered, request.tls)
         effort = drive.Effort(objective.parse(asked.objective), asked.seconds, asked.timeout_ms, asked.threads)
         with Session(bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, bench.cores)
