@@ -7,7 +7,7 @@
 //!   `histogram` count. `script` and `tally` are the misbehaving server's part, `analytic` is that of `fairload qualify`.
 //! - `load`: the load loop. `worker`, `exchange` and `turns` are one thread; `run` is the controller that moves all threads through the
 //!   phases and turns of a measurement, and `control` is what they say to each other. `outside` reads the files and addresses that a
-//!   plan names; `event`, `measurement` and `output` are what a run hands over.
+//!   plan names; `stream` is what carries a connection's bytes, `tls` one that encrypts them; `event`, `measurement` and `output` are what a run hands over.
 //! - `peers`: servers to be measured. `null` gives the machine's ceiling, `faulty` and `scripted` misbehave on purpose.
 //!   `wire` is no server: it puts a distance between two others.
 //! - `sys`: the kernel, thinly. All `unsafe` code is in `sys` and `sys::socket`; `sys::awake` keeps processors from idling.

@@ -254,7 +254,7 @@ def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str |
 
 
 CAPACITY = ("capacity", "--servers", "servers")
-HERE = "http://127.0.0.1:9/"
+HERE, HTTPS = "http://127.0.0.1:9/", "https://127.0.0.1:9/"
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,19 @@ HERE = "http://127.0.0.1:9/"
         (("try", "--", "./my-server"), "the URL of the service is missing", None),
         (("try", HERE, "--url", HERE), "two URLs are given", "leave out `--url`, or give a command after `--`"),
         (("try", HERE, "./my-server"), "`./my-server` follows the URL", None),
-        (("try", "https://127.0.0.1/"), "`https://127.0.0.1/` is encrypted, and the load engine speaks plain HTTP/1.1", None),
-        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is not an http URL", "for instance http://127.0.0.1:3000/"),
+        (("try", "ftp://127.0.0.1/"), "`ftp://127.0.0.1/` is not an http or https URL", "for instance http://127.0.0.1:3000/"),
+        (
+            ("try", HERE, "--insecure"),
+            f"`--insecure` is for https, and `{HERE}` is plain HTTP",
+            "leave it out, or ask https://127.0.0.1:9",
+        ),
+        (("try", HTTPS, "--insecure", "--ca", "x.pem"), "`--ca` and `--insecure` are given", "leave one of them out"),
+        (("try", HTTPS, "--ca", "/dev/null"), None, "--ca FILE, with certificates in PEM"),
+        (
+            ("try", HTTPS, "--ca", "/no/such"),
+            "`/no/such` holds no certificates that can be read (No such file or directory)",
+            "--ca FILE, with certificates in PEM",
+        ),
         (("try", "http://127.0.0.1:x/"), None, "for instance http://127.0.0.1:3000/"),
         (("try", "http://me:secret@127.0.0.1/"), "a name and password in a URL are not sent", "--header 'Authorization: …'"),
         (("try", "http://127.0.0.1/ä"), "`/ä` should be percent-encoded", None),

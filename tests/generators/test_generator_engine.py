@@ -17,7 +17,8 @@ from builders.paths import ROOT, TESTS
 from fairground.generators import engine
 from fairground.generators.accounts import accounts
 from fairground.inputs import manifest
-from fairground.model import BadAnswer, Fault, FaultKind, Gap, LabError, Latency, LedgerRow, Load, Outcomes, Second
+from fairground.model import BadAnswer, Fault, FaultKind, Gap, Handshakes, LabError, Latency, LedgerRow, Load, Outcomes, Second
+from fairground.model.wire import Tls
 
 PROTOCOL = ROOT / "engine" / "tests" / "golden"
 GOLDEN = TESTS / "golden"
@@ -383,6 +384,29 @@ def test_commands() -> None:
         written = [json.loads(line) for line in pipe]
     golden = [json.loads(line) for line in (PROTOCOL / "commands.json").read_text().splitlines()]
     assert written == [command for command in golden if command.get("latency") is not False]
+
+
+def test_plan_by_tls() -> None:
+    """How a target is spoken to by TLS stands where the golden plan has it, and is left out in plain HTTP."""
+    golden_target = json.loads((PROTOCOL / "plan-tls.json").read_text())["target"]
+    tls = Tls("shop.example", "authority.pem")
+    made = engine.plan(WORKLOADS["ping"], LOADS["closed"], "127.0.0.1", 8085, 1, {}, tls=tls)
+    assert made["target"] == golden_target
+
+
+def test_handshakes_of_a_load() -> None:
+    """Handshakes are read field by field, and a load in plain HTTP has none."""
+    found = document()
+    took = found["tls"]["handshake"]
+    assert engine.handshakes(found) == Handshakes(
+        count=took["count"],
+        p50_us=took["p50_us"],
+        p99_us=took["p99_us"],
+        failed=found["tls"]["failed"],
+        version="TLS 1.3",
+        cipher="TLS_AES_128_GCM_SHA256",
+    )
+    assert engine.handshakes(document("result-minimal")) is None
 
 
 def test_plan_that_begins_held() -> None:

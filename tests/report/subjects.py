@@ -8,7 +8,7 @@ from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
 from fairground.capacity.search import Bounds, Capacity, Confirmed
 from fairground.claims import judgement
 from fairground.generators.latency import of_counts
-from fairground.model import Claim, Finding, Outcomes, PublishedTable, Second, Severity, Step, Suite
+from fairground.model import Claim, Finding, Handshakes, Outcomes, PublishedTable, Second, Severity, Step, Suite
 from fairground.report.comparison import Line
 from fairground.report.replication import Replication
 from fairground.service.values import Closed, Conduct, Visit
@@ -57,13 +57,16 @@ CHECKS = (
     Finding("split", Severity.REJECT, "a request in parts: sent byte by byte: <no> answer\x1b[31m in time"),
 )
 VISIT = Visit(
-    url="http://127.0.0.1:3000/<x>",
+    url="https://127.0.0.1:3000/<x>",
     method="GET",
     objective="p99<50ms,errors<1%",
     deadline_us=50_000.0,
     conduct=Conduct(200, "text/plain", b"hello", 5, False, CHECKS),
     server="process 4242, which listens on port 3000",
-    closed=(Closed(1, 900.0, 1000, 2000, 1800, 0, 110.0, 0.1, None), Closed(10, 2100.0, 4000, None, 4200, 3, 100.0, 0.2, None)),
+    closed=(
+        Closed(1, 900.0, 1000, 2000, 1800, 0, 110.0, 0.1, None, Handshakes(1, 900, 900, 0, "TLS 1.3", "TLS_<x>")),
+        Closed(10, 2100.0, 4000, None, 4200, 3, 100.0, 0.2, None, Handshakes(10, 4100, 8200, 2, "TLS 1.3", "TLS_<x>")),
+    ),
     curve=CURVE,
 )
 

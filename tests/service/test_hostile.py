@@ -15,6 +15,7 @@ import pytest
 from fairground.capacity import objective
 from fairground.contract import wire
 from fairground.host import network
+from fairground.model import LabError
 from fairground.service import behaviour
 from fairground.service.behaviour import Asked, NoAnswer
 from fairground.service.parts import Checks, Part, Unit, visit
@@ -95,8 +96,8 @@ slow_header = without_end(b"HTTP/1.1 200 OK\r\nA: ", b"x", 0.02)
     ("played", "says", "hint"),
     [
         (endless, "the answer's body goes on after 1 MiB, and was read no further", "a smaller answer"),
-        (encrypted, "the service speaks TLS, and was asked in plain HTTP", "behind its TLS proxy"),
-        (encrypted_and_polite, "got status 400: the service speaks TLS", "behind its TLS proxy"),
+        (encrypted, "the service speaks TLS, and was asked in plain HTTP", "ask it by TLS: https://127.0.0.1:"),
+        (encrypted_and_polite, "got status 400: the service speaks TLS", "ask it by TLS: https://127.0.0.1:"),
         (banner, "the answer is not valid HTTP", "does this port speak HTTP/1.1?"),
         (interim, "100 interim answers (1xx) came, and no answer after them", "no client can read"),
         (long_header, "the answer's header goes on without end, and was read no further", "no client can read"),
@@ -107,7 +108,7 @@ slow_header = without_end(b"HTTP/1.1 200 OK\r\nA: ", b"x", 0.02)
 def test_the_sentence_says_what_came(monkeypatch: pytest.MonkeyPatch, played: Played, says: str, hint: str) -> None:
     """What went wrong is named as it is, with what can be done about it; only who is not there should be started."""
     monkeypatch.setattr(wire, "MOST_BODY_BYTES", 1 << 20)
-    with playing(played) as asked, pytest.raises(NoAnswer) as caught:
+    with playing(played) as asked, pytest.raises(LabError) as caught:
         behaviour.examine(asked)
     assert says in caught.value.message and hint in (caught.value.hint or "")
     assert "start the service" not in (caught.value.hint or "")

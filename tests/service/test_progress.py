@@ -73,7 +73,8 @@ def test_each_load_is_told_with_what_is_left() -> None:
             goodput_per_s=100.0, latency_ok=None, window=SimpleNamespace(total=200, not_ok=0), completed_ok=200, window_s=2.0
         )
         limits: tuple[model.Finding, ...] = ()
-        return [SimpleNamespace(whole=result, load=whole.load, roles={}, host=None, void=None, limits=lambda *_: limits)]
+        window = {"whole": result, "load": whole.load, "roles": {}, "host": None, "void": None, "handshakes": None}
+        return [SimpleNamespace(**window, limits=lambda *_: limits)]
 
     session: Any = SimpleNamespace(load=load)
     effort = drive.Effort(objective.parse("p99<50ms"), WINDOW_S, 5000)

@@ -9,7 +9,7 @@ const DEFAULT_RAMP_STEPS: usize = 10;
 #[derive(Args)]
 #[group(id = "direct", multiple = true, conflicts_with = "plan")]
 pub struct DirectArgs {
-    /// What to request: http://HOST:PORT/PATH; may hold slots, see below
+    /// What to request: http://HOST:PORT/PATH or https://…; may hold slots, see below
     #[arg(value_name = "URL")]
     target: Option<String>,
     /// The same as an option
@@ -85,6 +85,18 @@ pub struct DirectArgs {
     )]
     timeout_ms: u64,
 
+    /// Certificates in PEM that are believed in place of this machine's authorities
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "insecure",
+        help_heading = "Request"
+    )]
+    ca: Option<String>,
+    /// Believe every certificate
+    #[arg(long, help_heading = "Request")]
+    insecure: bool,
+
     /// The status of a good answer
     #[arg(
         long,
@@ -114,7 +126,7 @@ impl DirectArgs {
     pub fn plan(&self) -> Result<String, String> {
         let url = self.target.as_deref().or(self.url.as_deref());
         let url = url.ok_or("give a URL or --plan; `fairload run --help` shows examples")?;
-        let (host, port, path) = split_url(url)?;
+        let (target, path) = split_url(url)?;
         let headers: Vec<(&str, &str)> = self
             .headers
             .iter()
@@ -128,7 +140,7 @@ impl DirectArgs {
         let plan = json!({
             "protocol": 1,
             "seed": self.seed,
-            "target": {"host": host, "port": port},
+            "target": self.with_tls(target)?,
             "load": self.load()?,
             "requests": [{
                 "kind": "request", "method": self.method, "path": path, "headers": headers, "body": self.body,
@@ -139,6 +151,20 @@ impl DirectArgs {
             }]
         });
         Ok(plan.to_string())
+    }
+
+    /// The target with the options of TLS, which belong to https alone.
+    fn with_tls(&self, mut target: Value) -> Result<Value, String> {
+        match target.get_mut("tls") {
+            Some(tls) => *tls = json!({"ca": self.ca, "insecure": self.insecure}),
+            None if self.ca.is_some() || self.insecure => {
+                return Err(
+                    "--ca and --insecure belong to a url that begins with `https://`".to_string(),
+                );
+            }
+            None => {}
+        }
+        Ok(target)
     }
 
     fn load(&self) -> Result<Value, String> {
@@ -223,11 +249,17 @@ fn seconds(text: &str) -> Result<f64, String> {
         .map_err(|_| format!("`{text}` is no time; write 10, 10s, 500ms or 2m"))
 }
 
-/// Host, port and path of a URL.
-fn split_url(url: &str) -> Result<(&str, u16, String), String> {
-    let rest = url
-        .strip_prefix("http://")
-        .ok_or_else(|| format!("url `{url}` does not start with `http://`"))?;
+/// The target and the path of a URL; a target by https has `tls`.
+fn split_url(url: &str) -> Result<(Value, String), String> {
+    let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
+        (Some(rest), _) => (80, rest),
+        (_, Some(rest)) => (443, rest),
+        _ => {
+            return Err(format!(
+                "url `{url}` does not start with `http://` or `https://`"
+            ));
+        }
+    };
     let (authority, path) = rest
         .find(['/', '?'])
         .map_or((rest, "/"), |at| rest.split_at(at));
@@ -242,9 +274,13 @@ fn split_url(url: &str) -> Result<(&str, u16, String), String> {
             port.parse::<u16>()
                 .map_err(|_| format!("url `{url}`: `{port}` is no port"))?,
         ),
-        _ => (authority, 80),
+        _ => (authority, usual),
     };
-    Ok((host, port, path))
+    let mut target = json!({"host": host, "port": port});
+    if usual == 443 {
+        target["tls"] = json!({});
+    }
+    Ok((target, path))
 }
 
 #[cfg(test)]

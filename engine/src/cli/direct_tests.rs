@@ -120,8 +120,16 @@ fn mistakes_have_sentences() {
             "give a URL or --plan; `fairload run --help` shows examples",
         ),
         (
-            "https://h".to_string(),
-            "url `https://h` does not start with `http://`",
+            "ftp://h".to_string(),
+            "url `ftp://h` does not start with `http://` or `https://`",
+        ),
+        (
+            "http://h --insecure".to_string(),
+            "--ca and --insecure belong to a url that begins with `https://`",
+        ),
+        (
+            "https://h --insecure --ca x".to_string(),
+            "cannot be used with",
         ),
         (
             "http://h:x/".to_string(),
@@ -148,4 +156,10 @@ fn urls() {
         assert_eq!(plan["target"], json!({"host": host, "port": port}), "{url}");
         assert_eq!(plan["requests"][0]["path"], path, "{url}");
     }
+    let plan = plan("https://h/a --ca x.pem").unwrap();
+    let tls = json!({"ca": "x.pem", "insecure": false});
+    assert_eq!(
+        plan["target"],
+        json!({"host": "h", "port": 443, "tls": tls})
+    );
 }

@@ -227,15 +227,21 @@ fn report(measurement: &Measurement, voice: Voice) -> u8 {
     if measurement.connected {
         return 0;
     }
-    let message = format!(
-        "{} never accepted a connection; is the server running there?",
-        measurement.config.address
-    );
+    let message = never_connected(measurement);
     match voice {
         Voice::Machine => Event::Error { message }.print(),
         Voice::Person => eprintln!("fairload: {message}"),
     }
     NOTHING_MEASURED
+}
+
+fn never_connected(measurement: &Measurement) -> String {
+    let address = measurement.config.address;
+    let first = measurement.record.samples.first();
+    match (&measurement.record.handshakes, first) {
+        (Some(_), Some(sample)) => format!("{address}: {}", sample.reason),
+        _ => format!("{address} never accepted a connection; is the server running there?"),
+    }
 }
 
 fn read_plan(source: &str) -> Result<String, String> {

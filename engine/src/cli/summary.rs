@@ -103,6 +103,10 @@ pub fn text(document: &Document, config: &Config) -> String {
         ("service", &window.service),
         ("send lag", &window.send_lag),
         ("connect", &window.connect),
+        (
+            "handshake",
+            &document.tls.as_ref().map(|tls| tls.handshake.clone()),
+        ),
     ] {
         if let Some(histogram) = histogram {
             row(&mut out, name, histogram);

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::core::lines::Lines;
-use crate::core::plan::{self, Arrivals, Load, Model, Plan, Target};
+use crate::core::plan::{self, Arrivals, Load, Model, Plan, Target, Tls};
 use crate::core::random;
 use crate::core::request::Request;
 use crate::core::schedule::{Curve, Step};
@@ -23,6 +23,10 @@ pub struct Config {
     /// Decides whose body is compared. It is no part of a plan, so that no server can foresee it.
     check_seed: u64,
     pub address: SocketAddr,
+    /// Of the target, as the plan names it.
+    pub host: String,
+    /// `None`: plain HTTP.
+    pub tls: Option<Tls>,
     pub load: Load,
     pub window_s: f64,
     /// Open loop only.
@@ -63,6 +67,7 @@ impl Config {
         check_load(&plan.load)?;
         let offered = offered(&plan.load)?;
         let window_s = window_s(&plan.load)?;
+        check_tls(&plan.target)?;
         let address = (outside.resolve)(&plan.target)?;
         let host = host_header(&plan.target);
         let compile = |request| {
@@ -85,6 +90,8 @@ impl Config {
             seed: plan.seed,
             check_seed: outside.secret,
             address,
+            host: plan.target.host,
+            tls: plan.target.tls,
             load: plan.load,
             window_s,
             offered,
@@ -172,6 +179,15 @@ fn check_load(load: &Load) -> Result<(), String> {
         return Err("`load.think_ms` belongs to the model `closed`; leave it out".to_string());
     }
     Ok(())
+}
+
+fn check_tls(target: &Target) -> Result<(), String> {
+    match &target.tls {
+        Some(tls) if tls.insecure && tls.ca.is_some() => {
+            Err("`target.tls` has `ca` and `insecure`; leave one of them out".to_string())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn window_s(load: &Load) -> Result<f64, String> {
@@ -262,7 +278,8 @@ fn host_header(target: &Target) -> String {
     } else {
         target.host.clone()
     };
-    if target.port == 80 {
+    let usual = if target.tls.is_some() { 443 } else { 80 };
+    if target.port == usual {
         host
     } else {
         format!("{host}:{}", target.port)

@@ -195,20 +195,44 @@ fn connections_are_dealt() {
 #[test]
 fn host_headers() {
     let rows = [
-        ("a", 80, "a"),
-        ("a", 81, "a:81"),
-        ("::1", 81, "[::1]:81"),
-        ("[::1]", 80, "[::1]"),
+        ("a", 80, false, "a"),
+        ("a", 81, false, "a:81"),
+        ("::1", 81, false, "[::1]:81"),
+        ("[::1]", 80, false, "[::1]"),
+        ("a", 443, true, "a"),
+        ("a", 80, true, "a:80"),
     ];
-    for (host, port, header) in rows {
-        assert_eq!(
-            host_header(&Target {
-                host: host.to_string(),
-                port
-            }),
-            header
-        );
+    for (host, port, tls, header) in rows {
+        let target = Target {
+            host: host.to_string(),
+            port,
+            tls: tls.then(Tls::default),
+        };
+        assert_eq!(host_header(&target), header);
     }
+}
+
+/// Whom to believe is said once, and TLS without any word of it believes this machine's authorities.
+#[test]
+fn targets_by_tls() {
+    let plan = |tls: &str| {
+        let json = plan(LOAD, PING);
+        Config::parse(
+            &json.replace("\"port\":", &format!("\"tls\":{tls},\"port\":")),
+            &NOWHERE,
+        )
+    };
+    assert_eq!(plan("null").unwrap().tls, None);
+    assert_eq!(plan("{}").unwrap().tls, Some(Tls::default()));
+    let name = plan(r#"{"name":"a","insecure":true}"#)
+        .unwrap()
+        .tls
+        .unwrap();
+    assert_eq!((name.name.as_deref(), name.insecure), (Some("a"), true));
+    assert_eq!(
+        plan(r#"{"ca":"x","insecure":true}"#).unwrap_err(),
+        "`target.tls` has `ca` and `insecure`; leave one of them out"
+    );
 }
 
 /// Which bodies are compared hangs on the secret, has no period, and has the share that was asked for.

@@ -4,6 +4,7 @@ pub mod analytic;
 pub mod clock;
 pub mod config;
 pub mod expect;
+pub mod handshakes;
 pub mod histogram;
 pub mod http1;
 pub mod kind;

@@ -19,6 +19,20 @@ pub struct Plan {
 pub struct Target {
     pub host: String,
     pub port: u16,
+    /// `None`: plain HTTP.
+    pub tls: Option<Tls>,
+}
+
+/// How a target is spoken to by TLS.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tls {
+    /// What its certificate must be for; `None`: the target's host.
+    pub name: Option<String>,
+    /// A file of certificates in PEM that are believed in place of this machine's authorities.
+    pub ca: Option<String>,
+    /// Every certificate is believed.
+    pub insecure: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

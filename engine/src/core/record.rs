@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 
+use crate::core::handshakes::Handshakes;
 use crate::core::histogram::{add, histogram, record};
 use crate::core::kind::KindRecord;
 use crate::core::ledger::Ledger;
@@ -148,6 +149,8 @@ pub struct Record {
     pub service: Option<Histogram<u64>>,
     pub send_lag: Option<Histogram<u64>>,
     pub connect: Histogram<u64>,
+    /// `None` without TLS.
+    pub handshakes: Option<Box<Handshakes>>,
     /// From the kernel's receipt of bytes to their handling, where the kernel was asked.
     pub receive_lag: Histogram<u64>,
     pub completed: u64,
@@ -182,6 +185,7 @@ impl Record {
             service: open_loop.then(histogram),
             send_lag: open_loop.then(histogram),
             connect: histogram(),
+            handshakes: None,
             receive_lag: histogram(),
             completed: 0,
             completed_ok: 0,
@@ -308,6 +312,20 @@ impl Record {
         }
     }
 
+    /// A TLS handshake has ended well. `agreed`: version and cipher, asked of the first one.
+    pub fn shook_hands(&mut self, took_us: u64, agreed: impl FnOnce() -> Option<(String, String)>) {
+        let in_window = self.phase == Phase::Window;
+        let handshakes = self.handshakes.get_or_insert_default();
+        handshakes.done(took_us, in_window);
+        if handshakes.agreed.is_none() {
+            handshakes.agreed = agreed();
+        }
+    }
+
+    pub fn handshake_failed(&mut self) {
+        self.handshakes.get_or_insert_default().failed += 1;
+    }
+
     /// Bytes were handled `lag_us` after the kernel had received them.
     pub fn received_late(&mut self, lag_us: u64) {
         if self.phase == Phase::Window {
@@ -364,6 +382,9 @@ impl Record {
         add(&mut self.latency_not_ok, &other.latency_not_ok);
         add(&mut self.connect, &other.connect);
         add(&mut self.receive_lag, &other.receive_lag);
+        if let Some(others) = &other.handshakes {
+            self.handshakes.get_or_insert_default().merge(others);
+        }
         for (mine, others) in [
             (&mut self.service, &other.service),
             (&mut self.send_lag, &other.send_lag),

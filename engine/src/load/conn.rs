@@ -2,9 +2,10 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 use crate::core::http1::{Answer, Progress, Step};
+use crate::load::stream::Stream;
 use crate::sys::{self, socket};
 
 /// A refused connection is tried again after 10 ms, then 20, … at most 320.
@@ -18,6 +19,8 @@ pub enum State {
     Closed,
     /// A request waits for its connection.
     Connecting,
+    /// A request waits for the TLS handshake of its connection.
+    Handshaking,
     /// A request is being sent or its answer is awaited.
     Busy,
     Idle,
@@ -59,9 +62,8 @@ enum Bytes {
     Own,
 }
 
-#[derive(Debug)]
-pub struct Conn {
-    socket: Option<OwnedFd>,
+pub struct Conn<S> {
+    stream: Option<S>,
     pub state: State,
     /// Grows with each new socket, so that a late event of an old one is told apart.
     pub generation: u32,
@@ -73,6 +75,8 @@ pub struct Conn {
     progress: Progress,
     whole: Bytes,
     refusals: u32,
+    /// When its TCP connection stood.
+    pub reached_ns: u64,
     /// The turn that it sent its last request in.
     pub turn: u64,
     /// Answers on this socket so far.
@@ -83,11 +87,11 @@ pub struct Conn {
     stamped: bool,
 }
 
-impl Conn {
+impl<S: Stream> Conn<S> {
     /// `most_body_bytes`: a longer answer is malformed, and read no further.
-    pub fn new(most_body_bytes: usize) -> Conn {
+    pub fn new(most_body_bytes: usize) -> Conn<S> {
         Conn {
-            socket: None,
+            stream: None,
             state: State::Closed,
             generation: 0,
             exchange: Exchange::default(),
@@ -98,6 +102,7 @@ impl Conn {
             progress: Progress::new(most_body_bytes),
             whole: Bytes::Own,
             refusals: 0,
+            reached_ns: 0,
             turn: 0,
             answers: 0,
             bytes_in: 0,
@@ -119,6 +124,7 @@ impl Conn {
     pub fn open(
         &mut self,
         dial: &socket::Dial,
+        client: &S::Client,
         epoll: &sys::Epoll,
         index: usize,
     ) -> io::Result<bool> {
@@ -129,11 +135,33 @@ impl Conn {
             sys::ALL_EDGES,
             sys::token(index, self.generation),
         )?;
-        self.socket = Some(socket);
+        self.stream = Some(S::over(socket, client)?);
         self.answers = 0;
         self.stamped = dial.stamped;
         self.state = State::Connecting;
         Ok(connected)
+    }
+
+    /// Goes on with the TLS handshake, where there is one. True: requests can be sent.
+    pub fn shake_hands(&mut self) -> io::Result<bool> {
+        match &mut self.stream {
+            Some(stream) => stream.shake_hands(),
+            None => Ok(false),
+        }
+    }
+
+    /// The version and the cipher of the handshake.
+    pub fn agreed(&self) -> Option<(String, String)> {
+        self.stream.as_ref()?.agreed()
+    }
+
+    /// Whether a connection without a request can still be used, although something came.
+    pub fn is_quiet(&mut self) -> bool {
+        self.stream.as_mut().is_some_and(Stream::is_quiet)
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.stream.as_ref().is_some_and(Stream::has_ended)
     }
 
     pub fn connected(&mut self) {
@@ -142,12 +170,12 @@ impl Conn {
     }
 
     pub fn close(&mut self) {
-        self.socket = None;
+        self.stream = None;
         self.state = State::Closed;
     }
 
     pub fn is_open(&self) -> bool {
-        self.socket.is_some()
+        self.stream.is_some()
     }
 
     /// How long to wait before the next attempt, after one that failed.
@@ -159,17 +187,18 @@ impl Conn {
 
     /// Why the connection could not be made, once `epoll` called it broken.
     pub fn connect_error(&self) -> Option<io::Error> {
-        self.socket.as_ref().and_then(socket::take_error)
+        let stream = self.stream.as_ref()?;
+        socket::take_error(stream.socket())
     }
 
     /// Sends what the socket takes; the rest goes when it is writable again. Returns the bytes sent now.
     pub fn flush(&mut self) -> io::Result<usize> {
-        let Some(socket) = &self.socket else {
+        let Some(stream) = &mut self.stream else {
             return Ok(0);
         };
         let mut sent = 0;
         while self.written < self.out.len() {
-            match socket::send(socket, &self.out[self.written..]) {
+            match stream.send(&self.out[self.written..]) {
                 Ok(bytes) => {
                     self.written += bytes;
                     sent += bytes;
@@ -179,11 +208,12 @@ impl Conn {
                 Err(error) => return Err(error),
             }
         }
+        stream.push()?;
         Ok(sent)
     }
 
     pub fn is_all_sent(&self) -> bool {
-        self.written == self.out.len()
+        self.written == self.out.len() && self.stream.as_ref().is_none_or(Stream::is_pushed)
     }
 
     /// Reads until the answer is whole or the socket is empty. An answer that comes in one piece stays in `scratch`.
@@ -191,17 +221,17 @@ impl Conn {
     pub fn receive(&mut self, scratch: &mut [u8], gone: bool) -> Received {
         let to_head = self.exchange.to_head;
         self.bytes_in = 0;
-        let Some(socket) = &self.socket else {
+        let Some(stream) = &mut self.stream else {
             return Received::Ended { by_reset: true };
         };
         loop {
             let received = if self.stamped {
-                socket::receive_stamped(socket, scratch).map(|(count, stamp_ns)| {
+                stream.receive_stamped(scratch).map(|(count, stamp_ns)| {
                     self.stamp_ns = stamp_ns;
                     count
                 })
             } else {
-                socket::receive(socket, scratch)
+                stream.receive(scratch)
             };
             let (count, ended) = match received {
                 Ok(0) => (0, true),
@@ -227,8 +257,10 @@ impl Conn {
                 Step::Done => return Received::Whole,
                 Step::Bad(reason) => return Received::Bad(reason),
                 Step::More if ended => return Received::Ended { by_reset: false },
-                // A short read emptied the socket; whatever comes later makes a new edge.
-                Step::More if count < scratch.len() && !gone => return Received::More,
+                // A short read emptied the socket, where no records lie between; whatever comes later makes a new edge.
+                Step::More if !S::IS_TLS && count < scratch.len() && !gone => {
+                    return Received::More;
+                }
                 Step::More => {}
             }
         }
@@ -271,12 +303,14 @@ pub fn dial(to: SocketAddr, index: usize, keep_alive: bool, stamped: bool) -> so
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
     use super::*;
 
     /// Waits between refused attempts double up to a limit, and start anew after a success.
     #[test]
     fn backoff() {
-        let mut conn = Conn::new(0);
+        let mut conn = Conn::<OwnedFd>::new(0);
         let waits: Vec<u64> = (0..7).map(|_| conn.backoff_ns() / 1_000_000).collect();
         assert_eq!(waits, [10, 20, 40, 80, 160, 320, 320]);
         conn.connected();

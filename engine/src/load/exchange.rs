@@ -7,6 +7,7 @@ use crate::core::outcome::Outcome;
 use crate::core::record::{Ended, Sample};
 use crate::core::turn::Part;
 use crate::load::conn::{Exchange, Received, State};
+use crate::load::stream::Stream;
 use crate::load::worker::Worker;
 use crate::sys;
 
@@ -14,7 +15,7 @@ use crate::sys;
 const BROKEN_SEND_WAIT_NS: u64 = 1_000_000;
 const SAMPLE_BYTES: usize = 300;
 
-impl Worker {
+impl<S: Stream> Worker<S> {
     /// Renders request `number` and sends it, on a new connection if need be. Never ends in another `issue`:
     /// a failure at once is taken up again by the clock.
     pub(crate) fn issue(&mut self, index: usize, number: u64, due_ns: u64) {
@@ -54,21 +55,49 @@ impl Worker {
 
     fn open(&mut self, index: usize) {
         let dial = self.dial(index);
-        match self.conns[index].open(&dial, &self.epoll, index) {
+        match self.conns[index].open(&dial, &self.client, &self.epoll, index) {
             Ok(true) => {
                 self.now_ns = sys::now_ns();
-                self.established(index);
+                self.reached(index);
             }
             Ok(false) => {}
             Err(error) => self.connect_failed(index, Some(error)),
         }
     }
 
-    pub(crate) fn established(&mut self, index: usize) {
+    /// The TCP connection stands.
+    pub(crate) fn reached(&mut self, index: usize) {
         let conn = &mut self.conns[index];
-        conn.connected();
         self.record
             .connected((self.now_ns - conn.exchange.sent_ns) / 1000);
+        if S::IS_TLS {
+            conn.state = State::Handshaking;
+            conn.reached_ns = self.now_ns;
+            return self.shake_hands(index);
+        }
+        self.established(index);
+    }
+
+    /// A kept connection's handshake is no part of its first request's service; one that each request needs is.
+    pub(crate) fn shake_hands(&mut self, index: usize) {
+        let conn = &mut self.conns[index];
+        let done = conn.shake_hands();
+        self.now_ns = sys::now_ns();
+        match done {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return self.connect_failed(index, Some(error)),
+        }
+        let took_ns = self.now_ns - conn.reached_ns;
+        self.record.shook_hands(took_ns / 1000, || conn.agreed());
+        if self.config.load.keep_alive {
+            conn.exchange.sent_ns += took_ns;
+        }
+        self.established(index);
+    }
+
+    fn established(&mut self, index: usize) {
+        self.conns[index].connected();
         self.note_connection();
         self.send(index);
     }
@@ -81,6 +110,9 @@ impl Worker {
             Some(error) => error.to_string(),
             None => "no connection in time".to_string(),
         };
+        if self.conns[index].state == State::Handshaking {
+            self.record.handshake_failed();
+        }
         self.end(index, Outcome::Connect, &reason);
         self.conns[index].close();
         let wait_ns = self.conns[index].backoff_ns();
@@ -162,7 +194,8 @@ impl Worker {
             && !answer.close
             && !gone
             && answer.extra_bytes == 0
-            && conn.is_all_sent();
+            && conn.is_all_sent()
+            && !conn.has_ended();
         if self.record.wants_sample(judgement.outcome) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);

@@ -8,6 +8,8 @@ pub mod measurement;
 pub mod output;
 pub mod outside;
 pub mod run;
+mod stream;
+mod tls;
 mod turns;
 mod worker;
 

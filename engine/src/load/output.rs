@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use crate::core::handshakes::Handshakes;
 use crate::core::histogram::{Summary, add, histogram};
 use crate::core::ledger;
 use crate::core::outcome::Outcomes;
@@ -25,6 +26,7 @@ pub struct Document {
     pub seed: u64,
     pub life: Life,
     pub window: Window,
+    pub tls: Option<Tls>,
     pub seconds: Vec<SecondRow>,
     pub ledger: BTreeMap<String, Ledger>,
     pub samples: Vec<Sample>,
@@ -59,10 +61,20 @@ pub struct Window {
     pub service: Option<Summary>,
     pub send_lag: Option<Summary>,
     pub connect: Option<Summary>,
+    pub handshake: Option<Summary>,
     pub kinds: Vec<Kind>,
     pub steps: Option<Vec<Step>>,
     pub gaps: Option<Gaps>,
     pub tenths: Option<Tenths>,
+}
+
+/// The handshakes of the whole life; `version` and `cipher` are `null` where none has ended well.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tls {
+    pub version: Option<String>,
+    pub cipher: Option<String>,
+    pub handshake: Summary,
+    pub failed: u64,
 }
 
 /// Answers in each tenth of a second, where something is made to go wrong.
@@ -181,6 +193,7 @@ impl Document {
                 bodies_checked: record.life_bodies_checked,
             },
             window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),
+            tls: record.handshakes.as_deref().map(Tls::new),
             seconds: measurement.seconds.clone(),
             ledger: record
                 .ledger
@@ -229,10 +242,27 @@ impl Window {
             service: record.service.as_ref().map(Summary::from),
             send_lag: record.send_lag.as_ref().map(Summary::from),
             connect: (!record.connect.is_empty()).then(|| Summary::from(&record.connect)),
+            handshake: record
+                .handshakes
+                .as_ref()
+                .filter(|handshakes| !handshakes.window.is_empty())
+                .map(|handshakes| Summary::from(&handshakes.window)),
             kinds: kinds.collect(),
             steps: (!steps.is_empty()).then(|| Step::rows(&record.steps, steps, window)),
             gaps: window.map(|window| Gaps::new(record, window.start_ns)),
             tenths: Tenths::of(record),
+        }
+    }
+}
+
+impl Tls {
+    fn new(handshakes: &Handshakes) -> Tls {
+        let (version, cipher) = handshakes.agreed.clone().unzip();
+        Tls {
+            version,
+            cipher,
+            handshake: Summary::from(&handshakes.life),
+            failed: handshakes.failed,
         }
     }
 }

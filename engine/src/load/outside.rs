@@ -43,7 +43,7 @@ fn read(path: &str) -> Result<Lines, String> {
 }
 
 fn resolve(target: &Target) -> Result<SocketAddr, String> {
-    let Target { host, port } = target;
+    let Target { host, port, .. } = target;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let addresses: Vec<SocketAddr> = (host, *port)
         .to_socket_addrs()

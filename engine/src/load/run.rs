@@ -1,6 +1,7 @@
 //! The controller: starts the workers, moves them through the phases, gathers what they counted.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -13,6 +14,8 @@ use crate::core::turn::Turn;
 use crate::load::control::{Control, Held, Input, Mark, Orders, Report};
 use crate::load::event::{Event, HeldEvent, SecondRow, TurnEvent};
 use crate::load::measurement::{Measurement, Window};
+use crate::load::stream::Stream;
+use crate::load::tls::{Client, TlsStream};
 use crate::load::worker::{SECOND_NS, Worker};
 use crate::sys;
 use crate::sys::socket;
@@ -78,22 +81,40 @@ pub fn run(
         false => None,
     };
     config.load.kernel_timestamps &= no_stamps.is_none();
+    let client = match &config.tls {
+        Some(tls) => Some(Client::new(tls, &config.host)?),
+        None => None,
+    };
     let config = Arc::new(config);
     let start_ns = sys::now_ns();
     let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
     let orders = Orders::new(start_ns, config.load.begin == Begin::Held);
     let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);
-    for thread in 0..config.load.threads {
-        let worker =
-            Worker::new(thread, config.clone(), control.clone(), sender.clone()).map_err(failed)?;
-        std::thread::Builder::new()
-            .name(format!("worker-{thread}"))
-            .spawn(move || worker.run())
-            .map_err(failed)?;
+    match client {
+        None => start::<OwnedFd>(&config, &control, sender, &()),
+        Some(client) => start::<TlsStream>(&config, &control, sender, &client),
     }
+    .map_err(failed)?;
     let mut controller = Controller::new(config, control, on_event);
     controller.no_stamps = no_stamps;
     Ok(controller.run(receiver))
+}
+
+/// Starts the threads. `S` is what their connections are, chosen here once for the whole load.
+fn start<S: Stream>(
+    config: &Arc<Config>,
+    control: &Arc<Control>,
+    sender: &Sender<Input>,
+    client: &S::Client,
+) -> std::io::Result<()> {
+    for thread in 0..config.load.threads {
+        let shared = (config.clone(), control.clone(), sender.clone());
+        let worker = Worker::<S>::new(thread, client.clone(), shared.0, shared.1, shared.2)?;
+        std::thread::Builder::new()
+            .name(format!("worker-{thread}"))
+            .spawn(move || worker.run())?;
+    }
+    Ok(())
 }
 
 impl<'a> Controller<'a> {

@@ -1,10 +1,11 @@
 //! How one thread takes turns: it stands still when told to, tells so, and goes on.
 
 use crate::load::control::{Held, Input};
+use crate::load::stream::Stream;
 use crate::load::worker::{OPENING_GAP_NS, Worker};
 use crate::sys;
 
-impl Worker {
+impl<S: Stream> Worker<S> {
     /// Does what the controller has ordered since the last look.
     pub(crate) fn follow_orders(&mut self) {
         let version = self.control.version();

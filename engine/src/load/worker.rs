@@ -17,6 +17,7 @@ use crate::core::record::{Phase, Record};
 use crate::core::silence;
 use crate::load::conn::{self, Conn, State};
 use crate::load::control::{Control, Input, Mark, Orders, Report};
+use crate::load::stream::Stream;
 use crate::sys::socket;
 use crate::sys::{self, Epoll, Event};
 
@@ -30,13 +31,14 @@ pub(crate) const OPENING_GAP_NS: u64 = 20_000;
 /// A thread that stands still waits for orders alone.
 const STANDING_NS: u64 = 3600 * SECOND_NS;
 
-pub struct Worker {
+pub struct Worker<S: Stream> {
     thread: usize,
     pub(crate) config: Arc<Config>,
     pub(crate) control: Arc<Control>,
     pub(crate) inputs: Sender<Input>,
     pub(crate) epoll: Epoll,
-    pub(crate) conns: Vec<Conn>,
+    pub(crate) client: S::Client,
+    pub(crate) conns: Vec<Conn<S>>,
     pub(crate) scratch: Vec<u8>,
     pub(crate) body: Vec<u8>,
     pub(crate) record: Record,
@@ -71,13 +73,14 @@ pub struct Worker {
     window_end: Option<Mark>,
 }
 
-impl Worker {
+impl<S: Stream> Worker<S> {
     pub fn new(
         thread: usize,
+        client: S::Client,
         config: Arc<Config>,
         control: Arc<Control>,
         inputs: Sender<Input>,
-    ) -> std::io::Result<Worker> {
+    ) -> std::io::Result<Worker<S>> {
         let epoll = Epoll::new()?;
         epoll.add(control.waker(thread).fd(), sys::READ_EDGES, WAKE)?;
         let (version, orders) = (control.version(), control.orders());
@@ -90,6 +93,7 @@ impl Worker {
         );
         Ok(Worker {
             thread,
+            client,
             conns: (0..config.connections_of(thread))
                 .map(|_| Conn::new(most_body_bytes(config.load.connections)))
                 .collect(),
@@ -187,8 +191,13 @@ impl Worker {
         match conn.state {
             State::Closed => return,
             // Nothing was asked, so whatever this is, it ends the connection.
-            State::Idle if flags & (sys::READABLE | sys::GONE) != 0 => return conn.close(),
-            State::Idle => return,
+            State::Idle => {
+                let is_gone = flags & sys::GONE != 0;
+                if is_gone || flags & sys::READABLE != 0 && !conn.is_quiet() {
+                    conn.close();
+                }
+                return;
+            }
             State::Connecting if flags & sys::BROKEN != 0 => {
                 let error = conn.connect_error();
                 self.now_ns = sys::now_ns();
@@ -197,8 +206,9 @@ impl Worker {
             State::Connecting if flags & sys::WRITABLE == 0 => return,
             State::Connecting => {
                 self.now_ns = sys::now_ns();
-                self.established(index);
+                self.reached(index);
             }
+            State::Handshaking => self.shake_hands(index),
             State::Busy if flags & sys::WRITABLE != 0 && !conn.is_all_sent() => self.send(index),
             State::Busy => {}
         }
@@ -332,11 +342,12 @@ impl Worker {
     fn end_late_requests(&mut self) {
         for index in 0..self.conns.len() {
             let conn = &self.conns[index];
-            let waits = matches!(conn.state, State::Busy | State::Connecting);
+            let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
+            let waits = is_made || conn.state == State::Busy;
             if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timeout_ns {
                 continue;
             }
-            if conn.state == State::Connecting {
+            if is_made {
                 self.connect_failed(index, None);
             } else {
                 let timeout_ms = self.config.load.timeout_ms;
@@ -422,7 +433,7 @@ impl Worker {
 
     fn abandon(&mut self) {
         for index in 0..self.conns.len() {
-            if matches!(self.conns[index].state, State::Busy | State::Connecting) {
+            if !matches!(self.conns[index].state, State::Closed | State::Idle) {
                 self.end(index, Outcome::InFlight, "unanswered when the drain ended");
                 self.conns[index].close();
             }

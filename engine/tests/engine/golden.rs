@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairload::core::config::Config;
+use fairload::core::handshakes::Handshakes;
 use fairload::core::outcome::{Outcome, Outcomes};
-use fairload::core::plan::{Arrivals, Begin};
+use fairload::core::plan::{Arrivals, Begin, Tls};
 use fairload::core::record::{Phase, Record, Sample, Second};
 use fairload::core::schedule::Curve;
 use fairload::core::settled::Settled;
@@ -54,6 +55,15 @@ fn second(first: u64) -> Second {
     second
 }
 
+fn handshakes() -> Handshakes {
+    let mut handshakes = Handshakes::new();
+    fill(&mut handshakes.life, 90, 23);
+    fill(&mut handshakes.window, 95, 22);
+    handshakes.failed = 2010;
+    handshakes.agreed = Some(("TLS 1.3".to_string(), "TLS_AES_128_GCM_SHA256".to_string()));
+    handshakes
+}
+
 /// A record in which no two numbers are equal: a crossed wire cannot hide.
 fn record(config: &Config) -> Record {
     let mut record = Record::new(
@@ -87,6 +97,7 @@ fn record(config: &Config) -> Record {
     fill(record.service.as_mut().unwrap(), 600, 18);
     fill(record.send_lag.as_mut().unwrap(), 40, 19);
     fill(&mut record.connect, 80, 20);
+    record.handshakes = Some(Box::new(handshakes()));
     (record.completed, record.completed_ok) = (2002, 2003);
     (record.in_flight_start, record.in_flight_end) = (2004, 2005);
     (record.bytes_sent, record.bytes_received) = (2006, 2007);
@@ -412,6 +423,13 @@ fn golden_plans() {
     );
     assert_eq!((steps.window_s, steps.load.kernel_timestamps), (4.0, true));
     assert_eq!(config("plan-minimal.json").load.warmup_s, None);
+    let tls = Tls {
+        name: Some("shop.example".to_string()),
+        ca: Some("authority.pem".to_string()),
+        insecure: false,
+    };
+    assert_eq!(config("plan-tls.json").tls, Some(tls));
+    assert_eq!(config("plan-minimal.json").tls, None);
     let begins = ["plan-minimal.json", "plan-held.json"].map(|name| config(name).load.begin);
     assert_eq!(begins, [Begin::Running, Begin::Held]);
 }

@@ -11,5 +11,6 @@ mod qualify;
 mod steps;
 mod support;
 mod terminal;
+mod tls;
 mod turns;
 mod wire;

@@ -6,7 +6,10 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import typer
 
@@ -20,10 +23,11 @@ from fairground.lab import address, pages, service, setup
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.places import Places
 from fairground.model import LabError, Load, Settings
-from fairground.model.record import Kind, TryAsked
+from fairground.model.record import Kind, Record, TryAsked
 from fairground.report import capacity as curves
 from fairground.report import visit as words
 from fairground.report.text import words as texts
+from fairground.service.behaviour import Encrypted
 from fairground.service.values import Visit
 
 OPTIONS = (
@@ -39,6 +43,8 @@ OPTIONS = (
     Option("no_load", "Only the checks.", bool, False),
     Option("mine", "Allow a URL on another machine.", bool, False, spelled="--i-own-this-host"),
     Option("resume", "Go on with an interrupted try: its id, or `latest`.", str | None, None, metavar="RECORD"),
+    Option("ca", "https: certificates that are believed in place of this machine's, in PEM.", str | None, None, metavar="FILE"),
+    Option("insecure", "https: believe every certificate; the page says so.", bool, False),
     Option("threads", "Threads of the generator.", int, 1),
     *(one for one in options.SHARED if one.name in ("results", "quiet", "as_json")),
 )  # fmt: skip
@@ -49,6 +55,7 @@ def try_(_: typer.Context, given: Given) -> None:
     """Any HTTP service: how it behaves on the wire, and its load curve. It needs no contract.
 
     Examples: ./fairground try http://127.0.0.1:3000/x · ./fairground try --url http://127.0.0.1:3000/ -- ./my-server --port 3000
+    · ./fairground try https://127.0.0.1:3443/ --ca authority.pem
     """
     places, headers = Places.of(os.environ, None, given["results"]), tuple(_header(text) for text in given["header"] or [])
     if given["resume"] is not None:
@@ -57,8 +64,19 @@ def try_(_: typer.Context, given: Given) -> None:
         inputs, asked = Inputs(places, record.head.command, record=record), record.head.asked
     else:
         inputs, asked = Inputs(places, _command(sys.argv[1:])), _asked(given, headers)
-    request = address.request(asked, headers)
-    record = recorded.follow(service.attempt(inputs, asked, request), "try", _tell, given["quiet"])
+
+    def attempted(asked: TryAsked) -> Record[Any, Any]:
+        events = service.attempt(inputs, asked, address.request(asked, headers, places.environ))
+        return recorded.follow(events, "try", _tell, given["quiet"])
+
+    try:
+        record = attempted(asked)
+    except Encrypted:
+        if not _is_guess(given, asked.url):
+            raise
+        encrypted = asked.url.replace("http://", "https://", 1)
+        say.note(f"the service speaks TLS, so this goes on with {encrypted}")
+        record = attempted(replace(asked, url=encrypted))
     page, found = pages.write(record), service.found(record)
     _say(page, found, given["as_json"])
     if found.broken:
@@ -67,7 +85,8 @@ def try_(_: typer.Context, given: Given) -> None:
 
 def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
     """What is tried, and how. LabError for what cannot be meant."""
-    url, command = _address(given["what"] or [], given["url"])
+    text, command = _address(given["what"] or [], given["url"])
+    url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
     threads = numbers.positive("--threads", given["threads"])
     setup.check_amounts(Load(threads=threads), Settings())
     return TryAsked(
@@ -82,6 +101,8 @@ def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
         other_host=given["mine"],
         command=tuple(command) if command else None,
         threads=threads,
+        ca=None if given["ca"] is None else str(Path(given["ca"]).resolve()),
+        insecure=given["insecure"],
     )
 
 
@@ -103,26 +124,34 @@ def _tell(event: UnitDone) -> None:
 
 
 def _address(what: Sequence[str], url: str | None) -> tuple[str, list[str]]:
-    """The URL, and the command that starts the service (empty: it runs already)."""
+    """The URL as it is written, and the command that starts the service (empty: it runs already)."""
     words = list(what)
     if words and "://" in words[0] or url is None and len(words) == 1 and address.guessed(words[0]):
         if url is not None:
             raise LabError("two URLs are given", "leave out `--url`, or give a command after `--`")
         if len(words) > 1:
             raise LabError(f"`{words[1]}` follows the URL", "to start a service: ./fairground try --url URL -- COMMAND")
-        return _whole(words[0]), []
+        return words[0], []
     if url is None:
         hint = "./fairground try http://127.0.0.1:3000/, or: try --url http://127.0.0.1:3000/ -- ./my-server --port 3000"
         raise LabError("the URL of the service is missing", hint)
-    return _whole(url), words
+    return url, words
 
 
-def _whole(text: str) -> str:
+def _whole(text: str, scheme: str) -> str:
     """The URL, with the scheme that is meant where none is written; what was taken for it is said."""
-    found = None if "://" in text else address.guessed(text)
+    found = None if "://" in text else address.guessed(text, scheme)
     if found is not None:
         say.note(f"`{text}` is taken for {found}")
     return found or text
+
+
+def _is_guess(given: Given, url: str) -> bool:
+    """Whether the scheme was not written, and another one can stand before the port that was."""
+    if given["resume"] is not None:
+        return False
+    text, _ = _address(given["what"] or [], given["url"])
+    return "://" not in text and urlsplit(url).port is not None
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import struct
 import time
@@ -11,12 +10,11 @@ from typing import Self
 
 import h11
 
+from fairground.contract import encryption
 from fairground.model import of_machine
+from fairground.model.wire import Tls
 
 READ_BYTES = 65536
-TLS_WAIT_S = 2.0
-TLS_RECORDS = (b"\x15", b"\x16")
-"""How an alert and a handshake begin."""
 TOO_LARGE = 431
 """h11's word for a header, or a line between chunks, that is longer than it keeps (16 KiB)."""
 MOST_BODY_BYTES = 16 << 20
@@ -27,7 +25,7 @@ MOST_INTERIM = 100
 
 class Trouble(Exception):
     """No whole answer came. `kind` is `connect` (refused), `unreachable`, `timeout`, `closed`, `reset`, `malformed`, `large` (the
-    body) or `endless` (anything else)."""
+    body), `endless` (anything else), or of a failed handshake."""
 
     def __init__(self, kind: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -58,26 +56,10 @@ class Answer:
         return option in [word.strip().lower() for word in (self.header("connection") or "").split(",")]
 
 
-def speaks_tls(host: str, port: int) -> bool:
-    """Whether a port answers the beginning of a TLS connection with a record of TLS, be it a refusal."""
-    import ssl
-
-    context, sent = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), ssl.MemoryBIO()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with contextlib.suppress(ssl.SSLWantReadError):
-        context.wrap_bio(ssl.MemoryBIO(), sent).do_handshake()
-    try:
-        with socket.create_connection((host, port), timeout=TLS_WAIT_S) as plain:
-            plain.sendall(sent.read())
-            return plain.recv(1) in TLS_RECORDS
-    except OSError:
-        return False
-
-
 class Wire:
-    """One TCP connection that must be done by `deadline_s` (of `time.monotonic`). Every failure is a Trouble."""
+    """One connection, plain or by TLS, that must be done by `deadline_s` (of `time.monotonic`). Every failure is a Trouble."""
 
-    def __init__(self, host: str, port: int, deadline_s: float) -> None:
+    def __init__(self, host: str, port: int, deadline_s: float, tls: Tls | None = None) -> None:
         self._deadline_s = deadline_s
         self._left = b""
         self._came = 0
@@ -91,6 +73,10 @@ class Wire:
             kind = "connect" if isinstance(error, ConnectionRefusedError) else "unreachable"
             raise Trouble(kind, f"could not connect: {error}") from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.agreed: str | None = None
+        """The version and the cipher of TLS; None: plain."""
+        if tls is not None:
+            self._encrypt(tls)
 
     def __enter__(self) -> Self:
         return self
@@ -169,6 +155,17 @@ class Wire:
         """Hang up with a reset, as a client that died."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._socket.close()
+
+    def _encrypt(self, tls: Tls) -> None:
+        """Shake hands; from here on all bytes travel by TLS."""
+        plain = self._socket
+        try:
+            encrypted = encryption.context(tls).wrap_socket(plain, server_hostname=tls.name)
+        except OSError as error:
+            plain.close()
+            raise Trouble(*encryption.trouble(error, tls)) from None
+        version, cipher = encrypted.version() or "", encrypted.cipher()
+        self._socket, self.agreed = encrypted, f"{version.replace('TLSv', 'TLS ')}, {cipher[0] if cipher else 'no cipher'}"
 
     def _event(self, parser: h11.Connection, part: str) -> h11.Event | type[h11.PAUSED]:
         """The parser's next event, reading from the socket as needed; `part` of the answer comes next."""

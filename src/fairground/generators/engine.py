@@ -18,6 +18,7 @@ from fairground.model import (
     Edge,
     Expectation,
     Gap,
+    Handshakes,
     LabError,
     Latency,
     LedgerRow,
@@ -28,6 +29,7 @@ from fairground.model import (
     Step,
     Workload,
 )
+from fairground.model.wire import Tls
 
 PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
@@ -201,11 +203,12 @@ def plan(
     bodies: Mapping[str, str],
     steps: Sequence[tuple[float, float]] = (),
     begin: Literal["running", "held"] = "running",
+    tls: Tls | None = None,
 ) -> dict[str, object]:
     """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id.
 
     `steps` are rates and how many seconds each is offered; they replace the load's own rate and window.
-    `begin`: whether the load begins at once or with the first `go`.
+    `begin`: whether the load begins at once or with the first `go`. `tls` None: plain HTTP.
     """
     shape: dict[str, object] = {
         "model": load.model,
@@ -227,8 +230,10 @@ def plan(
         shape["begin"] = begin
     elif load.fault is not None:  # nothing goes wrong in turns
         shape["fault"] = True
-    requests = _requests(workload, bodies)
-    return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": requests}
+    target: dict[str, object] = {"host": host, "port": port}
+    if tls is not None:
+        target["tls"] = dataclasses.asdict(tls)
+    return {"protocol": PROTOCOL, "seed": seed, "target": target, "load": shape, "requests": _requests(workload, bodies)}
 
 
 def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, object]]:
@@ -370,6 +375,16 @@ def curve(document: Mapping[str, Any], load: Load) -> tuple[Step, ...]:
                 )
             )
     return tuple(found)
+
+
+def handshakes(document: Mapping[str, Any]) -> Handshakes | None:
+    """The TLS handshakes of the load's whole life. None for plain HTTP, and where no connection came so far."""
+    found = document.get("tls")
+    if found is None:
+        return None
+    took = found["handshake"]
+    known = took["count"], took["p50_us"], took["p99_us"]
+    return Handshakes(*known, failed=found["failed"], version=found["version"], cipher=found["cipher"])
 
 
 def tenths(document: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:

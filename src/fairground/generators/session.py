@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from fairground.host import Child, Stopped
 from fairground.model import Load, Result, Workload
+from fairground.model.wire import Tls
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Task:
     """What a generator is to do: a workload under a load, against an address. Raw data goes into `folder`.
 
     `bodies`: answers that contract cases found right on this server, by case. `rates`: steps of a load curve, each a rate per
-    second and its seconds, in place of the load's own rate and window; only the lab's engine takes them.
+    second and its seconds, in place of the load's own rate and window. Only the lab's engine takes them, and `tls`.
     """
 
     workload: Workload
@@ -27,6 +28,7 @@ class Task:
     folder: Path
     bodies: Mapping[str, str] = field(default_factory=dict)
     rates: tuple[tuple[float, float], ...] = ()
+    tls: Tls | None = None
 
 
 class Session(Protocol):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ipaddress
 import re
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from fairground.contract import encryption
 from fairground.model import LabError
 from fairground.model.record import TryAsked
+from fairground.model.wire import Tls
 from fairground.service import drive
 from fairground.service.behaviour import Asked
 
@@ -26,19 +30,20 @@ BARE = re.compile(
 class _Place:
     """A URL's parts as they are needed."""
 
+    encrypted: bool
     host: str
     port: int
     authority: str
     target: str
 
 
-def guessed(text: str) -> str | None:
+def guessed(text: str, scheme: str = "http") -> str | None:
     """The URL that is meant by `localhost:8000`, `:8000/x` or `127.0.0.1`; None where text is none, such as a command's name."""
     found = BARE.fullmatch(text)
     if found is None:
         return None
     host, port, target = found["host"] or "localhost", found["port"] or "", found["target"] or "/"
-    return f"http://{host}{port}{target}"
+    return f"{scheme}://{host}{port}{target}"
 
 
 def kept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], ...]:
@@ -46,10 +51,10 @@ def kept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], 
     return tuple((name, None if name.lower() in SECRET else value) for name, value in headers)
 
 
-def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = ()) -> Asked:
+def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = (), environ: Mapping[str, str] = MappingProxyType({})) -> Asked:
     """The request, its address looked up; `given` has the values that a record does not keep.
 
-    LabError for what cannot be asked, for other people's machines, and for a secret that is missing.
+    LabError for what cannot be asked, for other people's machines, and for a secret or certificates that are missing.
     """
     place, verb, said = _place(asked.url), asked.method.upper(), dict((name.lower(), value) for name, value in given)
     if not verb.isalpha():
@@ -61,7 +66,30 @@ def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = ()) -> Asked:
     if verb == "HEAD":
         raise LabError("`--method HEAD` says nothing of a service's answers", "HEAD is among the checks of a GET")
     body = None if asked.body is None else asked.body.encode()
-    return Asked(_host(place, asked.other_host), place.port, place.authority, verb, place.target, headers, body)
+    host, tls = _host(place, asked.other_host), _tls(place, asked, environ.get("SSL_CERT_FILE"))
+    return Asked(host, place.port, place.authority, verb, place.target, headers, body, tls)
+
+
+def _tls(place: _Place, asked: TryAsked, usual: str | None) -> Tls | None:
+    """How it is spoken to by TLS; None: in plain HTTP. `usual`: certificates that programs here believe, where it is not said."""
+    if not place.encrypted:
+        if asked.ca is not None or asked.insecure:
+            option = "--insecure" if asked.insecure else "--ca"
+            raise LabError(
+                f"`{option}` is for https, and `{asked.url}` is plain HTTP", f"leave it out, or ask https://{place.authority}"
+            )
+        return None
+    if asked.ca is not None and asked.insecure:
+        raise LabError("`--ca` and `--insecure` are given", "leave one of them out")
+    tls = Tls(place.host, None if asked.insecure else asked.ca or usual, asked.insecure)
+    try:
+        encryption.context(tls)
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise LabError(
+            f"`{tls.ca}` holds no certificates that can be read ({said})", "--ca FILE, with certificates in PEM"
+        ) from None
+    return tls
 
 
 def _value(name: str, value: str | None, given: dict[str, str]) -> str:
@@ -75,19 +103,17 @@ def _value(name: str, value: str | None, given: dict[str, str]) -> str:
 def _place(url: str) -> _Place:
     try:
         parts = urlsplit(url)
-        port = parts.port or 80
+        port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
         raise LabError(f"`{url}` is not a valid URL ({error})", "for instance http://127.0.0.1:3000/") from None
-    if parts.scheme == "https":
-        raise LabError(f"`{url}` is encrypted, and the load engine speaks plain HTTP/1.1", "try the service behind its TLS proxy")
-    if parts.scheme != "http" or not parts.hostname:
-        raise LabError(f"`{url}` is not an http URL", "for instance http://127.0.0.1:3000/")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise LabError(f"`{url}` is not an http or https URL", "for instance http://127.0.0.1:3000/")
     if parts.username is not None:
         raise LabError("a name and password in a URL are not sent", "--header 'Authorization: …'")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     if not target.isascii() or not target.isprintable() or " " in target:
         raise LabError(f"`{target}` should be percent-encoded", "only ASCII without spaces can be sent")
-    return _Place(parts.hostname, port, parts.netloc, target)
+    return _Place(parts.scheme == "https", parts.hostname, port, parts.netloc, target)
 
 
 def _host(place: _Place, mine: bool) -> str:

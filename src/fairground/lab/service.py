@@ -151,7 +151,7 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Itera
         bench = Bench(subject.keeper, None, subject.engine, (), machine.cores())
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), Settings())
-        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered)
+        arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered, request.tls)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
         effort = drive.Effort(kept, asked.seconds, asked.timeout_ms, asked.threads, size)
         with Session(bench, [arm], subject.folder) as session:

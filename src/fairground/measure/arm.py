@@ -16,6 +16,7 @@ from fairground.model import (
     Cell,
     DatabaseUse,
     Finding,
+    Handshakes,
     HostUse,
     Load,
     Look,
@@ -30,6 +31,7 @@ from fairground.model import (
 )
 from fairground.model.pair import rejection
 from fairground.model.window import Window as Tally
+from fairground.model.wire import Tls
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class ServiceArm(Arm):
     host: str
     port: int
     server: Child | Resident | None = None
+    tls: Tls | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ class Window:
     """Of turns: good answers and seconds while all connections were busy; see the tally."""
     looks: tuple[Look, ...] = ()
     """What was seen of its roles meanwhile, five times a second; empty for a window made of turns."""
+    handshakes: Handshakes | None = None
+    """Of the load's whole life, its warm-up among it; None without TLS."""
 
     @property
     def rate_per_s(self) -> float:

@@ -20,7 +20,8 @@ from fairground.measure.bench import Bench
 from fairground.measure.faults import Happened
 from fairground.measure.schedule import Whole
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import Doing, Fault, Finding, LabError, Load, Recovery, Result, Severity, Step, Workload
+from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Step, Workload
+from fairground.model.wire import Tls
 
 ENDLESS_S = 86_400.0
 SILENCE_S = 15.0
@@ -43,6 +44,7 @@ class Loaded:
     on: Callable[[str, Doing], None]
     host: str = ""
     port: int = 0
+    tls: Tls | None = None
     workload: Workload = field(init=False)
     bodies: Mapping[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
@@ -141,7 +143,9 @@ class Loaded:
         if (own := validity.own_side(result)) is not None:
             self.find("instrument", Severity.VOID, f"the generator could open no connection on its own side: {own}")
         elif not any(one.severity is Severity.REJECT for one in self.findings):
-            self.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
+            refused = next((one.reason for one in result.samples if one.outcome == "connect"), None) if self.tls else None
+            why = "" if refused is None else f": {refused}"
+            self.find("unreachable", Severity.REJECT, f"the server could not be reached while it was measured{why}")
 
     def _judge_answers(self, result: Result, run: _Run) -> None:
         rejected = answers.life(result)
@@ -182,16 +186,32 @@ class Loaded:
             roles["server"] = replace(roles["server"], cpu_us_by_second=_differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
         shared = generators.with_share(result, ask.load, roles["generator"])
-        steps: tuple[Step, ...] = ()
-        if ask.load.generator == generators.ENGINE and ask.load.model == "open":
-            document = json.loads((self.folder / ask.folder / "engine.json").read_text())
-            steps = with_cpu(engine.curve(document, ask.load), run.clocks)
+        steps, handshakes = self._of_the_engine(ask, run)
         facts = validity.Facts(result.window_s, host=host)
         spoiled = validity.findings(facts, self.bench.thresholds, of=("machine",))
         counted = (result.completed_ok, _others(result), result.window_s)
         database = self.seen.so_far() if self.seen.database is not None else None
         told = (shared, steps, database)
-        return Window(self.arm.label, number, ask.load, *counted, roles, host, spoiled, *told, looks=tuple(self.seen.looks))
+        return Window(
+            self.arm.label,
+            number,
+            ask.load,
+            *counted,
+            roles,
+            host,
+            spoiled,
+            *told,
+            looks=tuple(self.seen.looks),
+            handshakes=handshakes,
+        )
+
+    def _of_the_engine(self, ask: Whole, run: _Run) -> tuple[tuple[Step, ...], Handshakes | None]:
+        """What the engine's document has beyond a result: the steps of an open loop, and the handshakes of TLS."""
+        if ask.load.generator != generators.ENGINE or (ask.load.model != "open" and self.tls is None):
+            return (), None
+        document = json.loads((self.folder / ask.folder / "engine.json").read_text())
+        steps = with_cpu(engine.curve(document, ask.load), run.clocks) if ask.load.model == "open" else ()
+        return steps, engine.handshakes(document)
 
     # ------------------------------------------------------------ turns
 
@@ -234,7 +254,8 @@ class _Run:
         self.happened: Happened | None = None
         """The fault, once it has been carried out."""
         self._readings: dict[str, tuple[Reading, Moment]] = {}
-        task = generators.Task(loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates)
+        address = (loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates, loaded.tls)
+        task = generators.Task(loaded.workload, load, *address)
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
         self._meter()
 

@@ -25,7 +25,7 @@ class Reached(Loaded):
     def open(self) -> None:
         """Nothing is started; the roles that can be metered are."""
         assert isinstance(self.arm, ServiceArm)
-        self.host, self.port = self.arm.host, self.arm.port
+        self.host, self.port, self.tls = self.arm.host, self.arm.port, self.arm.tls
         if self.arm.server is not None:
             self.seen.meters["server"] = RoleMeter(self.arm.server)
 

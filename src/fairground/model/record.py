@@ -139,6 +139,10 @@ class TryAsked:
     command: tuple[str, ...] | None
     threads: int = 1
     """Of the load engine."""
+    ca: str | None = None
+    """A file of certificates that are believed in place of this machine's authorities."""
+    insecure: bool = False
+    """Whether every certificate is believed."""
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,21 @@ class Latency:
 
 
 @dataclass(frozen=True)
+class Handshakes:
+    """The TLS handshakes of a load's whole life, in µs from the standing TCP connection to their end; None: there was none.
+
+    `failed` ones are not among `count`. `version` and `cipher` are those of the first.
+    """
+
+    count: int
+    p50_us: int | None
+    p99_us: int | None
+    failed: int
+    version: str | None
+    cipher: str | None
+
+
+@dataclass(frozen=True)
 class Second:
     """One second of the window."""
 

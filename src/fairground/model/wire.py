@@ -1,11 +1,25 @@
-"""The bytes of a request, in one place: checks, probes and loads must not be told apart by how they are written."""
+"""The bytes of a request and the TLS about them, in one place: checks, probes and loads must not be told apart by them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 ACCEPT = ("accept", "application/json")
 """What each request of the lab's own workloads says that it takes."""
 BODY_METHODS = ("POST", "PUT", "PATCH")
 """They say how long their body is, also where they have none."""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """How a service is spoken to by TLS: what its certificate must be for, and whose certificates are believed.
+
+    `ca` is a file of certificates in PEM that are believed in place of this machine's authorities. `insecure`: all are.
+    """
+
+    name: str
+    ca: str | None = None
+    insecure: bool = False
 
 
 def request_bytes(

@@ -32,6 +32,8 @@ def sentences(found: Visit) -> tuple[str, ...]:
         cost = "" if best.server_us_per_answer is None else f", for {words.number(best.server_us_per_answer)} µs of CPU each"
         clients = words.plural(best.connections, "connection")
         said.append(f"It gives {words.number(best.goodput_per_s)} good answers a second to {clients}{cost}")
+    if (handshakes := _handshakes(found)) is not None:
+        said.append(handshakes)
     if found.curve:
         if found.kept_per_s is None:
             said.append(f"No rate of the load curve kept {found.objective}")
@@ -47,6 +49,18 @@ def sentences(found: Visit) -> tuple[str, ...]:
     elif found.closed:
         said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
     return tuple(said)
+
+
+def _handshakes(found: Visit) -> str | None:
+    """What TLS costs before a first request; None for plain HTTP."""
+    known = [(one.connections, one.handshakes) for one in found.closed if one.handshakes is not None and one.handshakes.count]
+    if not known:
+        return None
+    (_, alone), (connections, many) = known[0], known[-1]
+    said = f"A TLS handshake takes {words.milliseconds(alone.p50_us)} ms"
+    if len(known) > 1:
+        said += f", and {words.milliseconds(many.p50_us)} ms where {connections} connections open together"
+    return f"{said} (medians): it is in no latency but that of a request that waited for its connection"
 
 
 def lines(found: Visit) -> tuple[str, ...]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from fairground.contract.wire import Answer, Trouble, Wire, speaks_tls
+from fairground.contract.encryption import speaks_http, speaks_tls
+from fairground.contract.wire import Answer, Trouble, Wire
 from fairground.model import Finding, LabError, Severity
-from fairground.model.wire import request_bytes
+from fairground.model.wire import Tls, request_bytes
 from fairground.service.values import Conduct
 
 REPEATS = 20
@@ -31,22 +32,30 @@ PLATEAU_MS = (36.0, 52.0)
 PLATEAU_SHARE = 0.5
 
 
-TLS = "the service speaks TLS, and was asked in plain HTTP"
+ENCRYPTED = "the service speaks TLS, and was asked in plain HTTP"
+PLAIN = "the service speaks plain HTTP, and was asked by TLS"
 HINTS = {
     "connect": "start the service first, or let `try` start it: ./fairground try --url URL -- COMMAND",
     "unreachable": "check host and port of the URL, and whether the service still takes connections",
     "timeout": "try another path of it, or look into its log",
+    "handshake": "its log may say why; TLS 1.2 or 1.3 and HTTP/1.1 are asked for",
     "large": "try a path with a smaller answer: whole bodies are compared",
     "endless": "no client can read such an answer: look into the service's log",
-    "tls": "try the port behind its TLS proxy: the load engine speaks plain HTTP/1.1",
     "malformed": "does this port speak HTTP/1.1? Its log may say why it closed the connection",
 }
 """What to do about each kind of trouble; what is not named here is taken for another protocol."""
+MISTAKES = {
+    "expired": "renew it, or measure in spite of it: --insecure",
+    "stranger": "--ca FILE believes that certificate, or those that its authority signed; --insecure believes every one",
+    "other-name": "ask by a name that it is for, or measure in spite of it: --insecure",
+    "certificate": "mend it, or measure in spite of it: --insecure",
+}
+"""What to do about a certificate. The service could answer, if it were asked otherwise."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request and where it goes. `headers` are those of the person; Host is `authority`."""
+    """One request and where it goes. `headers` are those of the person; Host is `authority`. `tls` None: plain HTTP."""
 
     host: str
     port: int
@@ -55,6 +64,7 @@ class Asked:
     target: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
+    tls: Tls | None = None
 
     def encode(self, version: str = "1.1", extra: tuple[tuple[str, str], ...] = ()) -> bytes:
         """The bytes on the wire."""
@@ -69,26 +79,29 @@ class _Sequence:
     took_ms: list[float] = field(default_factory=list)
     """From the send to the whole answer, on a connection that was used before."""
     opened: int = 0
+    agreed: str | None = None
+    """The version and the cipher of TLS; None: plain."""
 
 
 class NoAnswer(LabError):
     """Nobody answers at an address."""
 
 
+class Encrypted(LabError):
+    """The service speaks TLS, and was asked in plain HTTP."""
+
+
 def examine(asked: Asked) -> Conduct:
-    """All checks, a few seconds. NoAnswer when the service does not answer at all."""
+    """All checks, a few seconds. NoAnswer when the service does not answer at all; LabError where it must be asked otherwise."""
     try:
         seen = _repeated(asked)
     except Trouble as trouble:
-        encrypted = not trouble.unconnected and speaks_tls(asked.host, asked.port)
-        kind, why = ("tls", TLS) if encrypted else (trouble.kind, trouble.sentence)
-        message = f"`{asked.method} {asked.target}` on {asked.authority} got no answer: {why}"
-        raise NoAnswer(message, HINTS.get(kind, HINTS["malformed"]), exit_code=3) from None
+        raise _no_answer(asked, trouble) from None
     first = seen.answers[0]
-    if first.status == 400 and speaks_tls(asked.host, asked.port):
-        raise NoAnswer(f"`{asked.method} {asked.target}` on {asked.authority} got status 400: {TLS}", HINTS["tls"], exit_code=3)
+    if first.status == 400 and asked.tls is None and speaks_tls(asked.host, asked.port):
+        raise Encrypted(f"{_named(asked)} got status 400: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
     bodies = {answer.body for answer in seen.answers}
-    findings = [*_answered(seen), *_on_the_wire(asked, first.status)]
+    findings = [*_encryption(asked.tls, seen), *_answered(seen), *_on_the_wire(asked, first.status)]
     return Conduct(
         status=first.status,
         content_type=first.header("content-type"),
@@ -99,6 +112,22 @@ def examine(asked: Asked) -> Conduct:
     )
 
 
+def _named(asked: Asked) -> str:
+    return f"`{asked.method} {asked.target}` on {asked.authority}"
+
+
+def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
+    """What to say where the first request got no answer."""
+    kind, began = trouble.kind, f"{_named(asked)} got no answer"
+    if kind in MISTAKES:
+        return LabError(f"{began}: {trouble.sentence}", MISTAKES[kind])
+    if kind == "handshake" and speaks_http(asked.host, asked.port):
+        return LabError(f"{began}: {PLAIN}", f"ask it in plain HTTP: http://{asked.authority}")
+    if not trouble.unconnected and asked.tls is None and speaks_tls(asked.host, asked.port):
+        return Encrypted(f"{began}: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
+    return NoAnswer(f"{began}: {trouble.sentence}", HINTS.get(kind, HINTS["malformed"]), exit_code=3)
+
+
 def _repeated(asked: Asked) -> _Sequence:
     """One request after the other; a connection that the service closes is opened anew. Raises Trouble without any answer."""
     seen, wire = _Sequence(), None
@@ -107,7 +136,7 @@ def _repeated(asked: Asked) -> _Sequence:
             reused = wire is not None
             if wire is None:
                 wire = _wire(asked)
-                seen.opened += 1
+                seen.opened, seen.agreed = seen.opened + 1, wire.agreed
             began = time.monotonic()
             wire.send(asked.encode())
             try:
@@ -130,6 +159,17 @@ def _repeated(asked: Asked) -> _Sequence:
     if not seen.answers:
         raise Trouble("closed", "the service closed every connection without an answer")
     return seen
+
+
+def _encryption(tls: Tls | None, seen: _Sequence) -> Iterator[Finding]:
+    """What a handshake ended with, and whether the certificate was believed for a reason."""
+    if tls is None:
+        return
+    if tls.insecure:
+        yield _finding("tls", Severity.WARN, f"{seen.agreed}; the certificate was not checked, since --insecure was given")
+    else:
+        whose = "an authority of this machine" if tls.ca is None else f"`{tls.ca}`"
+        yield _finding("tls", Severity.NOTE, f"{seen.agreed}; the certificate is for `{tls.name}`, by {whose}")
 
 
 def _light(answer: Answer, before: Sequence[Answer]) -> Answer:
@@ -313,7 +353,7 @@ def _ends_with_connection(answer: Answer) -> bool:
 
 
 def _wire(asked: Asked) -> Wire:
-    return Wire(asked.host, asked.port, time.monotonic() + TIMEOUT_S)
+    return Wire(asked.host, asked.port, time.monotonic() + TIMEOUT_S, asked.tls)
 
 
 def _finding(id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> Finding:

@@ -157,6 +157,7 @@ def _loop(measured: Window, cores: int) -> tuple[Part, Closed]:
         server_us_per_answer=None if cpu_us is None or not result.completed_ok else cpu_us / result.completed_ok,
         server_cores=None if cpu_us is None else cpu_us / 1e6 / result.window_s,
         void=measured.void,
+        handshakes=measured.handshakes,
     )
     cell = Cell("the service", "try", Topology(), Load(), Settings(workers=cores))
     return Part(Unit.LOOP, closed=closed, limited_by=_limits(measured, cell, cores), note=_strangers(measured, cores)), closed

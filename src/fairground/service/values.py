@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.capacity.loadcurve import Point, Word
-from fairground.model import Finding, Severity
+from fairground.model import Finding, Handshakes, Severity
 
 OPEN_CONNECTIONS = 1000
 """Of the load curve, where bodies are not large."""
@@ -110,3 +110,5 @@ class Closed:
     server_us_per_answer: float | None
     server_cores: float | None
     void: str | None
+    handshakes: Handshakes | None = None
+    """Of TLS, for its connections; None for plain HTTP."""
