@@ -68,20 +68,10 @@ def of_the_animal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding.id not in MACHINE)
 
 
-@pytest.mark.parametrize(
-    "expected",
-    [
-        pytest.param(
-            one, id=f"{one['stack']}-{one['workload']}", marks=() if one["verdict"] == "rejected" else pytest.mark.measures
-        )
-        for one in EXPECTED["trial"]
-    ],
-)
+@pytest.mark.measures
+@pytest.mark.parametrize("expected", EXPECTED["trial"], ids=lambda one: f"{one['stack']}-{one['workload']}")
 def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
-    """A trial of the animal ends with its verdict and its finding, and leaves nothing running.
-
-    What is rejected is wrong at any speed. That nothing else is to be said of a server shows on a machine that is left alone.
-    """
+    """A trial of the animal ends with its verdict and its finding, and leaves nothing running."""
     if expected.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):
         pytest.skip("a server cannot leave its control group here")
     trial = tried(patient(bench, expected), expected, tmp_path / "trial")
