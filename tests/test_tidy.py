@@ -1,82 +1,30 @@
-"""The project's habits, held as tests: arrows between modules, purity, sizes, and what no committed text may hold."""
+"""The project's habits, held as tests: sizes, what tests may do, and what no committed text may hold."""
 
 from __future__ import annotations
 
 import ast
-import functools
 import json
 import re
-import subprocess
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import grimp
 import pytest
 
 from builders.paths import ROOT, TESTS
-
-LAB = ROOT / "src" / "fairground"
-
-MAY_IMPORT: Mapping[str, set[str]] = {
-    "model": set(),
-    "stats": {"model"},
-    "claims": {"model", "stats"},
-    "inputs": {"model", "claims"},
-    "contract": {"model"},
-    "host": {"model"},
-    "postgres": {"model", "host"},
-    "topology": {"model", "host"},
-    "generators": {"model", "host"},
-    "judge": {"model", "inputs", "stats"},
-    "measure": {"model", "stats", "judge", "host", "postgres", "topology", "generators", "contract"},
-    "run": {"model", "stats", "judge", "host", "measure", "capacity", "service"},
-    "capacity": {"model", "generators", "measure"},
-    "service": {"model", "judge", "contract", "capacity", "measure"},
-    "report": {"model", "inputs", "stats", "claims", "run", "capacity", "service"},
-    "lab": {
-        "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
-        "capacity", "service", "report",
-    },
-    "serve": {"model", "run", "report", "lab"},
-}  # fmt: skip
-"""The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
-
-PROGRAMS = ("host/keeper.py", "report/charts/render.py")
-"""Files that are also started as programs of their own, and speak with the lab over their streams."""
-
-PURE = (
-    "stats",
-    "claims",
-    "judge",
-    "run/plan",
-    "run/retry",
-    "run/rounds",
-    "run/stopping",
-    "capacity/objective",
-    "capacity/loadcurve",
-    "capacity/parts",
-    "capacity/search",
-    "service/parts",
-    "service/values",
-)
-FREE = ("judge/thresholds.py",)
-"""Beside pure files, and reading a file of the lab's own."""
-
-FORBIDDEN_TO_PURE = {
-    "asyncio", "builtins", "ctypes", "datetime", "glob", "http", "importlib", "io", "logging", "multiprocessing", "os", "pathlib",
-    "platform", "psutil", "psycopg", "random", "resource", "secrets", "select", "shutil", "signal", "socket", "subprocess", "sys",
-    "tempfile", "threading", "time", "urllib", "uuid",
-}  # fmt: skip
-"""Modules that read a clock, files, the machine, or hidden chance."""
+from builders.sources import LAB, committed, lab_files, parsed, rust_files, shown, text_of
 
 FUNCTION_LINES, FILE_LINES = 60, 450
 LONGER: Mapping[str, int] = {}
 """Files that are longer, and how long. They may shrink, not grow."""
 
+MOST_PARAMETERS = 8
+
 OF_THE_REPOSITORY = {
     "test_approaches.py",
+    "test_arrows.py",
     "test_documents.py",
+    "test_neutral.py",
     "test_noise.py",
     "test_tidy.py",
     "test_twins.py",
@@ -85,151 +33,9 @@ OF_THE_REPOSITORY = {
 }
 """Tests of no package: of the repository's habits, and of what tests use."""
 
-MOST_PARAMETERS = 8
 BLOB_BYTES = 256 << 10
 LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-docs.lock", "package-lock.json", "go.sum", "Cargo.lock")
 PLACES_OF_ONE_MACHINE = ("/ro" + "ot/", "/wo" + "rk/", "/tm" + "p/fg")
-
-
-@functools.cache
-def committed() -> tuple[Path, ...]:
-    """Every file that is in the repository, or would be with the next commit."""
-    listing = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], capture_output=True, text=True
-    )
-    if listing.returncode != 0:
-        pytest.skip("this is no checkout: what is committed is not known")
-    return tuple(path for name in listing.stdout.split("\0") if name and (path := ROOT / name).is_file())
-
-
-def shown(path: Path) -> str:
-    """A file's name in messages."""
-    return str(path.relative_to(ROOT))
-
-
-@functools.cache
-def parsed(path: Path) -> ast.Module:
-    """A Python file's syntax tree, which is read and never changed."""
-    return ast.parse(path.read_text())
-
-
-def lab_files() -> Iterator[tuple[Path, ast.Module]]:
-    """Every Python file of the lab, parsed."""
-    for path in sorted(LAB.rglob("*.py")):
-        yield path, parsed(path)
-
-
-@functools.cache
-def text_of(path: Path) -> str | None:
-    """A file's text; None where it is none."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-# ---------------------------------------------------------------- arrows
-
-
-@functools.cache
-def arrows() -> dict[str, set[str]]:
-    """Which top-level module of the lab imports which others, as it is, imports inside functions included."""
-    graph = grimp.build_graph("fairground", cache_dir=None)
-    found: dict[str, set[str]] = {}
-    for module in graph.modules - {"fairground"}:
-        own = module.split(".")[1]
-        others = {other.split(".")[1] for other in graph.find_modules_directly_imported_by(module) if other != "fairground"}
-        found.setdefault(own, set()).update(others - {own})
-    return found
-
-
-@pytest.mark.parametrize("module", sorted(MAY_IMPORT))
-def test_arrows_point_one_way(module: str) -> None:
-    """A module imports what the table allows it, and nothing else of the lab."""
-    assert arrows()[module] <= MAY_IMPORT[module]
-
-
-def test_the_table_is_whole_and_has_no_circle() -> None:
-    """Every module is in the table, and the table itself can be put in an order in which every arrow points back."""
-    assert set(arrows()) == set(MAY_IMPORT) | {"cli", "__main__"}
-    left, known = dict(MAY_IMPORT), set[str]()
-    while left:
-        next_ones = {module for module, others in left.items() if others <= known}
-        assert next_ones, f"a circle among {sorted(left)}"
-        known |= next_ones
-        left = {module: others for module, others in left.items() if module not in next_ones}
-
-
-def test_nothing_imports_cli() -> None:
-    """The command line is on top: only the program's entry knows it."""
-    assert {module for module, others in arrows().items() if "cli" in others} == {"__main__"}
-
-
-# ---------------------------------------------------------------- purity
-
-
-def imports(tree: ast.AST) -> set[str]:
-    """The top-level names of all modules that a file imports, anywhere in it."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module.split(".")[0])
-    return found
-
-
-@pytest.mark.parametrize("module", PURE)
-def test_pure_modules_do_nothing(module: str) -> None:
-    """Plan, statistics and diagnosis do no I/O and read no clock: they import nothing that could, and open nothing."""
-    found = [LAB / f"{module}.py"] if (LAB / f"{module}.py").exists() else sorted((LAB / module).rglob("*.py"))
-    files = [path for path in found if str(path.relative_to(LAB)) not in FREE]
-    assert files
-    for tree in map(parsed, files):
-        assert not imports(tree) & FORBIDDEN_TO_PURE
-        called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-        assert not called & {"open", "print", "input", "exec", "eval", "__import__", "breakpoint", "id", "hash"}
-
-
-def uses_of_the_outside(tree: ast.AST) -> set[str]:
-    """What of printing, arguments, environment and exit a file uses."""
-    found = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Name(id="print" | "exit" | "quit" | "input" as name)):
-                found.add(name)
-            case ast.Name(id="SystemExit"):
-                found.add("SystemExit")
-            case ast.Attribute(value=ast.Name(id="sys"), attr="argv" | "exit" | "stdout" | "stderr" | "stdin" as name):
-                found.add(f"sys.{name}")
-            case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "getenv" | "putenv" | "_exit" as name):
-                found.add(f"os.{name}")
-            case ast.ImportFrom(module="sys" | "os" as module, names=names):
-                found |= {f"{module}.{alias.name}" for alias in names if alias.name in ("argv", "exit", "environ", "getenv")}
-    return found
-
-
-@pytest.mark.parametrize(
-    ("program", "found"),
-    [
-        ("print(1)", {"print"}),
-        ("import sys\nsys.exit(sys.argv)", {"sys.exit", "sys.argv"}),
-        ("from os import environ", {"os.environ"}),
-        ("raise SystemExit", {"SystemExit"}),
-        ("import os\nos.getpid(); sys.executable", set()),
-    ],
-)
-def test_uses_are_seen(program: str, found: set[str]) -> None:
-    """The search for uses of the outside finds each kind of them."""
-    assert uses_of_the_outside(ast.parse(program)) == found
-
-
-def test_only_the_command_line_speaks() -> None:
-    """Only `cli` prints, reads arguments or the environment, or exits, but for programs of their own."""
-    speakers = {
-        shown(path): uses for path, tree in lab_files() if path.parent.name != "cli" and (uses := uses_of_the_outside(tree))
-    }
-    assert set(speakers) == {f"src/fairground/{program}" for program in PROGRAMS}
 
 
 # ---------------------------------------------------------------- sizes
@@ -255,11 +61,6 @@ def rust_functions(path: Path) -> Iterator[tuple[str, int]]:
             end = next((at for at in range(start + 1, len(lines)) if lines[at] == f"{opening[1]}}}"), None)
             if end is not None:
                 yield f"{shown(path)}: {opening[2]}", end - start + 1
-
-
-def rust_files() -> list[Path]:
-    """The engine's sources."""
-    return sorted((ROOT / "engine" / "src").rglob("*.rs"))
 
 
 def test_functions_fit_a_screen() -> None:
@@ -289,53 +90,6 @@ def test_files_are_one_noun_long() -> None:
     sizes = {shown(path): len(path.read_text().splitlines()) for path in (*sorted(LAB.rglob("*.py")), *rust_files())}
     assert {name: lines for name, lines in sizes.items() if lines > LONGER.get(name, FILE_LINES)} == {}
     assert [name for name in LONGER if sizes.get(name, 0) <= FILE_LINES] == [], "no longer long: take it from the table"
-
-
-# ---------------------------------------------------------------- servers
-
-
-def server_ids() -> list[str]:
-    """The folders of `servers/`."""
-    return sorted(path.parent.name for path in (ROOT / "servers").glob("*/server.toml"))
-
-
-NEUTRAL = ("src", ".ci", ".github", "action.yml", "packaging", "Makefile", "fairground")
-
-
-@functools.cache
-def neutral_texts() -> dict[str, str]:
-    """Files that must work for any servers, with their texts, names of packages left out: the lab, its tests, the suite of everything,
-    and what builds and checks them."""
-    own = [path for path in committed() if path.parts[len(ROOT.parts)] in NEUTRAL]
-    tests = [path for path in committed() if path.is_relative_to(TESTS) and path.suffix == ".py"]
-    return {shown(path): PACKAGES.sub("", text_of(path) or "") for path in (*own, *tests, ROOT / "suites" / "matrix.toml")}
-
-
-def naming(id: str) -> re.Pattern[str]:
-    """What names a server. An id that is one plain word may be a program's name as well (the doctor knows some): then only
-    a stack of it, or its folder, is meant."""
-    word = re.escape(id)
-    return re.compile(rf"(?<![\w-]){word}(?![\w-])" if "-" in id else rf"(?<![\w-]){word}:(?=[a-z])|servers/{word}(?![\w-])")
-
-
-PACKAGES = re.compile(r"apt-get install[^\n]*|missing\+=\([^)]*\)|packages=\"[^\"]*\"")
-"""Names of the system's packages, which may be those of servers."""
-
-
-@pytest.mark.parametrize("id", server_ids())
-def test_no_servers_name(id: str) -> None:
-    """Adding, renaming or removing a server touches its folder and nothing else."""
-    pattern = naming(id)
-    assert [name for name, text in neutral_texts().items() if pattern.search(text)] == []
-
-
-def test_names_are_seen() -> None:
-    """The search finds stacks, quoted ids and folders, and not longer words."""
-    two, one = naming("two-words"), naming("word")
-    assert all(two.search(text) for text in ('"two-words"', "two-words:plain", "servers/two-words/main"))
-    assert not any(two.search(text) for text in ("two-words-more", "my-two-words", "two words"))
-    assert all(one.search(text) for text in ('"word:plain"', "servers/word/main"))
-    assert not any(one.search(text) for text in ("word", "a word: plain", "sword:plain", "servers/words"))
 
 
 # ---------------------------------------------------------------- tests

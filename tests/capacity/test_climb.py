@@ -85,7 +85,7 @@ def test_all_phases(made: Made) -> None:
     assert len(found.over_seconds) == 4
 
 
-@pytest.mark.measures
+@pytest.mark.live
 def test_a_rate_that_no_server_keeps(made: Made) -> None:
     """A lowest rate beyond what the server can do ends the search there; nothing is confirmed, and no curve is drawn."""
     pace = replace(PACE, goal=replace(GOAL, least_rate=50_000, most_rate=60_000))
@@ -95,7 +95,7 @@ def test_a_rate_that_no_server_keeps(made: Made) -> None:
     assert "lowest rate" in found.ended
 
 
-@pytest.mark.measures
+@pytest.mark.live
 def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
     """Phases that do not fit are left out with a sentence each."""
     found = whole(made("healthy", "ping", pace=replace(PACE, search_until_s=20), budget_s=1))
@@ -103,7 +103,7 @@ def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
     assert [note for note in found.notes if "the budget" in note] == list(found.notes) != []
 
 
-@pytest.mark.measures
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("animal", "workload", "words"),
     [("wrong-json", "ping", "contract"), ("lost-tx", "tx", "rejected"), ("never-ready", "ping", "become ready")],
@@ -111,7 +111,7 @@ def test_what_the_budget_has_no_time_for_is_said(made: Made) -> None:
 def test_a_wrong_server_has_no_capacity(made: Made, animal: str, workload: str, words: str) -> None:
     """What fails the contract, the audit or its start is rejected with the reason, and leaves nothing behind."""
     subject = made(animal, workload)
-    subject.bench = replace(subject.bench, ready_timeout_s=10.0)
+    subject.bench = replace(subject.bench, ready_timeout_s=5.0)
     found = whole(subject)
     assert found.rejected is not None and words in found.rejected
     assert found.confirmed_per_s is None

@@ -15,13 +15,17 @@ from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
 import json, os, sys
+import hdrh.histogram, numpy, scipy.special
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
 from fairground.report.charts import render
+from fairground.report.run import page
 render.svg = lambda specs: dict.fromkeys(specs)
 Places().load_servers()
 for name, verb in verbs.VERBS.items():
     verb.load(name)
+for name in page.environment().list_templates(("html", "css")):
+    page.environment().get_template(name)
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -35,7 +39,7 @@ for line in sys.stdin:
         main()
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
-"""Runs the command line once for each order, each time in a process of its own that has all imports behind it: they take longer
+"""Runs the command line once for each order, each time in a process of its own that has all imports and templates behind it: they take longer
 than most verbs. Charts are not drawn, which takes longer than all else: pages with them are the report's tests' own."""
 
 

@@ -21,7 +21,7 @@ from fairground.lab.events import Began, Building, Built, Event, Planned, Report
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
-from fairground.run import store
+from fairground.run import retry, store
 
 LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
 GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), Settings(workers=1, pool_size=4, scale=1))
@@ -33,9 +33,10 @@ MOST_RETURNS = 8
 
 
 @pytest.fixture
-def inputs(cache: Path, tmp_path: Path) -> runs.Inputs:
-    """A lab of the zoo's servers, with results of its own."""
-    environ = {**os.environ, "FAIRGROUND_CACHE": str(cache), "FAIRGROUND_AWAKE": "no"}
+def inputs(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> runs.Inputs:
+    """A lab of the zoo's servers, with results of its own, which repeats void trials at once."""
+    monkeypatch.setattr(retry, "PAUSES_S", (0, 0))
+    environ = {**os.environ, "FAIRGROUND_CACHE": str(cache)}
     return runs.Inputs(Places.of(environ, ZOO, tmp_path), "./fairground run one")
 
 

@@ -12,12 +12,13 @@ import pytest
 
 from builders.paths import TESTS
 from fairground import contract
-from fairground.host import Keeper, build
+from fairground.host import Child, Keeper, build
 from fairground.inputs import manifest
 from fairground.judge import answers
 from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check, run
-from fairground.model import Cell, Finding, Load, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.measure.path import Route
+from fairground.model import Cell, Finding, Load, Settings, Severity, Slot, Stack, Topology, Trial, Verdict
 from fairground.postgres import Database
 from noise import OF_THE_MACHINE
 
@@ -102,6 +103,23 @@ def test_check_verdict(bench: Bench, expected: dict, stack: str, tmp_path: Path)
     assert bool(failed) is not expected["passes"], [finding.sentence for finding in ended.findings if finding.id in failed]
     assert expected.get("finding") in (None, *failed)
     assert not bench.keeper.orphans()
+
+
+def test_cases_with_the_same_settings_share_a_start(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two run on the server that is up already, the others on one more, whose settings are theirs."""
+    started: list[Settings | None] = []
+    real = Route.open_server
+
+    def noted(route: Route, stack: Stack, settings: Settings | None = None) -> Child:
+        started.append(settings)
+        return real(route, stack, settings)
+
+    monkeypatch.setattr(Route, "open_server", noted)
+    (stack,) = manifest.find_stack(tuple(SERVERS.values()), "healthy")
+    only = ("ping", "connections-severed", "pool-wait-unlimited", "debit-first", "hang-up-in-transaction")
+    ended = check.check(bench, stack, tmp_path, only, SCALE)
+    assert {finding.severity for finding in ended.findings} == {Severity.NOTE}, ended.findings
+    assert [settings and (settings.pool_size, settings.workers) for settings in started] == [None, (2, 1)]
 
 
 @pytest.mark.parametrize("expected", EXPECTED["absent"], ids=lambda one: one["stack"])

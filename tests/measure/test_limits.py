@@ -44,7 +44,7 @@ def test_failure_is_told_in_its_own_words(output: str, code: int | None, words: 
     assert words in pgbench.last_line(output)
 
 
-@pytest.mark.measures
+@pytest.mark.live
 @pytest.mark.parametrize(("name", "source"), [("ping", "null-responder"), ("db-ping", "pgbench"), ("transfer", "pgbench")])
 def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, name: str, source: str) -> None:
     """Each kind of workload has its own ceiling, above zero, and nothing is left running."""

@@ -28,11 +28,14 @@ from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict
 from fairground.model.pair import Round
 from fairground.postgres import Database
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.live
 
 ENGINE = ROOT / "engine/target/release/fairload"
+READY_S = 5.0
+"""How long is waited for an animal. One of them never becomes ready."""
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(("share", "apart"), [(0.25, 0.06), (0.002, 0.001)])
 def test_burner_keeps_its_share(keeper: Keeper, share: float, apart: float) -> None:
     """Beside a program that computes all the time, the burner uses its share of that, and no more for looking how much it is."""
@@ -84,7 +87,7 @@ def workload(name: str) -> object:
 def place(keeper: Keeper, database: Database, tmp_path: Path) -> Place:
     """A bench for two healthy animals on `tx`."""
     load = Load(connections=4, window_s=0.5, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
-    bench = Bench(keeper, database, ENGINE, contract.load(ROOT / "contract" / "cases"), cores=2)
+    bench = Bench(keeper, database, ENGINE, contract.load(ROOT / "contract" / "cases"), cores=2, ready_timeout_s=READY_S)
     return Place(bench, Effort(workload("tx"), load, Settings(workers=1, pool_size=4, scale=1)), tmp_path)
 
 
@@ -114,6 +117,7 @@ def test_turns_are_taken_and_nothing_is_left(place: Place) -> None:
     assert not place.bench.keeper.orphans()
 
 
+@pytest.mark.measures
 def test_planted_slowdown_is_in_the_servers_cpu(place: Place) -> None:
     """Half as much again, planted in B's own group, shows as about that much more CPU per answer."""
     if place.bench.keeper.groups.version is None:

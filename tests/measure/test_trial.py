@@ -22,7 +22,7 @@ from noise import OF_THE_MACHINE
 
 MACHINE = OF_THE_MACHINE
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.live
 
 
 @pytest.fixture
@@ -74,6 +74,7 @@ def found(trial: Trial) -> dict[str, str]:
     return {finding.id: str(finding.severity) for finding in trial.findings if finding.id not in MACHINE}
 
 
+@pytest.mark.measures
 def test_healthy_trial_has_no_finding(bench: Bench, tmp_path: Path) -> None:
     """A good server on a good bench: every phase took place, and nothing is to be said."""
     measured = trial(bench, tmp_path / "trial")

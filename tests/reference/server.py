@@ -227,11 +227,7 @@ class Server:
             raise Refused(503, "no connection ever again")
         wait_ms = self.settings.pool_wait_ms
         wait_ms = (
-            0
-            if "refuses-at-once" in self.faults
-            else 1000
-            if "waits-too-long" in self.faults and wait_ms is not None
-            else wait_ms
+            0 if "refuses-at-once" in self.faults else 700 if "waits-too-long" in self.faults and wait_ms is not None else wait_ms
         )
         if not self._slots.acquire(timeout=wait_ms / 1000 if wait_ms is not None else 20):
             self._gave_up = "stays-exhausted" in self.faults

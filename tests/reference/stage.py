@@ -52,6 +52,8 @@ class ReferenceStage:
         return "127.0.0.1", self._server.port
 
     def stop(self) -> Exit:
+        if self._server is None:
+            return Exit(0.0, None, False)
         if "keeps-listening" not in self._faults:
             self.server.stop()
         return Exit(8.0, None, True) if "ignores-sigterm" in self._faults else Exit(0.1, 0, False)

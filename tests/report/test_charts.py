@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import altair
 import pytest
 
-from fairground.report.boards import boards, decoded, pooled
+from fairground.report.boards import boards, pooled
 from fairground.report.charts import figures
 from fairground.report.charts.curves import spread
 from fairground.report.charts.palette import DARK, LIGHT
@@ -72,18 +73,20 @@ def test_a_repeated_trial_replaces_the_void_one(specs: dict[str, dict[str, Any]]
 def test_histograms_add() -> None:
     """The pooled histogram of two trials holds the samples of both."""
     row = next(row for row in boards(fixture.two_blocks())[1].rows if row.stack == "alder:inline")
-    added = pooled(row.numbered)
-    results = [trial.result for trial in row.numbered if trial.result]
-    singles = [decoded(result.latency_ok.v2) for result in results if result.latency_ok and result.latency_ok.v2]
-    assert added is not None
-    assert added.total == sum(single.total for single in singles) == sum(result.window.ok for result in results)
+    added, singles = pooled(row.numbered), [pooled([trial]) for trial in row.numbered]
+    assert added is not None and len(singles) > 1
+    good = sum(trial.result.window.ok for trial in row.numbered if trial.result)
+    assert added.total == sum(single.total for single in singles if single) == good
+    assert sorted(added.values_us) == sorted({value for single in singles if single for value in single.values_us})
 
 
 def test_decoding_gives_back_what_was_recorded() -> None:
     """Values come back to three digits, as the upper ends of their buckets."""
+    trial = next(one for one in fixture.two_blocks().trials if one.result)
+    assert trial.result is not None
     latency = fixture.latency_of(1000, 5000.0, 0.0)
-    assert latency.v2 is not None
-    assert (decoded(latency.v2).values_us, decoded(latency.v2).counts) == ((5003.0,), (1000,))
+    found = pooled([replace(trial, result=replace(trial.result, latency_ok=latency))])
+    assert found is not None and (found.values_us, found.counts) == ((5003.0,), (1000,))
 
 
 def test_labels_are_pushed_apart_and_stay_inside() -> None:

@@ -7,10 +7,11 @@ import random
 from dataclasses import replace
 
 import pytest
+import scipy.stats
 
 from fairground.model import Run, Trial, Verdict
 from fairground.report.run.controls import order_sentences
-from fairground.stats.order_effects import campaign
+from fairground.stats.order_effects import _at_least, campaign
 from report import fixture
 
 STACKS = ("alder:one", "birch:pool", "cedar:plain", "dogwood:orm")
@@ -104,3 +105,11 @@ def test_void_attempts(on: tuple[str, ...], shows: bool) -> None:
     assert any(one.shows for one in found.voids) is shows
     said, well = order_sentences(found)[-1]
     assert well is not shows and ("birch:pool (5 of 11)" in said) is shows
+
+
+@pytest.mark.parametrize(("drawn", "marked", "total"), [(6, 5, 24), (54, 45, 4320), (10, 8, 12), (6, 0, 24), (3, 3, 3)])
+def test_the_chance_of_so_many_voids_is_scipys(drawn: int, marked: int, total: int) -> None:
+    """The tail of the hypergeometric distribution agrees with scipy's, from nothing found to all of it."""
+    for found in range(min(drawn, marked) + 1):
+        expected = scipy.stats.hypergeom.sf(found - 1, total, marked, drawn)
+        assert _at_least(found, drawn, marked, total) == pytest.approx(expected, rel=1e-8)

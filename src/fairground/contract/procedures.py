@@ -35,8 +35,13 @@ DONE = Expect((200,), body='{"ok":true}')
 Reply = tuple[Answer | None, str | None]
 
 
-def carry_out(case: Case, target: Target, stage: Stage) -> Seen:
-    """Start the server with the case's settings and carry out its procedure. The time of the start is not the case's."""
+def carry_out(case: Case, target: Target, stage: Stage, anew: bool = False) -> Seen:
+    """Start the server with the case's settings and carry out its procedure. The time of the start is not the case's.
+
+    `anew`: the server that runs has failed a case, and no other may suffer for that.
+    """
+    if anew:
+        stage.stop()
     host, port = stage.start(case.settings)
     target = replace(target, host=host, port=port, deadline_s=time.monotonic() + case.timeout_s)
     seen = _PROCEDURES[case.procedure or ""](case, target, stage)

@@ -45,7 +45,7 @@ def run(
     """Try `cases` (or those named by `only`) on the server at `host`:`port`. A bad server is a finding, never an exception.
 
     `skip` maps workloads that the server does not do to the reason: cases of such workloads alone are not tried. Procedures come
-    last, since they start the server anew through `stage`.
+    last, since they start the server anew through `stage`. One that follows a failed case never meets the server that failed it.
     """
     unknown = set(only or ()) - {case.id for case in cases}
     if unknown:
@@ -53,6 +53,7 @@ def run(
     chosen = [case for case in cases if only is None or case.id in only]
     findings: list[Finding] = []
     bodies: dict[str, str] = {}
+    failed = False
     for case in sorted(chosen, key=lambda case: case.kind is Kind.PROCEDURE):
         reason = _untried(case, probe, stage, skip or {})
         if reason is not None:
@@ -61,11 +62,12 @@ def run(
         started_s = time.monotonic()
         target = Target(host, port, facts, started_s + case.timeout_s)
         try:
-            seen = _tried(case, target, probe, stage)
+            seen = _tried(case, target, probe, stage, failed)
         except NotStaged as lacking:
             findings.append(Finding(f"case:{case.id}", Severity.WARN, f"not tried: {lacking.message}"))
             continue
         findings.append(_finding(case, seen, time.monotonic() - started_s))
+        failed = seen.wrong is not None or (failed and case.kind is not Kind.PROCEDURE)
         if seen.wrong is None and seen.body:
             bodies[case.id] = seen.body
     return Report(tuple(findings), bodies)
@@ -82,13 +84,13 @@ def _untried(case: Case, probe: Probe | None, stage: Stage | None, skip: Mapping
     return None
 
 
-def _tried(case: Case, target: Target, probe: Probe | None, stage: Stage | None) -> Seen:
-    """Carry the case out and compare the database before and after."""
+def _tried(case: Case, target: Target, probe: Probe | None, stage: Stage | None, failed: bool) -> Seen:
+    """Carry the case out and compare the database before and after. `failed`: the server that runs has failed a case."""
     before = {sql: _number(probe, sql) for sql in case.database}
     try:
         if case.kind is Kind.PROCEDURE:
             assert stage is not None and case.procedure is not None
-            seen = carry_out(case, target, stage)
+            seen = carry_out(case, target, stage, anew=failed)
         else:
             seen = perform(case, target)
     except Trouble as trouble:

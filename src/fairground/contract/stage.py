@@ -37,7 +37,10 @@ class Stage(Protocol):
     """A server that can be started with other settings, on a database that can be disturbed. LabError when it cannot."""
 
     def start(self, settings: Settings) -> tuple[str, int]:
-        """Start the server anew (the one that runs is stopped first), wait until ready: its host and port."""
+        """A server with these settings, that is ready: its host and port. One that runs with others is stopped first.
+
+        A server that has these settings goes on: cases that ask for the same ones one after the other share a start.
+        """
 
     def stop(self) -> Exit:
         """SIGTERM, then wait; kill after 5 s and some grace."""

@@ -75,10 +75,13 @@ class LiveStage:
         return self._checked.database
 
     def start(self, settings: contract.Settings) -> tuple[str, int]:
-        """Start the server anew under `settings`; LabError when it does not become ready."""
-        self.stop()
+        """The server that runs, if it runs under `settings`; else one that is started. LabError when it does not become ready."""
         checked, path = self._checked, self._checked.path
-        self._settings, self._disturbed = of_case(settings), False
+        wanted = of_case(settings, self._settings.scale)
+        if wanted == self._settings and self.alive():
+            return HOST, path.server_port
+        self.stop()
+        self._settings, self._disturbed = wanted, False
         cell = replace(checked.arm.cell, settings=self._settings)
         self._database.limit_connections(answers.connection_limit(cell, checked.bench.thresholds.rules))
         path.open_server(checked.stack_arm.stack, self._settings)
@@ -93,11 +96,9 @@ class LiveStage:
         if checked.path.server is None:
             return contract.Exit(0.0, None, False)
         stopped, found = checked.path.close_server()
-        peak, refused = checked.seen.connections_peak, self._database.refused()
+        found += self._beyond_its_pool()
         self._database.wait_for_no_connections()  # those of a server that was killed are not its successor's
         checked.seen.connections_peak = None
-        if not self._disturbed:
-            found += answers.connections(peak, self._settings.pool_total, refused=refused)
         for one in found:
             checked.note(one)
         forced = stopped.seconds is None or bool({one.id for one in found} & {"strays", "port"})
@@ -124,8 +125,15 @@ class LiveStage:
 
     def _disturb(self) -> None:
         """All connections will be cut: that their successors overlap with the last moments of the old ones is no breach."""
+        for one in self._beyond_its_pool():
+            self._checked.note(one)
         self._disturbed = True
         self._database.limit_connections(UNLIMITED)
+
+    def _beyond_its_pool(self) -> tuple[Finding, ...]:
+        """What is to be said of the connections that the server has held so far. Nothing, once they were cut."""
+        peak, refused = self._checked.seen.connections_peak, self._database.refused()
+        return () if self._disturbed else answers.connections(peak, self._settings.pool_total, refused=refused)
 
     @contextmanager
     def holding(self, *user_ids: int) -> Iterator[contract.Hold]:

@@ -219,24 +219,26 @@ def pooled(trials: Iterable[Trial]) -> Histogram | None:
 
 @lru_cache(maxsize=2048)
 def _added(packed: tuple[str, ...]) -> Histogram:
-    sums: dict[float, int] = {}
-    for text in packed:
-        histogram = decoded(text)
-        for value, count in zip(histogram.values_us, histogram.counts, strict=True):
-            sums[value] = sums.get(value, 0) + count
-    return Histogram(tuple(sums), tuple(sums.values()))
+    """The counts of HdrHistogram V2 texts (base64), values in µs as the upper end of each bucket.
 
-
-def decoded(packed: str) -> Histogram:
-    """The counts of an HdrHistogram V2 text (base64), values in µs as the upper end of each bucket."""
+    Histograms of one shape are added bucket by bucket; of several shapes a value may occur more than once.
+    """
     import numpy
     from hdrh.histogram import HdrHistogram
 
-    histogram = HdrHistogram.decode(packed)
-    heap = numpy.ctypeslib.as_array(histogram.counts)
-    places = numpy.flatnonzero(heap).tolist()
-    ends = _bucket_ends(histogram.lowest_trackable_value, histogram.highest_trackable_value, histogram.significant_figures)
-    return Histogram(tuple(ends[place] for place in places), tuple(heap[places].tolist()))
+    heaps: dict[tuple[int, int, int], numpy.ndarray[tuple[int], numpy.dtype[numpy.int64]]] = {}
+    for text in packed:
+        one = HdrHistogram.decode(text)
+        shape = (one.lowest_trackable_value, one.highest_trackable_value, one.significant_figures)
+        heap = numpy.ctypeslib.as_array(one.counts).astype(numpy.int64)
+        heaps[shape] = heaps[shape] + heap if shape in heaps else heap
+    values, counts = list[float](), list[int]()
+    for shape, heap in heaps.items():
+        places = numpy.flatnonzero(heap).tolist()
+        ends = _bucket_ends(*shape)
+        values += (ends[place] for place in places)
+        counts += heap[places].tolist()
+    return Histogram(tuple(values), tuple(counts))
 
 
 @lru_cache(maxsize=8)

@@ -127,12 +127,25 @@ def _effect(points: Points) -> Effect | None:
 
 def _voids(everything: Sequence[Trial]) -> tuple[Voids, ...]:
     """For each stack with void attempts: how likely so many would fall on it were they dealt out at random (hypergeometric)."""
-    from scipy.stats import hypergeom
-
     attempts = Counter(trial.cell.stack for trial in everything)
     void = Counter(trial.cell.stack for trial in everything if trial.verdict is Verdict.VOID)
     if len(attempts) < 2:
         return ()
-    chances = [float(hypergeom.sf(void[stack] - 1, attempts.total(), void.total(), count)) for stack, count in attempts.items()]
+    chances = [_at_least(void[stack], count, void.total(), attempts.total()) for stack, count in attempts.items()]
     found = [Voids(stack, void[stack], attempts[stack], p) for stack, p in zip(attempts, holm(chances), strict=True)]
     return tuple(sorted((one for one in found if one.void), key=lambda one: (one.p, one.stack)))
+
+
+def _at_least(found: int, drawn: int, marked: int, total: int) -> float:
+    """How likely `drawn` of `total` hold at least `found` of the `marked` ones: the tail of the hypergeometric distribution.
+
+    Summed here, since `scipy.stats` takes a second to load.
+    """
+    numbers = range(max(found, drawn + marked - total), min(drawn, marked) + 1)
+    logs = [_log_ways(marked, one) + _log_ways(total - marked, drawn - one) - _log_ways(total, drawn) for one in numbers]
+    return min(1.0, math.fsum(map(math.exp, logs)))
+
+
+def _log_ways(total: int, drawn: int) -> float:
+    """The logarithm of the ways to draw so many of `total`."""
+    return math.lgamma(total + 1) - math.lgamma(drawn + 1) - math.lgamma(total - drawn + 1)
