@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from fairground.claims import judgement
+from fairground.claims import cells, judgement, tables
 from fairground.claims.judgement import ClaimVerdict
 from fairground.claims.statement import Term
-from fairground.model import Cell, Claim, Load, PublishedTable, Settings, Topology, Trial, Verdict
+from fairground.model import (
+    Cell,
+    Claim,
+    Durability,
+    Load,
+    PublishedTable,
+    Settings,
+    Suite,
+    Topology,
+    Trial,
+    Verdict,
+)
 from report.fixture import run
 
 PATTERN = run(1).trials[0]
@@ -44,9 +56,14 @@ def trial(
     )
 
 
+def suite(*claims: Claim, **more: Any) -> Suite:
+    """A suite that claims this."""
+    return Suite("one", "One", "", 1, 1, (), claims=claims, **more)
+
+
 def verdict_of(test: str, trials: Sequence[Trial], **more: str) -> judgement.Judgement:
     """The judgement on one statement."""
-    (found,) = judgement.judge([Claim("one", "it is so", test, **more)], trials)  # type: ignore[arg-type]
+    (found,) = judgement.judge(suite(Claim("one", "it is so", test, **more)), trials)  # type: ignore[arg-type]
     return found
 
 
@@ -192,7 +209,7 @@ def test_most_trials_name_the_limit(found: tuple[str, ...], verdict: ClaimVerdic
 )
 def test_a_claim_with_a_number_has_three_answers(test: str, published: float | None, words: str) -> None:
     """Size and direction, direction only, or no; one without a number, or of equality, holds or does not."""
-    (found,) = judgement.judge([Claim("one", "it is so", test, published)], STEADY)
+    (found,) = judgement.judge(suite(Claim("one", "it is so", test, published)), STEADY)
     assert found.words == words
 
 
@@ -215,7 +232,7 @@ PAPER = (
 )
 def test_its_own_table_decides(paper: str, verdict: ClaimVerdict, sentence: str) -> None:
     """Published numbers support or refute a claim without a trial; marks mean exactly the table that has them."""
-    (found,) = judgement.judge([Claim("one", "it is so", paper=paper)], [], PAPER)
+    (found,) = judgement.judge(suite(Claim("one", "it is so", paper=paper), tables=PAPER), [])
     assert (found.verdict, found.sentence) == (verdict, sentence)
     assert found.paper is (verdict is ClaimVerdict.SUPPORTED_ON_PAPER)
 
@@ -223,7 +240,7 @@ def test_its_own_table_decides(paper: str, verdict: ClaimVerdict, sentence: str)
 def test_what_is_measured_comes_before_what_is_published() -> None:
     """A claim with both has the verdict of the trials, and the sentence of the table beside it."""
     claim = Claim("one", "it is so", "rps(a:x ping) > rps(b:x ping)", paper="rps(a:x ping c100) < rps(b:x ping c100)")
-    (found,) = judgement.judge([claim], STEADY, PAPER)
+    (found,) = judgement.judge(suite(claim, tables=PAPER), STEADY)
     assert found.verdict is ClaimVerdict.HOLDS and found.paper is False
     assert found.sentence.endswith("; its own table refutes it (published: 2,000 against 1,000)")
 
@@ -262,14 +279,14 @@ def test_words_choose_the_cell() -> None:
 
 def test_a_claim_without_a_test_says_why() -> None:
     """What needs other machines or programs is listed with its reason."""
-    (found,) = judgement.judge([Claim("x", "it scales on ten cores", cannot="needs ten cores")], STEADY)
+    (found,) = judgement.judge(suite(Claim("x", "it scales on ten cores", cannot="needs ten cores")), STEADY)
     assert (found.verdict, found.sentence) == (ClaimVerdict.UNTESTED, "needs ten cores")
 
 
 def test_published_table_beside_ours() -> None:
     """Every published row has our number or None, and the order's agreement is of the rows that have both."""
     table = PublishedTable("GET /ping", "rps", "requests/s", "ping c100", {"a:x": 2000.0, "b:x": 900.0, "gone:x": 5.0})
-    (reading,) = judgement.read_tables([table], STEADY)
+    (reading,) = tables.read_tables(suite(tables=(table,)), STEADY)
     assert [(row.stack, row.published) for row in reading.rows] == [("a:x", 2000.0), ("b:x", 900.0), ("gone:x", 5.0)]
     assert reading.rows[0].measured == pytest.approx(1005, rel=0.01) and reading.rows[2].measured is None
     assert reading.correlation == 1.0
@@ -286,7 +303,7 @@ def test_published_shares_and_counts_beside_ours() -> None:
     assert share
     counts = PublishedTable("Late", "timeouts", "requests", "ping", {"a:x": 0.0, "gone:x": 5.0}, window_s=10.0)
     errors = PublishedTable("Errors", "errors", "share", "ping", {"a:x": 0.4})
-    late_reading, share_reading = judgement.read_tables([counts, errors], [late, none])
+    late_reading, share_reading = tables.read_tables(suite(tables=(counts, errors)), [late, none])
     assert [row.measured for row in late_reading.rows] == [pytest.approx(10.0), None]
     assert share_reading.rows[0].measured == pytest.approx(share / 2)
 
@@ -294,6 +311,59 @@ def test_published_shares_and_counts_beside_ours() -> None:
 def test_a_published_table_of_what_nothing_measures_has_no_numbers_of_ours() -> None:
     """It stands with its rows, and a claim's paper cannot mean it."""
     table = PublishedTable("Relative speed", None, "of the fastest", "", {"a:x": 1.0}, unmeasured="a ratio to another machine's")
-    (reading,) = judgement.read_tables([table], STEADY)
+    (reading,) = tables.read_tables(suite(tables=(table,)), STEADY)
     assert [(row.published, row.measured) for row in reading.rows] == [(1.0, None)]
-    assert judgement.published(Term("rps", ("a:x",)), [table]) is None
+    assert tables.published(Term("rps", ("a:x",)), [table]) is None
+
+
+def test_what_the_suite_says_for_all_is_plain() -> None:
+    """Durability, pool, threads and generator are those of the suite unless a claim says otherwise, and so are its other settings."""
+    usual, load = Settings(pool_size=15, durability=Durability.DURABLE), Load(generator="wrk", threads=4, window_s=5.0)
+    theirs = suite(Claim("x", "it is so", "rps(a:x ping c100) > 1"), load=load, settings=usual)
+    assert {"durable", "pool=15", "threads=4", "wrk"} < cells.plain(theirs) and not {"relaxed", "c100"} & cells.plain(theirs)
+    trials = [
+        trial("a:x", 100, load=load, settings=usual),
+        trial("a:x", 200, load=replace(load, threads=2), settings=usual),
+        trial("a:x", 300, load=load, settings=replace(usual, pool_size=25)),
+        trial("a:x", 400, load=replace(load, generator="engine"), settings=usual),
+    ]
+    (found,) = judgement.judge(theirs, trials)
+    assert found.measured is not None and found.measured.middle == pytest.approx(100)
+    (bare,) = judgement.judge(suite(*theirs.claims), trials)
+    assert bare.sentence == "a:x ping c100 means 2 cells of this run"
+
+
+FIELD = [*STEADY, *(trial("c:x", 1200 + 5 * (block % 2), block) for block in range(1, 5))]
+
+
+@pytest.mark.parametrize(
+    ("test", "verdict", "against"),
+    [
+        ("rps(c:x ping) / rps(* ping) > 1", ClaimVerdict.HOLDS, "against a:x, the hardest of 2: 1.1"),
+        ("rps(a:x ping) / rps(* ping) > 1", ClaimVerdict.FAILS, "against c:x, the hardest of 2: 0.8"),
+        ("rps(a:x ping) / rps(b* ping) > 1", ClaimVerdict.HOLDS, "against b:x, the hardest of 1: 2.0"),
+        ("rps(b:x ping) / rps(* ping) < 1", ClaimVerdict.HOLDS, "against a:x, the hardest of 2: 0."),
+        ("rps(a:x ping) / rps(z* ping) > 1", ClaimVerdict.UNTESTED, "no stack that fits `z*` was measured beside it"),
+    ],
+)
+def test_the_first_of_all_is_held_against_all(test: str, verdict: ClaimVerdict, against: str) -> None:
+    """A superlative holds only where it holds against each stack that the pattern means; the hardest of them is named."""
+    found = verdict_of(test, FIELD)
+    assert found.verdict is verdict and found.sentence.startswith(against)
+
+
+def test_what_was_not_run_has_our_nearest_beside_it() -> None:
+    """The row has the number of ours that comes nearest, and its name; the claim keeps its verdict, and is told what ours gives."""
+    table = PublishedTable("GET /ping", "rps", "requests/s", "ping c100", {"Theirs": 2000.0, "b:x": 900.0})
+    paper = "rps(Theirs ping c100) > rps(b:x ping c100)"
+    claim = Claim("x", "theirs is faster", cannot="Theirs was not run", paper=paper)
+    whole = suite(claim, tables=(table,), nearest={"Theirs": "a:x"})
+    (reading,) = tables.read_tables(whole, STEADY)
+    assert (reading.rows[0].nearest, reading.rows[1].nearest, reading.correlation) == ("a:x", None, None)
+    assert reading.rows[0].measured == pytest.approx(1005, rel=0.01)
+    (found,) = judgement.judge(whole, STEADY)
+    assert found.verdict is ClaimVerdict.SUPPORTED_ON_PAPER
+    assert "Theirs was not run; with a:x in place of Theirs: 2.0" in found.sentence
+    (tested,) = judgement.judge(replace(whole, claims=(Claim("x", "it is faster", "rps(Theirs ping) > rps(b:x ping)"),)), STEADY)
+    assert tested.verdict is ClaimVerdict.UNTESTED
+    assert tested.sentence.startswith("Theirs ping was not measured; with a:x in place of Theirs: 2.0")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from builders.paths import ROOT
-from fairground.claims import judgement
+from fairground.claims import cells, judgement
 from fairground.claims.judgement import ClaimVerdict
 from fairground.inputs import manifest
 from fairground.model import Claim, PublishedTable, Suite
+from fairground.report import replication
+from fairground.report.replication import Replication
+from report.fixture import run
 
 CLAIMS = {"apostol": 44, "users": 20, "pgbench-tx": 21, "transfer": 18, "lookup": 12}
 """Claims that the source itself makes."""
@@ -16,13 +19,15 @@ NUMBERS = {"apostol": 124, "users": 28, "pgbench-tx": 210, "transfer": 24, "look
 """Numbers in the tables of results that the source publishes."""
 UNMEASURED = {"apostol": 0, "users": 0, "pgbench-tx": 0, "transfer": 8, "lookup": 36}
 """Those among them that no metric measures."""
+DURABLE = {"apostol": False, "users": True, "pgbench-tx": True, "transfer": True, "lookup": False}
+"""Whether the source's database was durable; that of `lookup` has none."""
 OURS = ("(our", "(from its own table)")
 """How a claim begins that the source does not make."""
 
 
 def suite(name: str) -> Suite:
-    """A suite of the project."""
-    return manifest.load_suite(ROOT / "suites" / f"{name}.toml")
+    """A suite of the project, as it is measured quickly."""
+    return manifest.load_suite(ROOT / "suites" / f"{name}.toml", "quick")
 
 
 def numbers(found: Suite) -> list[PublishedTable]:
@@ -71,13 +76,49 @@ def test_every_published_number_is_in_a_table(name: str) -> None:
 def test_their_own_tables_decide(name: str, claim: str, verdict: ClaimVerdict) -> None:
     """What published numbers say needs no trial."""
     found = suite(name)
-    judged = {one.claim.id: one for one in judgement.judge(found.claims, [], found.tables)}
+    judged = {one.claim.id: one for one in judgement.judge(found, [])}
     assert judged[claim].verdict is verdict
 
 
 def test_a_size_that_the_text_claims_is_held_against_the_table() -> None:
     """The text gives failing fast 60 %, and the one pair of its table 152 %: the claim keeps its test, and the table is told beside it."""
     found = suite("transfer")
-    judged = {one.claim.id: one for one in judgement.judge(found.claims, [], found.tables)}
+    judged = {one.claim.id: one for one in judgement.judge(found, [])}
     assert judged["fast-fail-60-percent"].paper is False and judged["fast-fail-2.5x"].paper is True
     assert "published: 2.52 against 1.60" in judged["fast-fail-60-percent"].sentence
+
+
+@pytest.mark.parametrize("name", sorted(DURABLE))
+def test_durability_is_the_sources_own(name: str) -> None:
+    """The suite quotes the durability of its source, and measures all of its groups under it; nothing else is plain in its claims."""
+    found = suite(name)
+    (said,) = [one for one in found.conditions if one.what == "Durability"]
+    word = "durable" if DURABLE[name] else "relaxed"
+    assert said.here.startswith(word) and said.where and said.theirs
+    assert {str(group.settings.durability) for group in found.groups} == {word}
+    assert word in cells.plain(found)
+
+
+@pytest.mark.parametrize("name", sorted(DURABLE))
+def test_every_explanation_is_tested_or_not_measured(name: str) -> None:
+    """Each of ours is a claim with a test, or names claims that have one; else the page says "Not measured." behind it."""
+    found = suite(name)
+    page = Replication(found, run(1), judgement.judge(found, []), ())
+    deciding = {one.id for one in found.claims if one.test or one.paper}
+    for judged in page.judgements:
+        claim = judged.claim
+        assert claim.test or not claim.says.startswith("(our explanation)"), claim.id
+        assert set(claim.shown_by) <= deciding, claim.id
+        if claim.reason:
+            told = replication.explained(judged, page)
+            assert told.endswith("Not measured.") if not claim.shown_by else all(one in told for one in claim.shown_by), claim.id
+
+
+def test_a_claim_of_another_profile_says_which() -> None:
+    """What only the full profile measures is tested there, and in the quick one decided on paper or said to need it."""
+    path = ROOT / "suites" / "pgbench-tx.toml"
+    quick, full = (
+        {one.id: one for one in manifest.load_suite(path, profile).claims}["pq-drops-10-percent"] for profile in ("quick", "full")
+    )
+    assert full.test and full.cannot is None
+    assert (quick.test, quick.cannot) == (None, "needs the profile full")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders.trials import trial
-from fairground.claims import judgement
+from fairground.claims import cells
 from fairground.inputs import asked, faults, manifest
-from fairground.model import Fault, FaultKind, LabError, Load
+from fairground.model import Fault, FaultKind, LabError, Load, Suite
 from fairground.report.text import words
 from fairground.report.trial import again
 
@@ -126,5 +126,5 @@ def test_a_fault_is_told_wherever_its_load_is() -> None:
     assert broken.cell.id == "a:b tx direct c10-stall=500ms@3s"
     assert words.offered(load) == "10 connections, with stall=500ms@3s"
     assert "--fault stall=500ms@3s" in again.command(broken) and "--fault" not in again.command(plain)
-    assert "fault=stall=500ms@3s" in judgement.marks(broken.cell)
-    assert "fault=none" in judgement.marks(plain.cell) & judgement.PLAIN
+    assert "fault=stall=500ms@3s" in cells.marks(broken.cell)
+    assert "fault=none" in cells.marks(plain.cell) & cells.plain(Suite("one", "One", "", 1, 1, ()))

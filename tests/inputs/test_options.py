@@ -11,7 +11,7 @@ from fairground.inputs.conditions import SettingsTable
 from fairground.inputs.options import Given, Option
 from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology, Until
 
-OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "only", "settings"}
+OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "conditions", "nearest", "only", "settings"}
 """Keys of suites that are no option: what the file is, and how it is divided."""
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders.trials import trial
-from fairground.claims import judgement
+from fairground.claims import cells
 from fairground.inputs import asked, manifest, wires
-from fairground.model import LabError, Topology, Wire
+from fairground.model import LabError, Suite, Topology, Wire
 from fairground.report.trial import again
 
 SUITE = """title = "t"
@@ -105,5 +105,5 @@ def test_a_wire_is_told_wherever_its_topology_is() -> None:
     far = replace(plain, cell=replace(plain.cell, topology=Topology(wire=Wire(database_ms=1.0))))
     assert far.cell.id == "a:b tx wire-database-1ms c100"
     assert "--wire database=1ms" in again.command(far) and "--wire" not in again.command(plain)
-    assert "wire=database=1ms" in judgement.marks(far.cell)
-    assert "wire=none" in judgement.marks(plain.cell) & judgement.PLAIN
+    assert "wire=database=1ms" in cells.marks(far.cell)
+    assert "wire=none" in cells.marks(plain.cell) & cells.plain(Suite("one", "One", "", 1, 1, ()))

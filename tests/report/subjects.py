@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
 from fairground.capacity.search import Bounds, Capacity, Confirmed
-from fairground.claims import judgement
+from fairground.claims import judgement, tables
 from fairground.generators.latency import of_counts
-from fairground.model import Claim, Finding, Handshakes, Outcomes, PublishedTable, Second, Severity, Step, Suite
+from fairground.model import Claim, Condition, Finding, Handshakes, Outcomes, PublishedTable, Second, Severity, Step, Suite
 from fairground.report.comparison import Line
 from fairground.report.replication import Replication
 from fairground.service.values import Closed, Conduct, Visit
@@ -92,11 +92,12 @@ LINES = (
 SUITE = Suite(
     "fable", "A fable of trees", "Six trees in <one> garden.", 2, 1, (), "The Garden, 2024",
     (
-        Claim("aspen-first", "aspen gives more than cedar", "rps(aspen:plain ping) / rps(cedar:plain ping) > 1", 1.5, "table 1", "It | grows."),
-        Claim("cedar-first", "cedar gives more than aspen", "rps(cedar:plain ping) > rps(aspen:plain ping)", 2.0, "table 2"),
+        Claim("aspen-first", "aspen gives more than cedar", "rps(aspen:plain ping) / rps(cedar:plain ping) > 1", 1.5, "table 1", "It | grows.", shown_by=("cedar-first",)),
+        Claim("cedar-first", "cedar gives more than aspen", "rps(cedar:plain ping) > rps(aspen:plain ping)", 2.0, "table 2", "It is older.", note="Both stand in the shade."),
         Claim("far", "it holds on ten cores", cannot="needs <ten> cores"),
     ),
     (PublishedTable("GET /ping", "rps", "requests/s", "ping", {"aspen:plain": 900.0, "cedar:plain": 600.0, "yew:old": 1.0}),),
+    (Condition("Soil", "loam | sand", "sand", "page <1>"),),
 )  # fmt: skip
 
 
@@ -111,7 +112,6 @@ def replicated() -> Replication:
             for one in SUITE.claims
         ),
         tables=(replace(SUITE.tables[0], values={first: 900.0, second: 600.0, "yew:old": 1.0}),),
+        nearest={"yew:old": first},
     )
-    return Replication(
-        renamed, run, judgement.judge(renamed.claims, run.trials), judgement.read_tables(renamed.tables, run.trials)
-    )
+    return Replication(renamed, run, judgement.judge(renamed, run.trials), tables.read_tables(renamed, run.trials))

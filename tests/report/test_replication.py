@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from builders.pages import runs_only_its_own_script, section
-from fairground.claims import judgement
+from fairground.claims import tables
 from fairground.model import PublishedTable
 from fairground.report import replication
 from fairground.report.charts import slope
@@ -29,6 +29,7 @@ def test_page_has_every_claim_and_row_and_escapes_all() -> None:
     assert "needs &lt;ten&gt; cores" in html and "Six trees in &lt;one&gt; garden." in html
     assert "default-src 'none'" in html and runs_only_its_own_script(html)
     assert "http://" not in html.replace("http://www.w3.org", "") and "https://" not in html
+    assert "loam | sand" in section(html, "conditions") and "page &lt;1&gt;" in html and "not run; here" in html
     assert "Of 3 claims 1 holds, 1 does not and 1 cannot be tested here." in html
 
 
@@ -72,7 +73,7 @@ def test_a_table_that_nothing_measures_says_why() -> None:
     """The page and the Markdown give the reason in place of an order; a published zero has no ratio."""
     whole = replicated()
     table = PublishedTable("Late", None, "requests", "", {"aspen": 0.0}, unmeasured="PM2 was not run")
-    told = replace(whole, tables=judgement.read_tables([table], whole.run.trials))
+    told = replace(whole, tables=tables.read_tables(replace(whole.suite, tables=(table,)), whole.run.trials))
     assert "<p>Not measured here: PM2 was not run.</p>" in replication.html(told, "quick")
     assert "**Late** (requests): not measured here: PM2 was not run" in replication.markdown(told, "quick")
     (row,) = told.tables[0].rows
@@ -80,10 +81,31 @@ def test_a_table_that_nothing_measures_says_why() -> None:
     assert replication.factor(replace(row, measured=3.0)) == "—"
 
 
+def test_an_explanation_has_what_tests_it_or_is_not_measured() -> None:
+    """The claims that test it stand behind it with what came of them in this run; one that none tests says so, always."""
+    found = replicated()
+    first, second, third = found.judgements
+    assert replication.explained(first, found) == "It | grows. Tested by cedar-first (does not hold)."
+    assert replication.explained(second, found) == "It is older. Not measured."
+    assert replication.explained(third, found) == ""
+    for text in (replication.html(found, "quick"), replication.markdown(found, "quick")):
+        assert "It is older. Not measured." in text and "Both stand in the shade." in text
+
+
+def test_a_stand_in_has_no_line_and_no_ratio() -> None:
+    """What was not run is neither reproduced nor missed: our nearest has its number in the row, and nothing else."""
+    (reading,) = replicated().tables
+    row = next(one for one in reading.rows if one.nearest)
+    assert (row.stack, row.measured is not None, replication.factor(row)) == ("yew:old", True, "—")
+    assert replication.agreement(reading).startswith("rank correlation 1.00 (Kendall's τ, 2 rows")
+
+
 def test_equal_numbers_have_no_order() -> None:
     """A table of zeros, all of them measured, is not called too small."""
     (whole,) = replicated().tables
-    even = replace(whole, correlation=None, rows=tuple(replace(row, published=0.0, measured=0.0) for row in whole.rows))
+    even = replace(
+        whole, correlation=None, rows=tuple(replace(row, published=0.0, measured=0.0, nearest=None) for row in whole.rows)
+    )
     assert replication.agreement(even) == "3 of 3 rows were measured, and one side has no order: all of its numbers are equal"
     one = replace(whole, correlation=None, rows=(replace(whole.rows[0], measured=1.0), replace(whole.rows[1], measured=None)))
     assert replication.agreement(one) == "1 of 2 rows were measured, too few for an order"

@@ -6,14 +6,16 @@
     errors(go:pgx db-ping pgbouncer-tx) > 10%                    a share
     diagnosis(go:pgx transfer) is deadlock                       the named limit
 
-The words in parentheses are a stack, a workload, and as many marks of a cell as are needed to mean one (`marks` in `claims`).
+The words in parentheses are a stack, a workload, and as many marks of a cell as are needed to mean one (`cells.marks`). A stack
+with a `*` is a pattern: rps(go:pgx ping) / rps(* ping) > 1 is held against each other stack.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 RATIO_METRICS = ("rps", "answers", "bytes", "interval", "min", "p50", "p75", "p90", "p95", "p99", "max", "mean", "cpu")
 """Above zero and varying by factors: goodput, answers and bytes per second, ms from one good answer to the next,
@@ -75,6 +77,11 @@ class Statement:
         return self.left.terms + self.right.terms
 
     @property
+    def pattern(self) -> str:
+        """The pattern that stands in place of a stack; empty: there is none."""
+        return next((term.words[0] for term in self.terms if "*" in term.words[0]), "")
+
+    @property
     def kind(self) -> str:
         """`ratio`, `number` (shares and counts, which may be zero) or `word`."""
         if self.op == "is":
@@ -97,9 +104,23 @@ def parse(text: str) -> Statement:
     found = Statement(_product(text, left), op, _product(text, right))
     if not found.terms:
         raise StatementError(f"`{text}` names no cell: write for instance rps(STACK WORKLOAD)")
+    if len({term.words[0] for term in found.terms if "*" in term.words[0]}) > 1:
+        raise StatementError(f"`{text}` has two patterns: write one, with a * in it")
     if found.kind == "number" and (len(found.left.above), found.left.below, found.right.terms) != (1, (), ()):
         raise StatementError(f"`{text}`: shares and counts can be zero, so they are compared with a number and not divided")
     return found
+
+
+def with_stacks(statement: Statement, others: Mapping[str, str]) -> Statement:
+    """The statement with other stacks, by the name that stands in it."""
+
+    def put(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        return tuple(replace(one, words=(others.get(one.words[0], one.words[0]), *one.words[1:])) for one in terms)
+
+    def side(product: Product) -> Product:
+        return replace(product, above=put(product.above), below=put(product.below))
+
+    return replace(statement, left=side(statement.left), right=side(statement.right))
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

@@ -21,10 +21,8 @@ from fairground.model import (
     POOLERS,
     PROXIES,
     Audit,
-    Claim,
     Edge,
     Expectation,
-    Fault,
     LabError,
     LedgerEntry,
     Load,
@@ -34,7 +32,6 @@ from fairground.model import (
     Suite,
     SuiteGroup,
     Topology,
-    Wire,
     Workload,
 )
 
@@ -290,7 +287,7 @@ class _ProfileTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuiteFile(_GroupTable):
+class SuiteFile(_GroupTable, published.Publication):
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     title: str
     about: str
@@ -300,9 +297,6 @@ class SuiteFile(_GroupTable):
     controls: bool | None = None
     group: tuple[_GroupTable, ...] = ()
     profiles: dict[str, _ProfileTable] = field(default_factory=dict)
-    source: str | None = None
-    tables: tuple[published.NumbersTable, ...] = ()
-    claims: tuple[Claim, ...] = ()
 
 
 def load_suite(path: Path, profile: str | None = None, machine: Seats | None = None, seats: str | None = None) -> Suite:
@@ -322,9 +316,16 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
     groups = tuple(_seated(source, *one, file, machine, seats) for one in here if _is_in(one[1], profile))
     return Suite(
-        path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, file.source,
-        published.claims(source, file.claims, file.tables), published.tables(source, file.tables), file.anchor, file.controls,
+        path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, anchor=file.anchor, controls=file.controls,
+        load=_usual(source, file), settings=(file.settings or conditions.SettingsTable()).settings(),
+        **published.read(source, file, profile),
     )  # fmt: skip
+
+
+def _usual(source: Source, file: SuiteFile) -> Load:
+    """The load that the file gives to groups that say nothing; how many connections it has is for them to say."""
+    own = {key.name: getattr(file, key.name) for key in fields(_GroupTable)}
+    return Load(**_shape(source, own, {key: (key,) for key in own}))
 
 
 def _profiled(source: Source, file: SuiteFile, profile: str | None) -> SuiteFile:
@@ -380,9 +381,8 @@ def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFi
     for key, wrong, hint in conditions.mistakes(settings):
         raise source.error((*place["settings"], key), f"`settings.{key}` {wrong} in", hint)
     given = _shape(source, merged, place) | {"warmup_min_s": shortest, "warmup_max_s": longest}
-    loads = tuple(
-        Load(count, fault=fault, **given) for count in merged["connections"] for fault in _faults(source, merged, place)
-    )
+    wrongs = _each(source, merged, place, "faults", faults.parse)
+    loads = tuple(Load(count, fault=fault, **given) for count in merged["connections"] for fault in wrongs)
     for load in loads:
         if (found := faults.wrong(load)) is not None:
             raise source.error(place["faults"], f"`faults`: {found[0]}, in", found[1])
@@ -397,12 +397,12 @@ def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Locati
     return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
 
 
-def _faults(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> list[Fault | None]:
-    """What is made to go wrong, one load for each; the window without a fault where nothing is said."""
+def _each(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location], key: str, parse: options.Parse) -> list[Any]:
+    """What the texts of a key mean, one load or path for each; the one without it where nothing is said."""
     try:
-        return faults.parse("faults", ",".join(merged["faults"] or ()))
+        return list(parse(key, ",".join(merged[key] or ())))
     except LabError as error:
-        raise source.error(place["faults"], f"{error.message}, in", error.hint or "leave it out") from error
+        raise source.error(place[key], f"{error.message}, in", error.hint or "leave it out") from error
 
 
 def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> tuple[Topology, ...]:
@@ -412,12 +412,5 @@ def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, L
                 hint = nearest(name, (conditions.NONE, *there), key)
                 raise source.error(place[key], f"there is no `{name}` for `{key}` in", hint)
     sizes = (merged["pooler_size"], merged["pooler_clients"])
-    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes, _wires(source, merged, place))
-
-
-def _wires(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> list[Wire | None]:
-    """Distances, one path for each; the path without one where nothing is said."""
-    try:
-        return wires.parse("wires", ",".join(merged["wires"] or ()))
-    except LabError as error:
-        raise source.error(place["wires"], f"{error.message}, in", error.hint or "leave it out") from error
+    distances = _each(source, merged, place, "wires", wires.parse)
+    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes, distances)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from fairground.claims import judgement
 from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
-from fairground.inputs.source import Location, Source
-from fairground.model import Claim, PublishedTable
+from fairground.claims.tables import published as published_number
+from fairground.inputs.source import Location, Source, nearest
+from fairground.model import Claim, Condition, PublishedTable
 
 TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 
@@ -16,7 +17,8 @@ TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 class NumbersTable:
     """`[[tables]]`: one published table; `values` are by stack.
 
-    With `unmeasured`, the reason, it stands for what no metric here measures: it has no cells, and its rows are named freely.
+    `also` has marks of single rows beside those of `cells`. With `unmeasured`, the reason, it stands for what no metric here
+    measures: it has no cells, and its rows are named freely.
     """
 
     title: str
@@ -26,15 +28,47 @@ class NumbersTable:
     values: dict[str, float] = field(default_factory=dict)
     window_s: float | None = None
     unmeasured: str | None = None
+    also: dict[str, str] = field(default_factory=dict)
 
 
-def claims(source: Source, found: tuple[Claim, ...], published: tuple[NumbersTable, ...] = ()) -> tuple[Claim, ...]:
+@dataclass(frozen=True)
+class Publication:
+    """The keys of a suite's file that say what was published, where, and under what."""
+
+    source: str | None = None
+    tables: tuple[NumbersTable, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    nearest: dict[str, str] = field(default_factory=dict)
+
+
+def read(source: Source, file: Publication, profile: str | None) -> dict[str, Any]:
+    """The fields of a `Suite` that hold the publication, with a profile's tests (None: all). LabError for what is wrong."""
+    for place, one in enumerate(file.conditions):
+        for key in ("what", "theirs", "here", "where"):
+            source.require_text(("conditions", place, key), getattr(one, key))
+    for name, stack in file.nearest.items():
+        if ":" not in stack:
+            raise source.error(("nearest", name), f"`{stack}` is not a stack in", "write SERVER:VARIANT")
+    known = tables(source, file.tables)
+    found = tuple(_in_profile(one, profile) for one in claims(source, file.claims, known))
+    return {
+        "source": file.source, "tables": known, "claims": found, "conditions": file.conditions, "nearest": file.nearest,
+    }  # fmt: skip
+
+
+def _in_profile(claim: Claim, profile: str | None) -> Claim:
+    if profile is None or not claim.only or profile in claim.only:
+        return claim
+    return replace(claim, test=None, cannot=f"needs the profile {' or '.join(claim.only)}")
+
+
+def claims(source: Source, found: tuple[Claim, ...], known: tuple[PublishedTable, ...] = ()) -> tuple[Claim, ...]:
     """The claims of a suite, `[[claims]]`: each has `says`, and either `test` or `cannot`; `paper` may stand in place of both.
 
-    LabError where one has no test and no reason for that, its test cannot be read, or `paper` names a number that no table of the
-    suite has.
+    LabError where one has no test and no reason for that, its test cannot be read, `paper` names a number that none of the
+    `known` tables has, or its explanation is shown by what tests nothing.
     """
-    known = tables(source, published)
     for place, claim in enumerate(found):
         here: Location = ("claims", place)
         source.require_text((*here, "id"), claim.id)
@@ -47,10 +81,21 @@ def claims(source: Source, found: tuple[Claim, ...], published: tuple[NumbersTab
             _statement(source, (*here, "test"), claim.test)
         if claim.paper is not None:
             for term in _statement(source, (*here, "paper"), claim.paper).terms:
-                if judgement.published(term, known) is None:
+                if published_number(term, known) is None:
                     hint = "name the stack, and the cells of the table word for word"
                     raise source.error((*here, "paper"), f"`{term}` is in no published table of", hint)
+        _require_shown(source, here, claim, found)
     return found
+
+
+def _require_shown(source: Source, here: Location, claim: Claim, all_of_them: tuple[Claim, ...]) -> None:
+    """An explanation is shown by claims that have a test, or that published numbers decide."""
+    if claim.shown_by and not claim.reason:
+        raise source.error((*here, "shown_by"), f"claim `{claim.id}` explains nothing that could be shown in", "give it `reason`")
+    telling = {one.id for one in all_of_them if one.test is not None or one.paper is not None}
+    for id in claim.shown_by:
+        if id not in telling:
+            raise source.error((*here, "shown_by"), f"no claim `{id}` has a test in", nearest(id, telling, "claims with a test"))
 
 
 def tables(source: Source, found: tuple[NumbersTable, ...]) -> tuple[PublishedTable, ...]:
@@ -65,16 +110,19 @@ def tables(source: Source, found: tuple[NumbersTable, ...]) -> tuple[PublishedTa
                 raise source.error((*here, "cells"), f"table `{table.title}` has cells and is `unmeasured` in", "leave one out")
         if not table.values:
             raise source.error(here, f"table `{table.title}` has no numbers in", "give it `values`, by stack")
+        for stack in table.also:
+            if stack not in table.values:
+                raise source.error((*here, "also", stack), f"`{stack}` has no number in this table of", "give it one in `values`")
         may_be_zero = table.unmeasured is not None or table.metric not in RATIO_METRICS
         for stack, value in table.values.items():
             if value < 0 or (value == 0 and not may_be_zero):
                 raise source.error((*here, "values", stack), f"`{value}` is not a published number in", "leave the row out")
-    return tuple(
-        PublishedTable(
-            one.title, None if one.unmeasured else one.metric, one.unit, one.cells, one.values, one.window_s, one.unmeasured
-        )
-        for one in found
-    )
+    return tuple(_table(one) for one in found)
+
+
+def _table(one: NumbersTable) -> PublishedTable:
+    metric = None if one.unmeasured else one.metric
+    return PublishedTable(one.title, metric, one.unit, one.cells, one.values, one.window_s, one.unmeasured, one.also)
 
 
 def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:

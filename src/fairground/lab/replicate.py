@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairground.claims import judgement
+from fairground.claims import judgement, tables
 from fairground.inputs import manifest
 from fairground.lab import run as runs
 from fairground.lab import setup, splice
@@ -71,8 +71,7 @@ def _events(chosen: Suite, inputs: Inputs, sink: Sink) -> Generator[Event]:
 
 
 def _judged(chosen: Suite, found: Run, inputs: Inputs) -> Replicated:
-    tables = judgement.read_tables(chosen.tables, found.trials)
-    judged = Replication(chosen, found, judgement.judge(chosen.claims, found.trials, chosen.tables), tables)
+    judged = Replication(chosen, found, judgement.judge(chosen, found.trials), tables.read_tables(chosen, found.trials))
     path = found.folder / f"replicate-{chosen.id}.html"
     journal.replace(path, replication.html(judged, inputs.profile).encode())
     if inputs.markdown is not None:

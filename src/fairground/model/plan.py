@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fairground.model.fault import Fault
@@ -259,9 +259,10 @@ class SuiteGroup:
 class Claim:
     """A published statement and how it is tested: `test` is in the language of `statement`; `cannot` says why there is none.
 
-    `says` is the statement in our words, `published` its number, `where` the table or sentence that it stands in, `reason` what
-    our own measurements found behind it. `paper` is a statement in the same language about the published numbers themselves: if
-    it is false, the source's own table refutes the claim.
+    `says` is the statement in our words, `published` its number, `where` the table or sentence that it stands in, `note` how its
+    test is meant. `reason` is our explanation, and `shown_by` names the claims of the suite that test it: without any it is not
+    measured. `paper` is a statement in the same language about the published numbers themselves: if it is false, the source's own
+    table refutes the claim.
     """
 
     id: str
@@ -272,6 +273,20 @@ class Claim:
     reason: str = ""
     cannot: str | None = None
     paper: str | None = None
+    note: str = ""
+    shown_by: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Profiles that measure what its test needs; empty: all."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Under what a publication measured, and under what we do: `theirs` and `here`. `where` quotes the place that says it."""
+
+    what: str
+    theirs: str
+    here: str
+    where: str
 
 
 @dataclass(frozen=True)
@@ -287,6 +302,8 @@ class PublishedTable:
     window_s: float | None = None
     """How long was counted, where the numbers are counts."""
     unmeasured: str | None = None
+    also: Mapping[str, str] = field(default_factory=dict)
+    """Marks of single rows beside those of all: what was published of a stack under a setting of its own."""
 
 
 @dataclass(frozen=True)
@@ -306,6 +323,12 @@ class Suite:
     """Title and address of the publication that it replicates."""
     claims: tuple[Claim, ...] = ()
     tables: tuple[PublishedTable, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    nearest: Mapping[str, str] = field(default_factory=dict)
+    """What was published and cannot be run here → the stack of ours that comes nearest to it."""
+    load: Load = Load()
+    settings: Settings = Settings()
+    """What its file says for all groups: a cell is so unless a claim says otherwise."""
     anchor: str | None = None
     """The stack that the others are held against; None: the first."""
     controls: bool | None = None

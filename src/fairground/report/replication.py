@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fairground.claims.judgement import ClaimVerdict, Judgement, TableReading, TableRow
+from fairground.claims.judgement import ClaimVerdict, Judgement
+from fairground.claims.tables import TableReading, TableRow
 from fairground.model import Run, Suite, foreign
 from fairground.report.charts import slope
 from fairground.report.charts.slope import Slope
@@ -73,12 +74,15 @@ def html(found: Replication, profile: str) -> str:
         tags=TAGS,
         factor=factor,
         agreement=agreement,
+        explained=lambda one: explained(one, found),
+        named=named,
     )
 
 
 def _slope(reading: TableReading) -> Markup | None:
     """A table's lines from published to measured; None where fewer than two stacks have both."""
-    return slope.picture([Slope(row.stack, row.published, row.measured) for row in reading.rows], reading.table.unit)
+    rows = [Slope(row.stack, row.published, None if row.nearest else row.measured) for row in reading.rows]
+    return slope.picture(rows, reading.table.unit)
 
 
 def markdown(found: Replication, profile: str) -> str:
@@ -97,14 +101,20 @@ def markdown(found: Replication, profile: str) -> str:
     ]
     for one in found.judgements:
         claim = one.claim
-        reason = f" {claim.reason}" if claim.reason and one.verdict is not ClaimVerdict.UNTESTED else ""
-        cells = (f"{claim.says}.{reason}", words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
+        told = " ".join(part for part in (f"{claim.says}.", claim.note, explained(one, found)) if part)
+        cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
+    if found.suite.conditions:
+        lines += ["", "| condition | published | here | where it stands |", "|--|--|--|--|"]
+        lines += [
+            "| " + " | ".join(words.cell(part) for part in (one.what, one.theirs, one.here, one.where)) + " |"
+            for one in found.suite.conditions
+        ]
     for reading in found.tables:
         lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
         lines += ["| stack | published | measured |", "|--|--:|--:|"]
         lines += [
-            f"| {words.cell(row.stack)} | {words.number(row.published)} | {words.number(row.measured)} |" for row in reading.rows
+            f"| {words.cell(named(row))} | {words.number(row.published)} | {words.number(row.measured)} |" for row in reading.rows
         ]
     return foreign.clean("\n".join(lines)) + "\n"
 
@@ -129,7 +139,7 @@ def agreement(reading: TableReading) -> str:
     """How far the published order of rows is ours, or why no number of ours stands beside it."""
     if reading.table.unmeasured:
         return f"not measured here: {reading.table.unmeasured}"
-    both = sum(row.measured is not None for row in reading.rows)
+    both = sum(row.measured is not None and row.nearest is None for row in reading.rows)
     if reading.correlation is None:
         why = "too few for an order" if both < 2 else "and one side has no order: all of its numbers are equal"
         return f"{both} of {len(reading.rows)} rows were measured, {why}"
@@ -137,6 +147,23 @@ def agreement(reading: TableReading) -> str:
     return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
 
 
+def explained(one: Judgement, found: Replication) -> str:
+    """The explanation of a claim, with the claims that test it and what came of them; without any it is not measured."""
+    claim, verdicts = one.claim, {other.claim.id: other.verdict for other in found.judgements}
+    if not claim.reason:
+        return ""
+    if not claim.shown_by:
+        return f"{claim.reason} Not measured."
+    return f"{claim.reason} Tested by {words.listed([f'{id} ({verdicts[id]})' for id in claim.shown_by])}."
+
+
+def named(row: TableRow) -> str:
+    """The row's name, with the stack of ours that stands beside it where the published thing itself was not run."""
+    return f"{row.stack}, not run; here {row.nearest}" if row.nearest else row.stack
+
+
 def factor(row: TableRow) -> str:
-    """Measured over published; nothing is any multiple of zero."""
-    return words.NO_NUMBER if row.measured is None or row.published == 0 else f"{words.number(row.measured / row.published)}×"
+    """Measured over published; nothing is any multiple of zero, nor of what was not run."""
+    if row.measured is None or row.nearest or row.published == 0:
+        return words.NO_NUMBER
+    return f"{words.number(row.measured / row.published)}×"
