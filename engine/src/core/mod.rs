@@ -18,6 +18,7 @@ pub mod record;
 pub mod request;
 pub mod schedule;
 pub mod script;
+pub(crate) mod second;
 pub mod settled;
 pub mod silence;
 pub mod tally;
