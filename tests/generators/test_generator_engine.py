@@ -390,8 +390,9 @@ def test_plan_by_tls() -> None:
     """How a target is spoken to by TLS stands where the golden plan has it, and is left out in plain HTTP."""
     golden_target = json.loads((PROTOCOL / "plan-tls.json").read_text())["target"]
     tls = Tls("shop.example", "authority.pem")
-    made = engine.plan(WORKLOADS["ping"], LOADS["closed"], "127.0.0.1", 8085, 1, {}, tls=tls)
-    assert made["target"] == golden_target
+    made = engine.plan(WORKLOADS["ping"], LOADS["closed"], "127.0.0.1", 8085, 1, {})
+    assert engine.by_tls(made, tls)["target"] == golden_target
+    assert engine.by_tls(made, None) == made and "tls" not in made["target"]  # type: ignore[operator]
 
 
 def test_handshakes_of_a_load() -> None:

@@ -19,6 +19,7 @@ pub mod record;
 pub mod request;
 pub mod schedule;
 pub mod script;
+pub(crate) mod second;
 pub mod settled;
 pub mod silence;
 pub mod tally;

@@ -7,6 +7,7 @@ use crate::core::histogram::{add, histogram, record};
 use crate::core::kind::KindRecord;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
+pub use crate::core::second::Second;
 use crate::core::turn::{Part, TurnRecord};
 use crate::core::{silence::Silences, tenths::Tenths};
 
@@ -67,39 +68,6 @@ impl StepRecord {
         add(&mut self.latency_not_ok, &other.latency_not_ok);
         add(&mut self.service, &other.service);
         add(&mut self.send_lag, &other.send_lag);
-    }
-}
-
-/// The answers that arrived inside one second.
-#[derive(Debug, Clone)]
-pub struct Second {
-    pub ok: u64,
-    pub not_ok: u64,
-    pub in_flight: u64,
-    pub latency_ok: Histogram<u64>,
-}
-
-impl Second {
-    pub fn new() -> Second {
-        Second {
-            ok: 0,
-            not_ok: 0,
-            in_flight: 0,
-            latency_ok: histogram(),
-        }
-    }
-
-    pub fn merge(&mut self, other: &Second) {
-        self.ok += other.ok;
-        self.not_ok += other.not_ok;
-        self.in_flight += other.in_flight;
-        add(&mut self.latency_ok, &other.latency_ok);
-    }
-}
-
-impl Default for Second {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -225,6 +225,30 @@ impl<S: Stream> Worker<S> {
         self.book(index, outcome, false);
     }
 
+    /// A scan now and then is cheaper than a timer for each request.
+    pub(crate) fn end_late_requests(&mut self) {
+        for index in 0..self.conns.len() {
+            let conn = &self.conns[index];
+            let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
+            let waits = is_made || conn.state == State::Busy;
+            if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timeout_ns {
+                continue;
+            }
+            if is_made {
+                self.connect_failed(index, None);
+            } else {
+                let timeout_ms = self.config.load.timeout_ms;
+                self.end(
+                    index,
+                    Outcome::Timeout,
+                    &format!("no whole answer within {timeout_ms} ms"),
+                );
+                self.conns[index].close();
+                self.again(index);
+            }
+        }
+    }
+
     fn book(&mut self, index: usize, outcome: Outcome, body_checked: bool) {
         let conn = &self.conns[index];
         let exchange = conn.exchange;

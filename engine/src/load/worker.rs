@@ -63,7 +63,7 @@ pub struct Worker<S: Stream> {
     /// Connections whose next request is held back.
     pub(crate) parked: Vec<usize>,
     next_number: u64,
-    timeout_ns: u64,
+    pub(crate) timeout_ns: u64,
     next_scan_ns: u64,
     /// On the active clock.
     next_second_ns: u64,
@@ -336,30 +336,6 @@ impl<S: Stream> Worker<S> {
             window_s += reading.drained_since(&self.orders.phase_start) as f64 / 1e9;
         }
         (window_s.ceil() as u64).saturating_sub(1)
-    }
-
-    /// A scan now and then is cheaper than a timer for each request.
-    fn end_late_requests(&mut self) {
-        for index in 0..self.conns.len() {
-            let conn = &self.conns[index];
-            let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
-            let waits = is_made || conn.state == State::Busy;
-            if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timeout_ns {
-                continue;
-            }
-            if is_made {
-                self.connect_failed(index, None);
-            } else {
-                let timeout_ms = self.config.load.timeout_ms;
-                self.end(
-                    index,
-                    Outcome::Timeout,
-                    &format!("no whole answer within {timeout_ms} ms"),
-                );
-                self.conns[index].close();
-                self.again(index);
-            }
-        }
     }
 
     fn end_second(&mut self) {

@@ -65,7 +65,8 @@ def start(keeper: Keeper, binary: Path, tools: Mapping[str, Installed], task: Ta
     """Start the load's generator. `binary` is the engine's, `tools` those from elsewhere that are installed."""
     if task.load.generator == ENGINE:
         address = (task.host, task.port, task.seed, task.bodies, task.rates)
-        return engine.Session(keeper, binary, engine.plan(task.workload, task.load, *address, tls=task.tls), task.folder)
+        plan = engine.by_tls(engine.plan(task.workload, task.load, *address), task.tls)
+        return engine.Session(keeper, binary, plan, task.folder)
     return ToolSession(keeper, tools[task.load.generator], task)
 
 

@@ -203,12 +203,11 @@ def plan(
     bodies: Mapping[str, str],
     steps: Sequence[tuple[float, float]] = (),
     begin: Literal["running", "held"] = "running",
-    tls: Tls | None = None,
 ) -> dict[str, object]:
     """The engine's plan for one trial. `bodies` are answers that contract cases found right on this server, by case id.
 
     `steps` are rates and how many seconds each is offered; they replace the load's own rate and window.
-    `begin`: whether the load begins at once or with the first `go`. `tls` None: plain HTTP.
+    `begin`: whether the load begins at once or with the first `go`.
     """
     shape: dict[str, object] = {
         "model": load.model,
@@ -230,10 +229,15 @@ def plan(
         shape["begin"] = begin
     elif load.fault is not None:  # nothing goes wrong in turns
         shape["fault"] = True
-    target: dict[str, object] = {"host": host, "port": port}
-    if tls is not None:
-        target["tls"] = dataclasses.asdict(tls)
-    return {"protocol": PROTOCOL, "seed": seed, "target": target, "load": shape, "requests": _requests(workload, bodies)}
+    requests = _requests(workload, bodies)
+    return {"protocol": PROTOCOL, "seed": seed, "target": {"host": host, "port": port}, "load": shape, "requests": requests}
+
+
+def by_tls(plan: Mapping[str, object], tls: Tls | None) -> Mapping[str, object]:
+    """The plan with a target that is spoken to by TLS. None: as it is, in plain HTTP."""
+    if tls is None:
+        return plan
+    return {**plan, "target": {**cast(Any, plan["target"]), "tls": dataclasses.asdict(tls)}}
 
 
 def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, object]]:

@@ -17,6 +17,7 @@ from fairground.host import RoleMeter, machine
 from fairground.judge import answers, recovery, validity
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
+from fairground.measure.curve import with_cpu
 from fairground.measure.faults import Happened
 from fairground.measure.schedule import Whole
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
@@ -434,22 +435,6 @@ class TurnTaking:
     def stop(self) -> None:
         """End the engine, whatever it is doing."""
         self.session.stop()
-
-
-def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tuple[Step, ...]:
-    """The steps with the CPU of each, from `clocks`: µs by role at the window's start and at the end of each of its seconds.
-
-    The generator's busiest thread is its only one, so its share of a step is known, too.
-    """
-    found, at_s = [], 0.0
-    for step in steps:
-        first, last = round(at_s), round(at_s + step.duration_s)
-        whole = abs(step.duration_s - round(step.duration_s)) < 0.05 and last < len(clocks)
-        used = {role: clocks[last][role] - clocks[first][role] for role in clocks[first]} if whole else {}
-        busy = used["generator"] / 1e6 / step.duration_s if "generator" in used else step.busiest_thread_share
-        found.append(replace(step, cpu_us=used, busiest_thread_share=busy))
-        at_s += step.duration_s
-    return tuple(found)
 
 
 def _others(result: Result) -> int:
