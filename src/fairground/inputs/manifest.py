@@ -6,7 +6,6 @@ trusted. The shape of a file is a dataclass below; `source` holds the file again
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import conditions, faults, options, published, seating, wires
+from fairground.inputs import conditions, events, expression, faults, options, published, seating, wires
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
@@ -140,6 +139,7 @@ class _WorkloadFile:
     limit: str | None = None
     limited_by_locks: bool = False
     errors_expected: tuple[int, ...] = ()
+    events: dict[str, int] = field(default_factory=dict)
 
 
 def load_workloads(folder: Path) -> tuple[Workload, ...]:
@@ -169,8 +169,8 @@ def _workload(path: Path) -> Workload:
     source = Source.read(path, depth=2)
     file = source.parse(_WorkloadFile)
     if not NAME.fullmatch(path.stem):
-        problem = f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`"
-        raise LabError(problem, "name its file with a-z, 0-9 and - only")
+        hint = "name its file with a-z, 0-9 and - only"
+        raise LabError(f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`", hint)
     source.require_text(("title",), file.title)
     source.require_text(("why",), file.why)
     if file.limited_by_locks and file.limit is None:
@@ -182,6 +182,7 @@ def _workload(path: Path) -> Workload:
     return Workload(
         path.stem, file.title, file.why.strip(), file.request.method, file.request.path, tuple(file.request.headers.items()),
         file.request.body, file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
+        events.checked(source, file.events),
     )  # fmt: skip
 
 
@@ -232,7 +233,7 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
         hint = known(slots, "slots")
         raise source.error(("audit", "written"), f"the request has no slot `{one.slot}` for `audit.written` of", hint)
     for i, invariant in enumerate(file.audit.invariants):
-        if not _is_expression(SCALED.sub("1", invariant.equals)):
+        if not expression.is_valid(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")
             hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
             raise source.error(location, f"`{invariant.equals}` is not a valid expression for `{shown(location)}` of", hint)
@@ -263,20 +264,6 @@ def _check_needs(source: Source, audit: Audit) -> None:
 
 def _slots(request: _RequestTable) -> tuple[str, ...]:
     return tuple(SLOT.findall(f"{request.path}\n{request.body or ''}"))
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError:
-        return False
-    grammar = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Load)
-    return all(
-        isinstance(node, grammar)
-        or (isinstance(node, ast.Name) and node.id in ("before", "acknowledged"))
-        or (isinstance(node, ast.Constant) and type(node.value) is int)
-        for node in ast.walk(tree)
-    )
 
 
 # ---------------------------------------------------------------- suites

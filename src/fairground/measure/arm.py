@@ -23,6 +23,7 @@ from fairground.model import (
     Result,
     RoleUse,
     Severity,
+    Sizing,
     Stack,
     Step,
     Verdict,
@@ -180,6 +181,7 @@ class Ended:
     phases_s: Mapping[str, float] = field(default_factory=dict)
     stderr_tail: str = ""
     recovery: Recovery | None = None
+    sizing: Sizing | None = None
 
     @property
     def rejected(self) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -14,13 +13,15 @@ from typing import Any
 from fairground import generators
 from fairground.generators import engine
 from fairground.host import RoleMeter, machine
-from fairground.judge import answers, recovery, validity
+from fairground.judge import answers, recovery, sizing, validity
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
+from fairground.measure.clocks import differences_us, with_cpu
 from fairground.measure.faults import Happened
+from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import Doing, Fault, Finding, LabError, Load, Recovery, Result, Severity, Step, Workload
+from fairground.model import Doing, Fault, Finding, LabError, Load, Recovery, Result, Severity, Sizing, Step, Workload
 
 ENDLESS_S = 86_400.0
 SILENCE_S = 15.0
@@ -55,6 +56,8 @@ class Loaded:
     """What the fault of its trial did; None: there was none."""
     trial: Result | None = None
     """What its generator told of the load that was a trial; None: it has not had one."""
+    sizing: Sizing | None = None
+    """How its workload's events sized its window; None: they did not."""
 
     def __post_init__(self) -> None:
         self.workload = self.arm.workload
@@ -82,6 +85,10 @@ class Loaded:
     def carry_out(self, fault: Fault) -> Happened:
         """Let something go wrong, as a load says. LabError where the lab cannot mend it again."""
         raise NotImplementedError
+
+    def deadlocks(self) -> int | None:
+        """How many its database has had so far; None where it has none."""
+        return None
 
     def exit_code(self) -> int | None:
         """How it ended by itself; None while it runs, or where we do not know."""
@@ -128,6 +135,9 @@ class Loaded:
         if run.ends is None:
             self._say_unreachable(result)
             return None
+        if (sized := run.sized(result.completed_ok)) is not None:
+            self.sizing = sized
+            self.findings.append(sizing.finding(sized))
         window = self._window(ask, number, result, run, before_us)
         self.windows.append(window)
         return window
@@ -176,7 +186,7 @@ class Loaded:
         lab, use = machine_between(moment, last, roles.values(), "database" in roles)
         roles["lab"] = lab
         if "server" in roles:
-            roles["server"] = replace(roles["server"], cpu_us_by_second=_differences_us(run.clocks, "server"))
+            roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
         shared = generators.with_share(result, ask.load, roles["generator"])
         steps: tuple[Step, ...] = ()
@@ -231,6 +241,8 @@ class _Run:
         self.happened: Happened | None = None
         """The fault, once it has been carried out."""
         self._readings: dict[str, tuple[Reading, Moment]] = {}
+        self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
+        self._sizing: Sizing | None = None
         task = generators.Task(loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates)
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
         self._meter()
@@ -249,12 +261,11 @@ class _Run:
 
     def follow(self) -> Result:
         """Read the events to the end; begin the window once the warm-up has settled or its time is up."""
-        loaded, load, asked = self._loaded, self.ask.load, False
-        clock = time.monotonic()
-        phase, began = "warmup", clock
-        if (given_s := self._given_s()) is not None:
+        loaded, asked = self._loaded, False
+        phase, began = "warmup", time.monotonic()
+        if (given_s := self._given_s()) is not None and self._pilot is None:
             time.sleep(given_s)
-            self.session.measure()
+            self._begin_window()
             asked = True
         while (event := self._event(phase, began)) is not None:
             now = time.monotonic()
@@ -267,13 +278,29 @@ class _Run:
                     loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + now - began
                     phase, began = name, now
                     self._read(name)
-            if phase == "warmup" and not asked:
-                self.settled = answers.settled(self.warmup, loaded.bench.thresholds.rules)
-                if now - began >= load.warmup_max_s or (now - began >= load.warmup_min_s and self.settled):
-                    self.session.measure()
-                    asked = True
+            if phase == "warmup" and not asked and self._is_warm(now - began, given_s):
+                self._begin_window()
+                asked = True
         loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + time.monotonic() - began
         return self.session.result()
+
+    def _is_warm(self, elapsed_s: float, given_s: float | None) -> bool:
+        """Whether the warm-up is over after so long: it has settled, or its time is up."""
+        if given_s is not None:
+            return elapsed_s >= given_s
+        load = self.ask.load
+        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules)
+        return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
+
+    def _begin_window(self) -> None:
+        """End the warm-up. Where it was a pilot, it says how long the window is."""
+        if self._pilot is not None:
+            self._sizing = self._pilot.sizing(self.warmup)
+        self.session.measure(None if self._sizing is None else self._sizing.window_s)
+
+    def sized(self, answers: int) -> Sizing | None:
+        """How the window was sized, with what it held: `answers` good ones among it. None: as its load says."""
+        return None if self._pilot is None or self._sizing is None else self._pilot.counted(self._sizing, answers)
 
     def _event(self, phase: str, began: float) -> Mapping[str, Any] | None:
         """The next event, None at the end. A fault that is due before it is carried out first."""
@@ -287,7 +314,10 @@ class _Run:
         return self.session.event(SILENCE_S + self.ask.load.timeout_ms / 1000)
 
     def _given_s(self) -> float | None:
-        """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled."""
+        """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled.
+
+        A pilot lasts whole seconds, since they are counted.
+        """
         load = self.ask.load
         if not self.ask.trial:
             return load.warmup_min_s
@@ -297,7 +327,8 @@ class _Run:
 
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load
-        total_s = load.window_s if phase == "window" else load.warmup_max_s
+        window_s = load.window_s if self._sizing is None else self._sizing.window_s
+        total_s = window_s if phase == "window" else load.warmup_max_s
         now = Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"])
         self._loaded.on(self._loaded.arm.label, now)
         if phase == "warmup" and event["ok"] is not None:
@@ -326,6 +357,8 @@ class _Run:
             seen.open_window()
         else:
             seen.close_window()
+            if self._pilot is not None:
+                self._pilot.end()
 
     def _clock(self) -> None:
         """CPU so far, at a second of the window: of every role where each step of a load curve is to have its own."""
@@ -412,27 +445,6 @@ class TurnTaking:
         self.session.stop()
 
 
-def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tuple[Step, ...]:
-    """The steps with the CPU of each, from `clocks`: µs by role at the window's start and at the end of each of its seconds.
-
-    The generator's busiest thread is its only one, so its share of a step is known, too.
-    """
-    found, at_s = [], 0.0
-    for step in steps:
-        first, last = round(at_s), round(at_s + step.duration_s)
-        whole = abs(step.duration_s - round(step.duration_s)) < 0.05 and last < len(clocks)
-        used = {role: clocks[last][role] - clocks[first][role] for role in clocks[first]} if whole else {}
-        busy = used["generator"] / 1e6 / step.duration_s if "generator" in used else step.busiest_thread_share
-        found.append(replace(step, cpu_us=used, busiest_thread_share=busy))
-        at_s += step.duration_s
-    return tuple(found)
-
-
 def _others(result: Result) -> int:
     """Answers of the window that were not good; where a generator does not tell how many ended, its requests that were not."""
     return result.window.not_ok if result.completed is None else result.completed - result.completed_ok
-
-
-def _differences_us(clocks: Sequence[Mapping[str, float]], role: str) -> tuple[float, ...]:
-    at = [clock[role] for clock in clocks if role in clock]
-    return tuple(after - before for before, after in itertools.pairwise(at))

@@ -76,6 +76,9 @@ class StartedStack(Loaded):
     def carry_out(self, fault: Fault) -> Happened:
         return self.faults.carry_out(fault)
 
+    def deadlocks(self) -> int | None:
+        return self.database.counters().deadlocks
+
     def exit_code(self) -> int | None:
         return None if self.path.server is None else self.path.server.exit_code()
 
@@ -223,7 +226,7 @@ class StartedStack(Loaded):
             self.find("stderr", Severity.NOTE, sentence, characters=len(tail))
         return Ended(
             self.arm, answers.verdict(self.findings), tuple(self.findings), self._joined(), tuple(self.windows), self.audit,
-            self.use, self.diagnosis, self.phases_s, tail, self.recovery,
+            self.use, self.diagnosis, self.phases_s, tail, self.recovery, self.sizing,
         )  # fmt: skip
 
     def _joined(self) -> Result | None:

@@ -56,6 +56,7 @@ from fairground.model.result import (
 )
 from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
+from fairground.model.sizing import EventCount, Sizing, WorkloadEvent
 from fairground.model.step import Step
 from fairground.model.subject import (
     Approach,
@@ -93,6 +94,7 @@ __all__ = [
     "Doing",
     "Durability",
     "Ending",
+    "EventCount",
     "Evidence",
     "Expectation",
     "Fault",
@@ -129,6 +131,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "Severity",
+    "Sizing",
     "Slot",
     "Stack",
     "StackInfo",
@@ -148,6 +151,7 @@ __all__ = [
     "Wire",
     "Work",
     "Workload",
+    "WorkloadEvent",
     "Written",
     "of_machine",
     "storing",

@@ -10,6 +10,7 @@ from fairground.model.fault import Recovery
 from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
+from fairground.model.sizing import Sizing
 from fairground.model.window import Window
 
 
@@ -45,6 +46,8 @@ class Trial:
     """What was counted in turns with the others of its round: what ratios to them rest on. All else is of the whole window."""
     recovery: Recovery | None = None
     """What the fault of its load did to the answers; None: it has none, or the window ended before it."""
+    sizing: Sizing | None = None
+    """How its window was sized by its workload's events; None: it was not."""
 
     @property
     def goodput_per_s(self) -> float | None:
