@@ -148,7 +148,9 @@ class Window:
         """What it counted, and the CPU of server and generator, as results keep it."""
         generator = self.roles.get("generator")
         cpu_us = self.server_cpu_us, None if generator is None else generator.cpu_us
-        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s)
+        server = self.roles.get("server")
+        instructions = None if server is None else server.instructions
+        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s, instructions)
 
     @property
     def void(self) -> str | None:

@@ -190,6 +190,8 @@ class StartedStack(Loaded):
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
+            if (meter := self.path.meters.get("server")) is not None:
+                meter.count_instructions()
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
 
@@ -205,6 +207,8 @@ class StartedStack(Loaded):
             self.prober.stop()
         if self.planted is not None:
             self.planted.stop(0.0)
+        if "server" in self.path.meters:
+            self.path.meters["server"].stop_counting()
         with self.phase("stop"):
             if self.opened:
                 self._say_lost_statements()
