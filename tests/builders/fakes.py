@@ -14,7 +14,7 @@ from builders.facts import facts, outcomes
 from fairground.contract import Report
 from fairground.host import Child
 from fairground.host.cgroup import Group
-from fairground.measure import loaded, session, stack
+from fairground.measure import loaded, session, stack, turntaking
 from fairground.measure.arm import StackArm
 from fairground.measure.bench import Bench
 from fairground.model import (
@@ -81,6 +81,8 @@ class Server:
     """Good answers in the settled half second of each of its turns; 0: its turns are too short for one."""
     rows: int = 7
     loaded: bool = False
+    deadlocks: list[int] = field(default_factory=list)
+    """What its database has counted of them at each reading; none are left: 0."""
 
 
 @dataclass
@@ -125,7 +127,9 @@ class World:
         monkeypatch.setattr(
             loaded.engine, "Session", lambda *words: FakeEngine(self, self.label_at(words[2]["target"]["port"]), True)
         )
-        monkeypatch.setattr(loaded, "time", SimpleNamespace(sleep=lambda _: None, monotonic=loaded.time.monotonic))
+        hurried = SimpleNamespace(sleep=lambda _: None, monotonic=loaded.time.monotonic)
+        for module in (loaded, turntaking):
+            monkeypatch.setattr(module, "time", hurried)
         monkeypatch.setattr(session, "Watch", lambda *_: FakeWatch(self.watch_failure))
         return self
 
@@ -300,7 +304,7 @@ class FakeDatabase:
         """Read after the load; an error where the database is gone by then."""
         if self._server.unreadable:
             raise psycopg.OperationalError("connection refused")
-        return Counters(GOOD, 0, GOOD, 0, 1)
+        return Counters(GOOD, 0, GOOD, self._server.deadlocks.pop(0) if self._server.deadlocks else 0, 1)
 
 
 def held(good: int, settled: int = 0) -> dict[str, Any]:
@@ -323,9 +327,9 @@ class FakeEngine:
         self.child = cast(Child, FakeChild())
         self._told, self._good = [held(0)], 0
 
-    def measure(self) -> None:
+    def measure(self, window_s: float | None = None) -> None:
         """One second of load, unless the engine or its server fails."""
-        self._world.does(self._label, "measure")
+        self._world.does(self._label, "measure" if window_s is None else f"measure {window_s:g} s")
         self._told = [] if self._server.unreachable else [{"event": "window"}, self._second(), {"event": "drain"}]
         if not self._in_turns and not self._server.unreachable:
             self._answer()

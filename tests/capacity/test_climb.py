@@ -19,7 +19,7 @@ from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.judge import validity
 from fairground.measure import Bench
-from fairground.measure.curve import with_cpu
+from fairground.measure.clocks import with_cpu
 from fairground.model import Cell, Finding, Load, Settings, Topology
 from fairground.postgres import Database
 from noise import OF_THE_MACHINE

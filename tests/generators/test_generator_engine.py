@@ -375,6 +375,7 @@ def test_commands() -> None:
     session = object.__new__(engine.Session)
     read, session._stdin = os.pipe()
     session.measure()
+    session.measure(16.0)
     session.hold()
     session.hold(latency=True)
     session.go()

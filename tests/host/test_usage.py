@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from builders.waiting import eventually
-from fairground.host import Child, Clock, RoleMeter, cgroup, surroundings
+from fairground.host import Child, Clock, RoleMeter, cgroup, counters, surroundings
 from fairground.host.cgroup import Group
 from fairground.host.spent import Ran, threads
 from fairground.host.surroundings import Surroundings
@@ -70,6 +70,24 @@ def test_a_role_goes_on_in_another_process() -> None:
     assert after.cpu_ns == 5_000_000 and after.pressure_cpu_some_us is None
     use = meter.use(before, after)
     assert (use.cpu_us, use.pressure_cpu_some_share) == (5000.0, None)
+
+
+def test_instructions_are_those_between_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted from the moment on at which that is asked for; unknown before it, after its end, and where the machine has none."""
+    meter, closed = RoleMeter(cast(Child, Ended())), list[bool]()
+    counted = SimpleNamespace(read=iter([700, 1000, None]).__next__, close=lambda: closed.append(True))
+    monkeypatch.setattr(counters, "count", lambda _: counted)
+    early = meter.clock()
+    meter.count_instructions()
+    before, after, late = meter.clock(), meter.clock(), meter.clock()
+    assert meter.use(before, after).instructions == 300
+    assert meter.use(early, after).instructions is None and meter.use(after, late).instructions is None
+    meter.stop_counting()
+    monkeypatch.setattr(counters, "count", lambda _: None)
+    other = RoleMeter(cast(Child, Ended()))
+    other.count_instructions()
+    other.stop_counting()
+    assert closed == [True] and other.use(other.clock(), other.clock()).instructions is None
 
 
 def test_threads_of_this_process_are_read() -> None:

@@ -20,10 +20,10 @@ from fairground.host import Child, Keeper, burner
 from fairground.inputs import manifest
 from fairground.measure import Bench, session
 from fairground.measure.arm import StackArm
-from fairground.measure.loaded import Told, TurnTaking
 from fairground.measure.rounds import Effort, Side, one_round
 from fairground.measure.schedule import TURN_ROUND_TRIPS, TURN_S, InTurns
 from fairground.measure.session import Session
+from fairground.measure.turntaking import Told, TurnTaking
 from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict
 from fairground.model.pair import Round
 from fairground.postgres import Database

@@ -173,6 +173,22 @@ def test_slow_answers_make_the_window_in_turns_longer() -> None:
     assert sum(ask.window_s for ask in asked if not ask.warm_up) == pytest.approx(LEAST_TURNS * 0.8)
 
 
+def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
+    """The ceiling goes with every whole window; turns last as long as the longest of them, in pieces of a second."""
+    load = replace(LOAD, window_s=3.0)
+    schedule = SideBySide(("a", "b"), load, 7, most_s=12.0)
+    first = schedule.next((), ())
+    assert isinstance(first, Whole) and first.most_s == 12.0
+    wholes = [replace(window(arm, 1, 9000, seconds), result=RESULT) for arm, seconds in (("a", 5.0), ("b", 9.0))]
+    warm = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
+    turns = schedule.next((*wholes, *warm), ())
+    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, TURN_S)
+    made = [window(arm, number, 1000) for number in range(4, 12) for arm in "ab"]
+    assert isinstance(schedule.next((*wholes, *warm, *made), ()), Turns)
+    assert schedule.next((*wholes, *warm, *made, *(window(arm, 12) for arm in "ab")), ()) is None
+    assert isinstance(ask := whole("a", load, 7, 12.0).next((), ()), Whole) and ask.most_s == 12.0
+
+
 def test_answers_that_take_long_have_no_turns() -> None:
     """Where four turns would take more than two windows the whole windows stand alone."""
     slow = LOAD.connections * TURN_ROUND_TRIPS * LEAST_TURNS / (MOST_IN_TURNS * 3.0)

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, World
 from fairground.host import disk
-from fairground.measure import Attempt, loaded, session, together
+from fairground.measure import Attempt, loaded, pilot, session, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Whole, WholeWindows, whole
 from fairground.measure.session import Session
-from fairground.model import Cell, Finding, MachineError, Settings, Severity, Slot, StorageError, Topology, Verdict
+from fairground.model import (
+    Cell,
+    EventCount,
+    Finding,
+    MachineError,
+    Settings,
+    Severity,
+    Sizing,
+    Slot,
+    StorageError,
+    Topology,
+    Verdict,
+    WorkloadEvent,
+)
 
 
 class Played:
@@ -233,6 +247,36 @@ def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytes
     assert [bool(one.turns) for one in found] == [True, True, False]
     assert found[2].verdict is Verdict.REJECTED and all(one.verdict is not Verdict.REJECTED for one in found[:2])
     assert all(one.audit and one.audit[0].holds for one in found[:2])
+
+
+def sized(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, pilot_s: float) -> tuple[World, Ended]:
+    """One arm in a window that events size, between 1 s and 60 s, after a pilot of so many seconds."""
+    world = World({"a": server}).moved_into(monkeypatch)
+    clock = iter([0.0, pilot_s])
+    monkeypatch.setattr(pilot, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    arm = replace(world.arms()[0], workload=replace(WORKLOAD, events={WorkloadEvent.DEADLOCKS: 50}))
+    with Session(world.bench(), [arm], folder) as session:
+        assert len(list(session.play(whole("a", LOAD, 7, 60.0)))) == 1
+    return world, session.ended["a"]
+
+
+def test_a_window_is_sized_by_the_events_of_its_warm_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine is told how long it lasts; the trial says what pilot and window held, and nothing of what came after."""
+    world, ended = sized(Server(deadlocks=[3, 28, 79, 90]), folder, monkeypatch, 4.0)
+    assert "a measure 12 s" in world.log
+    assert ended.sizing == Sizing(1.0, 60.0, 4.0, 12.0, {WorkloadEvent.DEADLOCKS: EventCount(50, 25, 51)})
+    assert [one.sentence for one in ended.findings if one.id == "events"] == [
+        "the window of 12 s in place of 1 s held 51 of 50 deadlocks"
+    ]
+
+
+def test_a_server_that_ends_in_its_pilot_has_no_sizing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its trial is rejected as ever; nothing is said of a window that there was not."""
+    world = World({"a": Server(unreachable=True)}).moved_into(monkeypatch)
+    arm = replace(world.arms()[0], workload=replace(WORKLOAD, events={WorkloadEvent.DEADLOCKS: 50}))
+    with Session(world.bench(), [arm], folder) as session:
+        assert list(session.play(whole("a", LOAD, 7, 60.0))) == []
+    assert session.ended["a"].sizing is None and session.ended["a"].verdict is Verdict.REJECTED
 
 
 def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

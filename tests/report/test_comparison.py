@@ -8,12 +8,15 @@ from dataclasses import replace
 import pytest
 
 from builders.pages import runs_only_its_own_script
+from fairground.model.pair import Pair, Round
+from fairground.model.window import Window
 from fairground.report import comparison
 from fairground.report.charts import effects
 from fairground.report.charts.effects import Effect
 from fairground.report.comparison import Line
 from fairground.stats.control import Paced
 from fairground.stats.intervals import Interval
+from fairground.stats.rounds import decide
 from report import golden
 from report.subjects import LINES, line
 
@@ -22,6 +25,18 @@ def test_markdown_is_the_golden_one() -> None:
     """Faster, more expensive, equivalent, inconclusive, and too little: each in its words."""
     sentences = [comparison.sentence(one, "old|one", "new") for one in LINES]
     golden.check("comparison.md", comparison.markdown("new against old", "old|one", "new", LINES, sentences))
+
+
+def test_instructions_have_a_line_where_they_were_counted() -> None:
+    """The third quantity, of which more is worse; without counts there are two."""
+    a, b = Window(1000, 0, 1.0, 5e5, instructions=1_000_000), Window(1000, 0, 1.0, 5e5, instructions=1_100_000)
+    rounds = [Round(number, (Pair(number, 1, "a", a, b),), 10.0, {}) for number in range(1, 7)]
+    found = comparison.lines("ping", rounds, decide([pair for one in rounds for pair in one.pairs]), 0.01)
+    assert [one.quantity for one in found] == ["goodput", "server CPU", "server instructions"]
+    assert (found[2].a, found[2].b) == (pytest.approx(1000), pytest.approx(1100))
+    assert found[2].change is not None and found[2].change[0] == pytest.approx(0.1) and found[2].worse_at_least is not None
+    bare = [replace(one, pairs=tuple(replace(pair, b=replace(b, instructions=None)) for pair in one.pairs)) for one in rounds]
+    assert len(comparison.lines("ping", bare, decide([pair for one in bare for pair in one.pairs]), 0.01)) == 2
 
 
 def test_more_cpu_is_a_slowdown_and_more_answers_are_none() -> None:

@@ -54,6 +54,18 @@ def test_pages_are_small_and_ask_nothing_of_the_network() -> None:
         assert not re.search(r'(?:src|xlink:href)="(?!data:)|href="(?!\.\./|#|data:)', markup), place
 
 
+def test_instructions_are_shown_where_they_were_counted() -> None:
+    """For each good answer, beside the CPU; elsewhere nothing is said of them."""
+    run = fixture.six_blocks()
+    trial = next(one for one in run.trials if one.goodput_per_s and one.result)
+    assert "instructions" not in text_of(pages()[words.trial_page(trial)])
+    assert trial.result is not None and trial.instructions_per_answer is None
+    counted = trial.roles | {"server": replace(trial.roles["server"], instructions=trial.result.completed_ok * 123)}
+    told = replace(run, trials=tuple(replace(one, roles=counted) if one is trial else one for one in run.trials))
+    page_of = dict(trial_page.pages(told))[words.trial_page(trial)]
+    assert "123 instructions in user space" in text_of(page_of)
+
+
 def test_a_trial_without_a_number_shows_none() -> None:
     """A rejected trial has its reason and its counts, and neither a rate nor a cost for each answer."""
     trial = chosen(fixture.six_blocks(), "cedar:plain", "transfer")

@@ -30,8 +30,9 @@ from fairground.model import (
     Topology,
     Variant,
     Workload,
+    WorkloadEvent,
 )
-from fairground.run import plan, rounds
+from fairground.run import plan, rounds, windows
 from fairground.run.plan import Part
 
 
@@ -288,6 +289,9 @@ def test_estimate_counts_every_slot() -> None:
     turns_s = plan.TURNS_COST * 4 + plan.TURNS_WARMING_S
     assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.OVERHEAD_S + 5 + 4 + turns_s))
     early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
+    named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
+    grown = uncontrolled(Part(stacks(1), (named,), (load,), (Topology(),), Settings()))
+    assert plan.estimate_s(grown) == pytest.approx(plan.OVERHEAD_S + 5 + 4 * windows.MOST_WINDOWS)
     assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 2 + 4)
 
 

@@ -39,6 +39,19 @@ def test_a_slower_arm_is_called_on_both_quantities() -> None:
     assert (decision.rounds, decision.pairs, decision.void_pairs) == (8, 40, 0)
 
 
+def test_instructions_are_compared_where_both_sides_count_them() -> None:
+    """3 % more instructions for an answer; one window without them leaves the quantity out."""
+    counted = [
+        replace(one, a=replace(one.a, instructions=one.a.ok * 1000), b=replace(one.b, instructions=one.b.ok * 1030))
+        for one in pairs(1.0, 1.0)
+    ]
+    effort = decide(counted).effort
+    assert effort is not None and effort.ratio is not None and effort.word is Word.SLOWER
+    assert effort.ratio.middle == pytest.approx(1 / 1.03)
+    counted[3] = replace(counted[3], b=replace(counted[3].b, instructions=None))
+    assert decide(counted).effort is None and decide([]).effort is None
+
+
 def test_equal_arms_are_seldom_called() -> None:
     """Over 200 simulated comparisons of equals, starts that differ included, faster and slower are rare."""
     words = [decide(pairs(1.0, 1.0, seed=seed)).cost.word for seed in range(200)]

@@ -11,7 +11,7 @@ use crate::core::schedule::{Curve, Step};
 
 const MAX_CONNECTIONS: usize = 100_000;
 const MAX_THREADS: usize = 256;
-const MAX_SECONDS: f64 = 86_400.0;
+pub const MAX_SECONDS: f64 = 86_400.0;
 const MAX_THINK_MS: f64 = 60_000.0;
 const RATES_PER_S: RangeInclusive<f64> = 0.001..=10_000_000.0;
 /// Each keeps histograms of its own.
@@ -190,6 +190,11 @@ fn check_tls(target: &Target) -> Result<(), String> {
     }
 }
 
+/// Whether a window can last so many seconds.
+pub fn is_window(seconds: f64) -> bool {
+    seconds > 0.0 && seconds <= MAX_SECONDS
+}
+
 fn window_s(load: &Load) -> Result<f64, String> {
     let seconds = match (&load.steps, load.window_s) {
         (Some(_), Some(_)) => {
@@ -201,7 +206,7 @@ fn window_s(load: &Load) -> Result<f64, String> {
         (None, Some(seconds)) => seconds,
         (None, None) => return Err("`load.window_s` is missing".to_string()),
     };
-    if seconds > 0.0 && seconds <= MAX_SECONDS {
+    if is_window(seconds) {
         return Ok(seconds);
     }
     let name = load.steps.as_ref().map_or(

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::core::clock::{Clocks, Reading};
+use crate::core::config::{MAX_SECONDS, is_window};
 use crate::core::record::{Phase, Record, Second};
 use crate::core::turn::Turn;
 use crate::sys::Waker;
@@ -11,7 +12,10 @@ use crate::sys::Waker;
 /// Everything that reaches the controller, from workers and from outside.
 #[derive(Debug)]
 pub enum Input {
-    Measure,
+    /// The window begins. It lasts as long as the plan says unless the command gives its seconds.
+    Measure {
+        window_s: Option<f64>,
+    },
     Stop,
     /// No further requests until `Go`. `latency`: the turn's histograms are wanted.
     Hold {
@@ -37,9 +41,16 @@ impl Input {
     /// A line of commands; what is none becomes `BadCommand`, with a sentence for a person.
     pub fn parse(line: &str) -> Input {
         let found = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
-        let latency = &found["latency"];
+        let (latency, window_s) = (&found["latency"], &found["window_s"]);
         match found["command"].as_str() {
-            Some("measure") => Input::Measure,
+            Some("measure") if window_s.is_null() || window_s.as_f64().is_some_and(is_window) => {
+                Input::Measure {
+                    window_s: window_s.as_f64(),
+                }
+            }
+            Some("measure") => Input::BadCommand(format!(
+                "`window_s` of the command `measure` is {window_s}; write seconds above 0, up to {MAX_SECONDS}"
+            )),
             Some("stop") => Input::Stop,
             Some("hold") if latency.is_null() || latency.is_boolean() => Input::Hold {
                 latency: latency.as_bool().unwrap_or_default(),
@@ -88,6 +99,8 @@ pub struct Orders {
     pub phase: Phase,
     pub phase_start: Reading,
     pub window_begun: bool,
+    /// How long the window lasts.
+    pub window_s: f64,
     /// Requests are held back.
     pub held: bool,
     /// The number of the turn; the first is 1.
@@ -100,7 +113,7 @@ pub struct Orders {
 
 impl Orders {
     /// `held`: nothing is sent before the first `go`, and no clock runs.
-    pub fn new(start_ns: u64, held: bool) -> Orders {
+    pub fn new(start_ns: u64, window_s: f64, held: bool) -> Orders {
         let mut clocks = Clocks::default();
         if held {
             clocks.schedule.pause(start_ns);
@@ -110,6 +123,7 @@ impl Orders {
             phase: Phase::Warmup,
             phase_start: clocks.read(start_ns),
             window_begun: false,
+            window_s,
             held,
             turn: u64::from(!held),
             turn_start: clocks.read(start_ns),

@@ -88,7 +88,7 @@ pub fn run(
     let config = Arc::new(config);
     let start_ns = sys::now_ns();
     let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
-    let orders = Orders::new(start_ns, config.load.begin == Begin::Held);
+    let orders = Orders::new(start_ns, config.window_s, config.load.begin == Begin::Held);
     let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);
     match client {
         None => start::<OwnedFd>(&config, &control, sender, &()),
@@ -205,11 +205,14 @@ impl<'a> Controller<'a> {
 
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Measure | Input::Hold { .. } | Input::Go if self.drains_turn() => {
+            Input::Measure { .. } | Input::Hold { .. } | Input::Go if self.drains_turn() => {
                 self.later.push_back(input);
             }
-            Input::Measure if self.orders.phase == Phase::Warmup => self.enter(Phase::Window),
-            Input::Measure => self.warn(
+            Input::Measure { window_s } if self.orders.phase == Phase::Warmup => {
+                self.size_window(window_s);
+                self.enter(Phase::Window);
+            }
+            Input::Measure { .. } => self.warn(
                 "the command `measure` came after the warm-up and changes nothing".to_string(),
             ),
             Input::Stop if self.orders.phase < Phase::Drain => self.enter(Phase::Drain),
@@ -227,6 +230,17 @@ impl<'a> Controller<'a> {
                 second,
             } => self.on_second(phase, index, &second),
             Input::Finished(report) => self.reports.push(*report),
+        }
+    }
+
+    /// The window shall last so many seconds; None: as the plan says, and so where the steps of a load curve say it.
+    fn size_window(&mut self, window_s: Option<f64>) {
+        match window_s {
+            Some(_) if self.config.load.steps.is_some() => self.warn(
+                "`window_s` of the command `measure` changes nothing: the window is as long as all steps".to_string(),
+            ),
+            Some(seconds) => self.orders.window_s = seconds,
+            None => {}
         }
     }
 
@@ -266,7 +280,7 @@ impl<'a> Controller<'a> {
             Phase::Drain => self.cpu_end_us = sys::process_cpu_us(),
             _ => {}
         }
-        let window_ns = seconds_ns(self.config.window_s);
+        let window_ns = seconds_ns(self.orders.window_s);
         self.deadline_ns = match (phase, &self.config.offered) {
             (Phase::Window, Some(_)) => self.window_start.schedule_ns + window_ns,
             (Phase::Window, None) => self.window_start.active_ns + window_ns,

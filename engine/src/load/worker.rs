@@ -330,7 +330,7 @@ impl<S: Stream> Worker<S> {
         if self.record.phase() < Phase::Window {
             return u64::MAX;
         }
-        let mut window_s = self.config.window_s;
+        let mut window_s = self.orders.window_s;
         if self.pace.is_open() {
             let reading = self.orders.clocks.read(self.now_ns);
             window_s += reading.drained_since(&self.orders.phase_start) as f64 / 1e9;

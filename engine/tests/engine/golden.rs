@@ -441,7 +441,10 @@ fn golden_commands() {
     assert!(matches!(
         read[..],
         [
-            Input::Measure,
+            Input::Measure { window_s: None },
+            Input::Measure {
+                window_s: Some(16.0)
+            },
             Input::Hold { latency: false },
             Input::Hold { latency: true },
             Input::Hold { latency: false },
@@ -453,6 +456,14 @@ fn golden_commands() {
         (
             r#"{"command":"hold","latency":1}"#,
             "is 1; write true or false",
+        ),
+        (
+            r#"{"command":"measure","window_s":0}"#,
+            "is 0; write seconds above 0, up to 86400",
+        ),
+        (
+            r#"{"command":"measure","window_s":"long"}"#,
+            "is \"long\"; write seconds above 0",
         ),
         (r#"{"command":"dance"}"#, "is no command"),
         ("hold", "is no command"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Deed, good, plan, run, serve, start, started};
+use crate::support::{Deed, Finished, good, plan, run, serve, start, started};
 
 /// An open-ended warm-up lasts until `measure`, the window until `stop`; the rest of the account is one piece.
 #[test]
@@ -34,6 +34,44 @@ fn commands() {
     assert!((100_000..30_000_000).contains(&window_us), "{window_us}");
     assert!(finished.number("/life/sent") > finished.number("/window/sent"));
     assert_eq!(finished.number("/life/sent"), server.requests());
+}
+
+/// The command that begins the window may say how long it lasts; the steps of a load curve say it themselves.
+#[test]
+fn measure_sizes_the_window() {
+    let server = serve(|_, _| Deed::Answer(good()));
+    let mut shape = plan(server.address);
+    shape["load"]["warmup_s"] = Value::Null;
+    shape["load"]["window_s"] = json!(60);
+    let finished = sized(&shape, 1.3);
+    assert_eq!(finished.names().last(), Some(&"end"));
+    let seconds = finished.result["seconds"].as_array().unwrap();
+    assert_eq!(seconds.len(), 2);
+    let window_us = finished.number("/window/duration_us");
+    assert!((1_300_000..30_000_000).contains(&window_us), "{window_us}");
+
+    let load = shape["load"].as_object_mut().unwrap();
+    load.remove("window_s");
+    load.insert("model".to_string(), json!("open"));
+    load.insert(
+        "steps".to_string(),
+        json!([{"rate_per_s": 100, "duration_s": 0.3}]),
+    );
+    let finished = sized(&shape, 60.0);
+    assert!(finished.names().contains(&"warning"));
+    assert!(finished.number("/window/duration_us") < 30_000_000);
+}
+
+/// A run of a plan whose window is begun for so many seconds.
+fn sized(plan: &Value, window_s: f64) -> Finished {
+    let mut running = start(plan);
+    running.wait_for("start");
+    writeln!(
+        running.input,
+        r#"{{"command":"measure","window_s":{window_s}}}"#
+    )
+    .unwrap();
+    running.finish()
 }
 
 /// Seconds are told in warm-up and window, and those of the window add up to its completions.

@@ -17,9 +17,10 @@ from fairground.report.run import faults, why
 from fairground.report.run.controls import Controls
 from fairground.report.run.headline import headline, voids
 from fairground.report.run.why import TriedBy
+from fairground.report.text import windows
 from fairground.report.text.words import plural
 from fairground.run import plan
-from fairground.stats import time_use
+from fairground.stats import time_use, window_sizes
 
 __all__ = ["document", "line", "note", "out", "outline", "plain", "talk", "the_check", "the_plan", "the_summary"]
 
@@ -33,6 +34,7 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
         verdict: sum(trial.verdict == verdict for trial in found.trials) for verdict in ("valid", "warned", "void", "rejected")
     }
     shown, broken, tests = boards(found), faults.rows(found), tried or {}
+    sized = window_sizes.of(found.everything)
     sentences = headline(found, shown, Controls.of(found), tests)
     if as_json:
         spent = time_use.of(found.everything)
@@ -47,6 +49,7 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
             "modes": _modes(shown),
             "reasons": [one.document for one in why.standings(shown, tests)],
             **({"faults": [row.document for row in broken]} if broken else {}),
+            **({"windows": [plain(one) for one in sized]} if sized else {}),
         }
         print(json.dumps({"schema": SCHEMA_VERSION, "event": "end", **end, "time": time}))
         return
@@ -58,6 +61,8 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
     if broken:
         for text in table(("what faults did", *faults.HEADS), [(row.cell.id, *row.values) for row in broken]):
             line(text)
+    for one in sized:
+        line(" ".join(filter(None, (windows.cost(one), windows.shortage(one)))))
     line(", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no trial is finished")
     if cause := voids(found):
         line(cause)

@@ -101,9 +101,9 @@ class Session:
         """Whether an event, or the end, is there within so many seconds."""
         return b"\n" in self._pending or bool(select.select([self._events], [], [], within_s)[0])
 
-    def measure(self) -> None:
-        """End the warm-up: the window begins."""
-        self._send({"command": "measure"})
+    def measure(self, window_s: float | None = None) -> None:
+        """End the warm-up: the window begins. It lasts `window_s` seconds; None: as long as the plan says."""
+        self._send({"command": "measure"} if window_s is None else {"command": "measure", "window_s": window_s})
 
     def hold(self, latency: bool = False) -> None:
         """Hold requests back; once all answers are there the event `held` comes. `latency`: with the turn's histograms."""

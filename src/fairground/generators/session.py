@@ -40,8 +40,8 @@ class Session(Protocol):
     def event(self, timeout_s: float = 15.0) -> dict[str, Any] | None:
         """The next event, or None at the end."""
 
-    def measure(self) -> None:
-        """End the warm-up, where the generator can be told so."""
+    def measure(self, window_s: float | None = None) -> None:
+        """End the warm-up, where the generator can be told so. `window_s`: what the engine's window lasts, if not as planned."""
 
     def halt(self) -> None:
         """End the load now."""

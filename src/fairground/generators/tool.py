@@ -206,8 +206,8 @@ class ToolSession:
         self.child = self._begin(self._jobs[0])
         return self._pending.pop(0)
 
-    def measure(self) -> None:
-        """Nothing: how long the warm-up lasts was said when it began."""
+    def measure(self, window_s: float | None = None) -> None:
+        """Nothing: how long warm-up and window last was said when they began."""
 
     def halt(self) -> None:
         """End the run; most tools then print what they have."""

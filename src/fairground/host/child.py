@@ -300,7 +300,7 @@ class Child:
     def pin(self, cores: Sequence[int] | None) -> None:
         """Let it and its descendants run on these cores only (None: on all that we have), new ones too."""
         for process in self.processes():
-            for thread in _threads(process.pid):
+            for thread in tasks(process.pid):
                 try:
                     os.sched_setaffinity(thread, cores or os.sched_getaffinity(0))
                 except ProcessLookupError:
@@ -393,8 +393,8 @@ def _signal(pid: int, number: int) -> None:
         pass
 
 
-def _threads(pid: int) -> list[int]:
-    """The threads of a process; none when it has ended."""
+def tasks(pid: int) -> list[int]:
+    """The threads of a process, by their numbers; none when it has ended."""
     try:
         return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
     except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from fairground.host import cgroup
-from fairground.host.child import Child
+from fairground.host import cgroup, counters
+from fairground.host.child import Child, tasks
 from fairground.host.resident import Resident
 from fairground.host.spent import NS_PER_TICK, Ran, Spent, Thread
 from fairground.host.spent import threads as threads_of
@@ -50,6 +50,8 @@ class RoleMeter:
     """At the last sample."""
     _spent: Spent = field(default_factory=Spent)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
+    _instructions: counters.Instructions | None = None
+    """None: they are not counted, or this machine cannot."""
     _earlier_ns: int | None = None
     """What earlier processes of the role had used; None: it has had this one alone."""
 
@@ -74,6 +76,18 @@ class RoleMeter:
         own = self._spent.read(process.pid for process in self.child.processes()) if exact is None else exact
         return own + (self._earlier_ns or 0)
 
+    def count_instructions(self) -> None:
+        """Count its instructions from now on, where the machine can. Call it once its processes are up and rest."""
+        self._instructions = counters.count(self._threads)
+
+    def stop_counting(self) -> None:
+        """Count them no longer."""
+        if self._instructions is not None:
+            self._instructions.close()
+
+    def _threads(self) -> list[int]:
+        return [thread for process in self.child.processes() for thread in tasks(process.pid)]
+
     def succeed(self, child: Child, spent_ns: int) -> None:
         """The role goes on in another process; `spent_ns` is what `cpu_ns` said last of the one before."""
         self._spent, self._earlier_ns, self.child = Spent(), spent_ns, child
@@ -90,9 +104,11 @@ class RoleMeter:
         group = self.child.group
         if self._earlier_ns is not None:  # what its group counts began anew with it
             return Clock(self.cpu_ns(), at_ns=time.monotonic_ns(), threads=threads)
+        instructions = None if self._instructions is None else self._instructions.read()
         return Clock(
-            self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us()
-        )
+            self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
+            instructions,
+        )  # fmt: skip
 
     def use(self, before: Clock, after: Clock) -> RoleUse:
         """What the role used between two readings of its clock."""
@@ -112,6 +128,7 @@ class RoleMeter:
             busiest_thread_waited_share=_over(waited_ns, passed_ns),
             involuntary_switches_per_s=_over(switches, passed_ns / 1e9),
             pressure_cpu_some_share=_over(pressed_us, passed_ns / 1e3),
+            instructions=difference(before.instructions, after.instructions),
         )
 
 
@@ -125,6 +142,7 @@ class Clock:
     at_ns: int = 0
     threads: Mapping[Thread, Ran] = field(default_factory=dict)
     pressure_cpu_some_us: int | None = None
+    instructions: int | None = None
 
     def busiest_thread(self, before: Clock) -> Ran | None:
         """What the busiest of the threads alive at both readings did between them."""

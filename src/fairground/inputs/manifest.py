@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import audits, conditions, edges, faults, options, published, seating, wires
+from fairground.inputs import audits, conditions, edges, events, faults, options, published, seating, wires
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
@@ -137,6 +137,7 @@ class _WorkloadFile:
     limited_by_locks: bool = False
     errors_expected: tuple[int, ...] = ()
     edge: tuple[Edge, ...] = ()
+    events: dict[str, int] = field(default_factory=dict)
 
 
 def load_workloads(folder: Path) -> tuple[Workload, ...]:
@@ -167,8 +168,8 @@ def _workload(path: Path) -> Workload:
     source = Source.read(path, depth=2)
     file = source.parse(_WorkloadFile)
     if not NAME.fullmatch(path.stem):
-        problem = f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`"
-        raise LabError(problem, "name its file with a-z, 0-9 and - only")
+        hint = "name its file with a-z, 0-9 and - only"
+        raise LabError(f"`{path.stem}` is not a valid id for a workload, in `{source.shown}`", hint)
     source.require_text(("title",), file.title)
     source.require_text(("why",), file.why)
     if file.limited_by_locks and file.limit is None:
@@ -181,7 +182,7 @@ def _workload(path: Path) -> Workload:
     return Workload(
         path.stem, file.title, file.why.strip(), file.request.method, file.request.path, tuple(file.request.headers.items()),
         file.request.body, file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
-        file.edge,
+        file.edge, events.checked(source, file.events),
     )  # fmt: skip
 
 

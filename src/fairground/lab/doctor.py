@@ -6,7 +6,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator, Sequence
 
-from fairground.host import isolation, machine
+from fairground.host import counters, isolation, machine
 from fairground.host.machine import Check
 from fairground.lab import setup
 from fairground.lab.places import Places
@@ -20,7 +20,14 @@ PROGRAMS = ("apt-get", "sysctl", "env", "cargo")
 def checks(places: Places) -> tuple[Check, ...]:
     """Everything that is looked at, in the order in which it is shown."""
     lines = machine.checks(places.cache, places.environ.get("PATH", ""))
-    return (*lines, *isolation.checks(isolation.read()), *setup.tool_checks(places), setup.awake_check(places), _engine(places))
+    return (
+        *lines,
+        *isolation.checks(isolation.read()),
+        counters.check(),
+        *setup.tool_checks(places),
+        setup.awake_check(places),
+        _engine(places),
+    )
 
 
 def seats() -> Seats:

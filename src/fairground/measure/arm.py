@@ -24,6 +24,7 @@ from fairground.model import (
     Result,
     RoleUse,
     Severity,
+    Sizing,
     Stack,
     Step,
     Verdict,
@@ -152,7 +153,9 @@ class Window:
         """What it counted, and the CPU of server and generator, as results keep it."""
         generator = self.roles.get("generator")
         cpu_us = self.server_cpu_us, None if generator is None else generator.cpu_us
-        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s)
+        server = self.roles.get("server")
+        instructions = None if server is None else server.instructions
+        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s, instructions)
 
     @property
     def void(self) -> str | None:
@@ -185,6 +188,7 @@ class Ended:
     phases_s: Mapping[str, float] = field(default_factory=dict)
     stderr_tail: str = ""
     recovery: Recovery | None = None
+    sizing: Sizing | None = None
 
     @property
     def rejected(self) -> str | None:

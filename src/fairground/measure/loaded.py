@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from fairground import generators
 from fairground.generators import engine
 from fairground.host import RoleMeter, machine
-from fairground.judge import answers, recovery, validity
+from fairground.judge import answers, recovery, sizing, validity
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
-from fairground.measure.curve import with_cpu
+from fairground.measure.clocks import differences_us, with_cpu
 from fairground.measure.faults import Happened
+from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole
+from fairground.measure.turntaking import SILENCE_S, TurnTaking
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
-from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Step, Workload
+from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Step, Workload
 from fairground.model.wire import Tls
 
-ENDLESS_S = 86_400.0
-SILENCE_S = 15.0
-"""A generator speaks every second, but while it waits for its last answers: for a timeout at most."""
 FATAL = frozenset(
     {"start", "pooler", "proxy", "wire", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"}
 )
@@ -58,6 +56,8 @@ class Loaded:
     """What the fault of its trial did; None: there was none."""
     trial: Result | None = None
     """What its generator told of the load that was a trial; None: it has not had one."""
+    sizing: Sizing | None = None
+    """How its workload's events sized its window; None: they did not."""
 
     def __post_init__(self) -> None:
         self.workload = self.arm.workload
@@ -88,6 +88,10 @@ class Loaded:
     def carry_out(self, fault: Fault) -> Happened:
         """Let something go wrong, as a load says. LabError where the lab cannot mend it again."""
         raise NotImplementedError
+
+    def deadlocks(self) -> int | None:
+        """How many its database has had so far; None where it has none."""
+        return None
 
     def exit_code(self) -> int | None:
         """How it ended by itself; None while it runs, or where we do not know."""
@@ -134,6 +138,9 @@ class Loaded:
         if run.ends is None:
             self._say_unreachable(result)
             return None
+        if (sized := run.sized(result.completed_ok)) is not None:
+            self.sizing = sized
+            self.findings.append(sizing.finding(sized))
         window = self._window(ask, number, result, run, before_us)
         self.windows.append(window)
         return window
@@ -184,7 +191,7 @@ class Loaded:
         lab, use = machine_between(moment, last, roles.values(), "database" in roles)
         roles["lab"] = lab
         if "server" in roles:
-            roles["server"] = replace(roles["server"], cpu_us_by_second=_differences_us(run.clocks, "server"))
+            roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
         shared = generators.with_share(result, ask.load, roles["generator"])
         steps, handshakes = self._of_the_engine(ask, run)
@@ -255,6 +262,8 @@ class _Run:
         self.happened: Happened | None = None
         """The fault, once it has been carried out."""
         self._readings: dict[str, tuple[Reading, Moment]] = {}
+        self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
+        self._sizing: Sizing | None = None
         address = (loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates, loaded.tls)
         task = generators.Task(loaded.workload, load, *address)
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
@@ -274,12 +283,11 @@ class _Run:
 
     def follow(self) -> Result:
         """Read the events to the end; begin the window once the warm-up has settled or its time is up."""
-        loaded, load, asked = self._loaded, self.ask.load, False
-        clock = time.monotonic()
-        phase, began = "warmup", clock
-        if (given_s := self._given_s()) is not None:
+        loaded, asked = self._loaded, False
+        phase, began = "warmup", time.monotonic()
+        if (given_s := self._given_s()) is not None and self._pilot is None:
             time.sleep(given_s)
-            self.session.measure()
+            self._begin_window()
             asked = True
         while (event := self._event(phase, began)) is not None:
             now = time.monotonic()
@@ -292,13 +300,29 @@ class _Run:
                     loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + now - began
                     phase, began = name, now
                     self._read(name)
-            if phase == "warmup" and not asked:
-                self.settled = answers.settled(self.warmup, loaded.bench.thresholds.rules)
-                if now - began >= load.warmup_max_s or (now - began >= load.warmup_min_s and self.settled):
-                    self.session.measure()
-                    asked = True
+            if phase == "warmup" and not asked and self._is_warm(now - began, given_s):
+                self._begin_window()
+                asked = True
         loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + time.monotonic() - began
         return self.session.result()
+
+    def _is_warm(self, elapsed_s: float, given_s: float | None) -> bool:
+        """Whether the warm-up is over after so long: it has settled, or its time is up."""
+        if given_s is not None:
+            return elapsed_s >= given_s
+        load = self.ask.load
+        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules)
+        return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
+
+    def _begin_window(self) -> None:
+        """End the warm-up. Where it was a pilot, it says how long the window is."""
+        if self._pilot is not None:
+            self._sizing = self._pilot.sizing(self.warmup)
+        self.session.measure(None if self._sizing is None else self._sizing.window_s)
+
+    def sized(self, answers: int) -> Sizing | None:
+        """How the window was sized, with what it held: `answers` good ones among it. None: as its load says."""
+        return None if self._pilot is None or self._sizing is None else self._pilot.counted(self._sizing, answers)
 
     def _event(self, phase: str, began: float) -> Mapping[str, Any] | None:
         """The next event, None at the end. A fault that is due before it is carried out first."""
@@ -312,7 +336,10 @@ class _Run:
         return self.session.event(SILENCE_S + self.ask.load.timeout_ms / 1000)
 
     def _given_s(self) -> float | None:
-        """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled."""
+        """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled.
+
+        A pilot lasts whole seconds, since they are counted.
+        """
         load = self.ask.load
         if not self.ask.trial:
             return load.warmup_min_s
@@ -322,7 +349,8 @@ class _Run:
 
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load
-        total_s = load.window_s if phase == "window" else load.warmup_max_s
+        window_s = load.window_s if self._sizing is None else self._sizing.window_s
+        total_s = window_s if phase == "window" else load.warmup_max_s
         now = Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"])
         self._loaded.on(self._loaded.arm.label, now)
         if phase == "warmup" and event["ok"] is not None:
@@ -351,6 +379,8 @@ class _Run:
             seen.open_window()
         else:
             seen.close_window()
+            if self._pilot is not None:
+                self._pilot.end()
 
     def _clock(self) -> None:
         """CPU so far, at a second of the window: of every role where each step of a load curve is to have its own."""
@@ -359,89 +389,6 @@ class _Run:
         self.clocks.append({role: meter.cpu_ns() / 1000 for role, meter in read.items()})
 
 
-@dataclass(frozen=True)
-class Told:
-    """What an engine that takes turns has counted since its start: in all, and in the settled parts of its turns."""
-
-    ok: int = 0
-    not_ok: int = 0
-    active_s: float = 0.0
-    settled_ok: int = 0
-    settled_s: float = 0.0
-
-    def __sub__(self, before: Told) -> Told:
-        return Told(*(getattr(self, one.name) - getattr(before, one.name) for one in fields(self)))
-
-
-class TurnTaking:
-    """The engine of one arm that takes turns with others'. `told`: what it had counted when it last stood still."""
-
-    def __init__(self, loaded: Loaded, load: Load) -> None:
-        bench, cores = loaded.bench, loaded.arm.cell.settings.cores_of("generator")
-        self._loaded, self._silence_s = loaded, SILENCE_S + load.timeout_ms / 1000
-        endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
-        address = (loaded.host, loaded.port, loaded.arm.seed, loaded.bodies)
-        plan = engine.plan(loaded.workload, endless, *address, begin="held")
-        self.session = engine.Session(bench.keeper, bench.engine, plan, loaded.folder, cores)
-        loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
-        self.told = Told()
-        self.shared_us: dict[str, float] = {}
-        """CPU of roles that all arms share, while it was this one's turn."""
-        self.measured = False
-        self._await_held()
-
-    def measure(self) -> None:
-        """The warm-up is over: the engine's window begins with the next turn, and lasts to the arm's end."""
-        if not self.measured:
-            self.session.measure()
-            self.measured = True
-
-    def turn(self, seconds: float) -> None:
-        """Load the arm for so long, and wait for its last answer."""
-        self._loaded.watch.turn = self._loaded.arm.label
-        before = self._shared_ns()
-        self.session.go()
-        time.sleep(seconds)
-        self.session.hold()
-        self._await_held()
-        self._loaded.watch.turn = None
-        for role, spent_ns in self._shared_ns().items():
-            self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
-
-    def _shared_ns(self) -> dict[str, int]:
-        return {role: meter.cpu_ns() for role, meter in self._loaded.seen.meters.items() if role == "database"}
-
-    def _await_held(self) -> None:
-        """Wait until it stands still. An engine that ends by itself could not reach its server, or its server has ended."""
-        while not self._loaded.failed:
-            event = self.session.event(self._silence_s)
-            if event is None:
-                self._loaded.notice_end()
-                if not self._loaded.failed:
-                    self._loaded.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
-            elif event["event"] == "held":
-                turn = engine.turn(event)
-                settled = self.told.settled_ok + turn.settled_ok, self.told.settled_s + turn.settled_s
-                self.told = Told(event["ok"], event["not_ok"], event["active_us"] / 1e6, *settled)
-                return
-
-    def finish(self) -> Result:
-        """End the load and take what was counted over the whole life."""
-        self.session.halt()
-        while self.session.event(self._silence_s) is not None:
-            pass
-        return self.session.result()
-
-    def stop(self) -> None:
-        """End the engine, whatever it is doing."""
-        self.session.stop()
-
-
 def _others(result: Result) -> int:
     """Answers of the window that were not good; where a generator does not tell how many ended, its requests that were not."""
     return result.window.not_ok if result.completed is None else result.completed - result.completed_ok
-
-
-def _differences_us(clocks: Sequence[Mapping[str, float]], role: str) -> tuple[float, ...]:
-    at = [clock[role] for clock in clocks if role in clock]
-    return tuple(after - before for before, after in itertools.pairwise(at))

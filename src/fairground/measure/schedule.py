@@ -36,7 +36,8 @@ class Whole:
 
     `rates` are the steps of a load curve, in place of the load's own rate. `trial`: the warm-up ends when its rate has settled,
     between `warmup_min_s` and `warmup_max_s` of the load, and errors are said of the arm. Else it lasts `warmup_min_s`, and
-    errors are for whoever asked to judge. `folder`: where raw data goes, inside the arm's.
+    errors are for whoever asked to judge. `folder`: where raw data goes, inside the arm's. `most_s`: the window may last so long,
+    as its workload's events ask for; None: it lasts as long as the load says.
     """
 
     arm: str
@@ -45,6 +46,7 @@ class Whole:
     rates: Rates = ()
     trial: bool = False
     folder: str = ""
+    most_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,9 @@ class WholeWindows:
         return sum(_seconds(ask) for ask in self.asks[len(windows) :])
 
 
-def whole(arm: str, load: Load, seed: int) -> WholeWindows:
-    """One window of one arm: the schedule of a trial."""
-    return WholeWindows((Whole(arm, load, seed, trial=True),))
+def whole(arm: str, load: Load, seed: int, most_s: float | None = None) -> WholeWindows:
+    """One window of one arm: the schedule of a trial. `most_s` as in `Whole`."""
+    return WholeWindows((Whole(arm, load, seed, trial=True, most_s=most_s),))
 
 
 def ramp(arm: str, load: Load, rates: Rates, seed: int) -> WholeWindows:
@@ -112,12 +114,15 @@ class SideBySide:
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
     move all arms alike. Slow answers make turns longer, and the window with them. There are no turns where one arm alone is left,
     or where `LEAST_TURNS` of them would take more than MOST_IN_TURNS whole windows: then the whole windows stand side by side.
+
+    `most_s` as in `Whole`. Where events size the whole windows, the window in turns is as long as the longest of them.
     """
 
     arms: tuple[str, ...]
     load: Load
     seed: int
     first: int = 0
+    most_s: float | None = None
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
         """A whole window of the next arm, a warm-up in turns, a piece of the window in turns, or the end."""
@@ -125,16 +130,18 @@ class SideBySide:
         had = {window.arm for window in wholes}
         waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
         if waiting:
-            return Whole(waiting[0], self.load, self.seed, trial=True)
-        here = tuple(window.arm for window in wholes if window.arm not in failed and window.ok)
-        turn_s = _turn_s(self.load, [window for window in wholes if window.arm in here], TURN_S)
-        window_s = max(self.load.window_s, LEAST_TURNS * turn_s)
-        if len(here) < 2 or window_s > MOST_IN_TURNS * self.load.window_s:
+            return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s)
+        some = [window for window in wholes if window.arm not in failed and window.ok]
+        here = tuple(window.arm for window in some)
+        turn_s = _turn_s(self.load, some, TURN_S)
+        if len(here) < 2 or LEAST_TURNS * turn_s > MOST_IN_TURNS * self.load.window_s:
             return None
+        whole_s = self.load.window_s if self.most_s is None else max(window.window_s for window in some)
+        window_s = max(whole_s, LEAST_TURNS * turn_s)
         made = _by_number([window for window in windows if window.result is None])
         if not made:
             return Turns(here, self.load, turn_s, turn_s, warm_up=True)  # their whole windows have warmed the servers
-        pieces, done = self._pieces, len(made) - 1
+        pieces, done = _pieces(whole_s), len(made) - 1
         if done >= pieces:
             return None
         turned = (done + self.first) % len(here)
@@ -145,12 +152,8 @@ class SideBySide:
         had = sum(window.result is not None for window in windows)
         done = max(0, len(_by_number([window for window in windows if window.result is None])) - 1)
         whole_s = self.load.warmup_min_s + self.load.window_s
-        return (len(self.arms) - had) * whole_s + (1 - done / self._pieces) * self.load.window_s * len(self.arms)
-
-    @property
-    def _pieces(self) -> int:
-        """Windows of about a second, so that one that the machine spoiled can be left out."""
-        return max(1, round(self.load.window_s / PIECE_S))
+        left = max(0.0, 1 - done / _pieces(self.load.window_s))
+        return (len(self.arms) - had) * whole_s + left * self.load.window_s * len(self.arms)
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,11 @@ def _turn_s(load: Load, some: Sequence[Window], shortest_s: float) -> float:
     """The turn that suits the slowest answers of some windows, up to a whole window: all connections' time over its answers."""
     answers_s = [window.window_s * window.load.connections / max(1, window.ok + window.not_ok) for window in some]
     return min(max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0)), load.window_s)
+
+
+def _pieces(window_s: float) -> int:
+    """Of how many pieces a window in turns is made, so that one that the machine spoiled can be left out."""
+    return max(1, round(window_s / PIECE_S))
 
 
 def _by_number(windows: Sequence[Window]) -> list[list[Window]]:

@@ -26,11 +26,12 @@ from fairground.judge import validity
 from fairground.measure.arm import Arm, CheckArm, Ended, NullArm, PgbenchArm, StackArm, Window
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
-from fairground.measure.loaded import Loaded, Told
+from fairground.measure.loaded import Loaded
 from fairground.measure.pgbench import Pgbench
 from fairground.measure.schedule import Ask, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
+from fairground.measure.turntaking import Told
 from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
 from fairground.model import Doing, LabError, RoleUse, Severity, Verdict
 

@@ -76,6 +76,9 @@ class StartedStack(Loaded):
     def carry_out(self, fault: Fault) -> Happened:
         return self.faults.carry_out(fault)
 
+    def deadlocks(self) -> int | None:
+        return self.database.counters().deadlocks
+
     def exit_code(self) -> int | None:
         return None if self.path.server is None else self.path.server.exit_code()
 
@@ -187,6 +190,8 @@ class StartedStack(Loaded):
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
+            if (meter := self.path.meters.get("server")) is not None:
+                meter.count_instructions()
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
 
@@ -202,6 +207,8 @@ class StartedStack(Loaded):
             self.prober.stop()
         if self.planted is not None:
             self.planted.stop(0.0)
+        if "server" in self.path.meters:
+            self.path.meters["server"].stop_counting()
         with self.phase("stop"):
             self.path.ask_server()
 
@@ -228,7 +235,7 @@ class StartedStack(Loaded):
             self.find("stderr", Severity.NOTE, sentence, characters=len(tail))
         return Ended(
             self.arm, answers.verdict(self.findings), tuple(self.findings), self._joined(), tuple(self.windows), self.audit,
-            self.use, self.diagnosis, self.phases_s, tail, self.recovery,
+            self.use, self.diagnosis, self.phases_s, tail, self.recovery, self.sizing,
         )  # fmt: skip
 
     def _joined(self) -> Result | None:

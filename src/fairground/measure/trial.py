@@ -48,7 +48,8 @@ def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload
 def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> tuple[Trial, ...]:
     """Measure the slots of one round, which share workload, load and settings; their trials, in the same order.
 
-    All are up at once. Each is loaded for a whole window, and then all in turns. A single one has its whole window alone.
+    All are up at once. Each is loaded for a whole window, and then all in turns. A single one has its whole window alone. Events
+    size windows as far as the slots say.
     """
     started_unix_s, began = time.time(), time.monotonic()
     by_label = {attempt.label: attempt for attempt in attempts}
@@ -62,8 +63,13 @@ def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> t
     arms = [
         StackArm(label, one.slot.cell, workload, one.slot.seed, one.stack, one.slot.planted) for label, one in by_label.items()
     ]
-    load, seed = attempts[0].slot.cell.load, attempts[0].slot.seed
-    schedule = SideBySide(tuple(by_label), load, seed, attempts[0].slot.block) if arms[1:] else whole(arms[0].label, load, seed)
+    first = attempts[0].slot
+    given = first.cell.load, first.seed
+    schedule = (
+        SideBySide(tuple(by_label), *given, first.block, first.window_most_s)
+        if arms[1:]
+        else whole(arms[0].label, *given, first.window_most_s)
+    )
     with Session(bench, arms, {label: one.folder for label, one in by_label.items()}, on) as session:
         for _ in session.play(schedule):
             pass
@@ -100,6 +106,7 @@ def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
         round=of.slot.round,
         turns=tuple(one.tally for one in turns if one.void is None),
         recovery=ended.recovery,
+        sizing=ended.sizing,
     )
 
 

@@ -58,6 +58,7 @@ from fairground.model.result import (
 )
 from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
+from fairground.model.sizing import EventCount, Sizing, WorkloadEvent
 from fairground.model.step import Step
 from fairground.model.subject import (
     Approach,
@@ -98,6 +99,7 @@ __all__ = [
     "Durability",
     "Edge",
     "Ending",
+    "EventCount",
     "Evidence",
     "Expectation",
     "Fault",
@@ -135,6 +137,7 @@ __all__ = [
     "ServerSettings",
     "Settings",
     "Severity",
+    "Sizing",
     "Slot",
     "Stack",
     "StackInfo",
@@ -154,6 +157,7 @@ __all__ = [
     "Wire",
     "Work",
     "Workload",
+    "WorkloadEvent",
     "Written",
     "of_machine",
     "storing",

@@ -202,7 +202,8 @@ class Slot:
     """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1).
 
     `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU. Slots of one
-    `round` are measured together, in turns; 0: this one is measured by itself.
+    `round` are measured together, in turns; 0: this one is measured by itself. `window_most_s`: its window may last so many
+    seconds, as its workload's events ask for; None: it lasts as long as its load says.
     """
 
     number: int
@@ -212,6 +213,7 @@ class Slot:
     control: Control | None = None
     planted: float = 0.0
     round: int = 0
+    window_most_s: float | None = None
 
 
 class Until(StrEnum):

@@ -10,6 +10,7 @@ from fairground.model.fault import Recovery
 from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
+from fairground.model.sizing import Sizing
 from fairground.model.window import Window
 
 
@@ -45,6 +46,8 @@ class Trial:
     """What was counted in turns with the others of its round: what ratios to them rest on. All else is of the whole window."""
     recovery: Recovery | None = None
     """What the fault of its load did to the answers; None: it has none, or the window ended before it."""
+    sizing: Sizing | None = None
+    """How its window was sized by its workload's events; None: it was not."""
 
     @property
     def goodput_per_s(self) -> float | None:
@@ -61,6 +64,14 @@ class Trial:
         return use.cpu_us / self.result.completed_ok
 
     @property
+    def instructions_per_answer(self) -> float | None:
+        """The server's instructions in user space for each good answer."""
+        use = self.roles.get("server")
+        if self.result is None or use is None or use.instructions is None or self.result.completed_ok == 0:
+            return None
+        return use.instructions / self.result.completed_ok
+
+    @property
     def in_turns(self) -> Window | None:
         """All of its turns as one window; None where it took none."""
         if not self.turns:
@@ -69,7 +80,10 @@ class Trial:
         seconds = sum(one.window_s for one in self.turns)
         server, generator = _sum([one.cpu_us for one in self.turns]), _sum([one.generator_cpu_us for one in self.turns])
         settled = sum(one.settled_ok for one in self.turns), sum(one.settled_s for one in self.turns)
-        return Window(ok, not_ok, seconds, server, generator, *settled)
+        counted = [one.instructions for one in self.turns]
+        known = [amount for amount in counted if amount is not None]
+        instructions = sum(known) if len(known) == len(counted) else None
+        return Window(ok, not_ok, seconds, server, generator, *settled, instructions)
 
 
 def _sum(values: Sequence[float | None]) -> float | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from fairground.model.sizing import WorkloadEvent
+
 
 class Approach(StrEnum):
     """How a variant is written: as its documentation shows, tuned beyond that, or as an event loop of its own."""
@@ -201,6 +203,8 @@ class Workload:
     errors_expected: tuple[int, ...] = ()
     """Statuses of failed requests that the workload is about: they are noted, and warn of nothing."""
     edges: tuple[Edge, ...] = ()
+    events: Mapping[WorkloadEvent, int] = field(default_factory=dict)
+    """What its number depends on, and how often a window should hold it: windows of a run are as long as that takes."""
 
     @property
     def uses_database(self) -> bool:

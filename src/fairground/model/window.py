@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Window:
     """One arm in one window: all its turns together, from the first request of each to its last answer.
 
-    `cpu_us` is the server's CPU in it, `generator_cpu_us` the load generator's; None where nobody read it.
+    `cpu_us` is the server's CPU in it, `generator_cpu_us` the load generator's, `instructions` are the server's in user space;
+    None where nobody read it.
     `settled_ok` good answers came in the `settled_s` seconds in which all connections were busy: after the burst that begins a
     turn, and before the drain that ends it. Both are 0 where no turn was long enough, and where the load was one piece.
     """
@@ -21,6 +22,7 @@ class Window:
     generator_cpu_us: float | None = None
     settled_ok: int = 0
     settled_s: float = 0.0
+    instructions: int | None = None
 
     @property
     def rate_per_s(self) -> float:
@@ -36,6 +38,11 @@ class Window:
     def cpu_us_per_answer(self) -> float | None:
         """CPU of the server for each good answer; None where there is none, or nobody read it."""
         return None if self.cpu_us is None or not self.ok else self.cpu_us / self.ok
+
+    @property
+    def instructions_per_answer(self) -> float | None:
+        """Instructions of the server for each good answer; None where there is none, or nobody counted."""
+        return None if self.instructions is None or not self.ok else self.instructions / self.ok
 
     @property
     def generator_us_per_answer(self) -> float | None:

@@ -88,7 +88,10 @@ def _change(better: Interval, more_is_better: bool) -> Change:
 
 
 def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float) -> tuple[Line, ...]:
-    """Goodput and cost of two arms; levels are geometric means over sound pairs. `margin`: within it they are equivalent."""
+    """Goodput and cost of two arms, and instructions where they were counted; levels are geometric means over sound pairs.
+
+    `margin`: within it the arms are equivalent.
+    """
     sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
     rates = mean([pair.a.rate_per_s for pair in sound]), mean([pair.b.rate_per_s for pair in sound])
     costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
@@ -96,7 +99,12 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
     each_s = math.fsum(one.took_s for one in rounds) / decision.rounds if decision.rounds else None
     rate = Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates, decision.rate_paced)
     cost = Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios, decision.cost_paced)
-    return tuple(replace(line, margin=margin, each_s=each_s, least=JUDGED_ROUNDS) for line in (rate, cost))
+    every = [rate, cost]
+    if decision.effort is not None:
+        a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
+        turned = tuple(1 / ratio for ratio in decision.efforts)
+        every.append(Line(cell, "server instructions", "per answer", a, b, decision.effort, False, turned))
+    return tuple(replace(line, margin=margin, each_s=each_s, least=JUDGED_ROUNDS) for line in every)
 
 
 def mean(values: Sequence[float | None]) -> float | None:

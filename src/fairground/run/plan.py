@@ -38,7 +38,7 @@ from fairground.model import (
     Topology,
     Workload,
 )
-from fairground.run import rounds
+from fairground.run import rounds, windows
 from fairground.run.rounds import Entry
 from fairground.stats.comparisons import heat_of
 
@@ -134,7 +134,7 @@ def least_s(plan: Plan) -> float:
 
 def _least_s(slots: Iterable[Slot]) -> float:
     loads = [(slot.cell.load, 2 if slot.round else 1) for slot in slots]
-    return sum(load.warmup_min_s + windows * load.window_s for load, windows in loads)
+    return sum(load.warmup_min_s + times * load.window_s for load, times in loads)
 
 
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
@@ -192,7 +192,16 @@ def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
     slots = _slots(every, replace(suite, anchor=anchor), controls)
+    named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
+    slots = windows.bounded(slots, named, _room_s(slots, suite.budget_s))
     return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
+
+
+def _room_s(slots: Sequence[Slot], budget_s: float | None) -> float | None:
+    """The seconds that a block may take longer than its loads ask for, so that enough fit into a budget; None: there is none."""
+    if budget_s is None:
+        return None
+    return budget_s / windows.BLOCKS - seconds(slot for slot in slots if slot.block == 1)
 
 
 def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:
@@ -274,8 +283,9 @@ def _digest(text: str) -> int:
 
 def _slot_s(slot: Slot) -> float:
     load = slot.cell.load
-    turns_s = (TURNS_COST * load.window_s + TURNS_WARMING_S) if slot.round else 0.0
-    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + load.window_s + turns_s
+    window_s = slot.window_most_s or load.window_s
+    turns_s = (TURNS_COST * window_s + TURNS_WARMING_S) if slot.round else 0.0
+    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + window_s + turns_s
 
 
 def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:

@@ -53,6 +53,9 @@ class Decision:
     cost_paced: Paced | None = None
     """The same ratios without the machine's pace, where that is of use. No word rests on them: see `control`."""
     modes: ArmModes | None = None
+    effort: Difference | None = None
+    """Instructions of the server per answer, A over B; None where they were not counted on both sides of every pair."""
+    efforts: tuple[float, ...] = ()
 
     @property
     def half_width(self) -> float | None:
@@ -64,15 +67,18 @@ class Decision:
 def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -> Decision:
     """The words on rate and on CPU per answer, from the mean log-ratio of each round's sound pairs."""
     sound = [pair for pair in pairs if pair.void is None]
-    rates, costs = _by_round(sound, _faster), _by_round(sound, _cheaper)
-    differing = [differences.of_pairs(ratios, floor, practical) for ratios in (rates, costs)]
+    rates, costs, efforts = (_by_round(sound, ratio) for ratio in (_faster, _cheaper, _easier))
+    differing = [differences.of_pairs(ratios, floor, practical) for ratios in (rates, costs, efforts)]
     if len(rates) < JUDGED_ROUNDS:
         differing = [replace(one, word=differences.Word.INCONCLUSIVE) for one in differing]
-    rate, cost = differing
+    rate, cost, effort = differing
+    counted = bool(sound) and all(_easier(pair) is not None for pair in sound)
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
     counts = len(rates), len(sound), len(pairs) - len(sound)
     paced = _paced(sound, _faster), _paced(sound, _cheaper)
-    return Decision(*counts, rate, cost, tuple(rates), tuple(costs), failed, *paced, _modes(sound))
+    ratios = tuple(rates), tuple(costs)
+    found = Decision(*counts, rate, cost, *ratios, failed, *paced, _modes(sound))
+    return replace(found, effort=effort, efforts=tuple(efforts)) if counted else found
 
 
 def _faster(pair: Pair) -> float | None:
@@ -81,6 +87,10 @@ def _faster(pair: Pair) -> float | None:
 
 def _cheaper(pair: Pair) -> float | None:
     return _ratio(pair.a.cpu_us_per_answer, pair.b.cpu_us_per_answer)
+
+
+def _easier(pair: Pair) -> float | None:
+    return _ratio(pair.a.instructions_per_answer, pair.b.instructions_per_answer)
 
 
 def _paced(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> Paced | None:

@@ -28,7 +28,8 @@ from fairground.report.run.controls import Controls
 from fairground.report.run.headline import beside, headline, voids
 from fairground.report.run.story import story
 from fairground.report.run.why import TriedBy, standings
-from fairground.report.text import seats, words
+from fairground.report.text import seats, windows, words
+from fairground.stats import window_sizes
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
 
@@ -68,6 +69,7 @@ COLUMNS = (
     "cpu_wire_us_per_answer",
     "cpu_database_us_per_answer",
     "cpu_generator_us_per_answer",
+    "instructions_server_per_answer",
     "memory_server_peak_bytes",
     "audit_lines",
     "audit_lines_held",
@@ -109,7 +111,8 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
         constants=_constants(run),
         cores=seats.of_run(run),
         colours=stack_colours(shown),
-        doubts=words.doubts(run, shown),
+        doubts=_doubts(run, shown),
+        windows=[windows.cost(one) for one in window_sizes.of(run.everything)],
         headline=[*beside(told, headline(run, shown, held, tried), held), *filter(None, [voids(run)])],
         controls=held,
         order=controls.order_sentences(campaign(run)),
@@ -156,7 +159,7 @@ def markdown(run: Run) -> str:
         lines += [words.cell(f"- {cost.through.cell.workload}: {hops.sentence(cost)}") for cost in costs] + [""]
     if broken := faults.rows(run):
         lines += ["#### What faults did", "", *(words.cell(f"- {faults.sentence(row)}") for row in broken), ""]
-    lines += ["What the numbers do not say:", *(f"- {words.prose(sentence)}" for sentence in words.doubts(run, shown))]
+    lines += ["What the numbers do not say:", *(f"- {words.prose(sentence)}" for sentence in _doubts(run, shown))]
     text = foreign.clean("\n".join(lines)) + "\n"
     if len(text) <= MARKDOWN_LIMIT:
         return text
@@ -247,6 +250,7 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
         window.other if window else None,
         *(getattr(window, kind) if window else None for kind in kinds),
         *(trial.cpu_us_per_answer(role) if numbered else None for role in (*ROLES, "generator")),
+        trial.instructions_per_answer if numbered else None,
         server.memory_peak_bytes if server else None,
         len(trial.audit),
         sum(line.holds for line in trial.audit),
@@ -325,6 +329,12 @@ def _tally(run: Run) -> Counter[str]:
 def _counted(run: Run) -> str:
     tally = _tally(run)
     return f"trials: {tally['valid']:,} valid, {tally['void']:,} void, {tally['rejected']:,} rejected"
+
+
+def _doubts(run: Run, shown: Sequence[Board]) -> tuple[str, ...]:
+    """What the numbers do not say; first, which windows held too few of what their number depends on."""
+    short = [windows.shortage(one) for one in window_sizes.of(run.everything)]
+    return (*(sentence for sentence in short if sentence), *words.doubts(run, shown))
 
 
 def _constants(run: Run) -> tuple[str, ...]:

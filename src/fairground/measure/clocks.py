@@ -1,7 +1,8 @@
-"""The steps of a load curve with the CPU that each of them used. Pure."""
+"""CPU clocks that were read at each second of a window: what was used in between. Pure."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -22,3 +23,9 @@ def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tu
         found.append(replace(step, cpu_us=used, busiest_thread_share=busy))
         at_s += step.duration_s
     return tuple(found)
+
+
+def differences_us(clocks: Sequence[Mapping[str, float]], role: str) -> tuple[float, ...]:
+    """CPU of a role in each second, in µs."""
+    at = [clock[role] for clock in clocks if role in clock]
+    return tuple(after - before for before, after in itertools.pairwise(at))

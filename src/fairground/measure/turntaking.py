@@ -1,0 +1,96 @@
+"""An arm's engine that takes turns with those of other arms: it stands still until it is its turn, and tells what it counted."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
+
+from fairground.generators import engine
+from fairground.host import RoleMeter
+from fairground.model import Load, Result, Severity
+
+if TYPE_CHECKING:
+    from fairground.measure.loaded import Loaded
+
+ENDLESS_S = 86_400.0
+SILENCE_S = 15.0
+"""A generator speaks every second, but while it waits for its last answers: for a timeout at most."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What an engine that takes turns has counted since its start: in all, and in the settled parts of its turns."""
+
+    ok: int = 0
+    not_ok: int = 0
+    active_s: float = 0.0
+    settled_ok: int = 0
+    settled_s: float = 0.0
+
+    def __sub__(self, before: Told) -> Told:
+        return Told(*(getattr(self, one.name) - getattr(before, one.name) for one in fields(self)))
+
+
+class TurnTaking:
+    """The engine of one arm that takes turns with others'. `told`: what it had counted when it last stood still."""
+
+    def __init__(self, loaded: Loaded, load: Load) -> None:
+        bench, cores = loaded.bench, loaded.arm.cell.settings.cores_of("generator")
+        self._loaded, self._silence_s = loaded, SILENCE_S + load.timeout_ms / 1000
+        endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
+        address = (loaded.host, loaded.port, loaded.arm.seed, loaded.bodies)
+        plan = engine.plan(loaded.workload, endless, *address, begin="held")
+        self.session = engine.Session(bench.keeper, bench.engine, plan, loaded.folder, cores)
+        loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
+        self.told = Told()
+        self.shared_us: dict[str, float] = {}
+        """CPU of roles that all arms share, while it was this one's turn."""
+        self.measured = False
+        self._await_held()
+
+    def measure(self) -> None:
+        """The warm-up is over: the engine's window begins with the next turn, and lasts to the arm's end."""
+        if not self.measured:
+            self.session.measure()
+            self.measured = True
+
+    def turn(self, seconds: float) -> None:
+        """Load the arm for so long, and wait for its last answer."""
+        self._loaded.watch.turn = self._loaded.arm.label
+        before = self._shared_ns()
+        self.session.go()
+        time.sleep(seconds)
+        self.session.hold()
+        self._await_held()
+        self._loaded.watch.turn = None
+        for role, spent_ns in self._shared_ns().items():
+            self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
+
+    def _shared_ns(self) -> dict[str, int]:
+        return {role: meter.cpu_ns() for role, meter in self._loaded.seen.meters.items() if role == "database"}
+
+    def _await_held(self) -> None:
+        """Wait until it stands still. An engine that ends by itself could not reach its server, or its server has ended."""
+        while not self._loaded.failed:
+            event = self.session.event(self._silence_s)
+            if event is None:
+                self._loaded.notice_end()
+                if not self._loaded.failed:
+                    self._loaded.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
+            elif event["event"] == "held":
+                turn = engine.turn(event)
+                settled = self.told.settled_ok + turn.settled_ok, self.told.settled_s + turn.settled_s
+                self.told = Told(event["ok"], event["not_ok"], event["active_us"] / 1e6, *settled)
+                return
+
+    def finish(self) -> Result:
+        """End the load and take what was counted over the whole life."""
+        self.session.halt()
+        while self.session.event(self._silence_s) is not None:
+            pass
+        return self.session.result()
+
+    def stop(self) -> None:
+        """End the engine, whatever it is doing."""
+        self.session.stop()

@@ -1,0 +1,41 @@
+"""How long the events of a workload may make a window: the ceiling of each slot, by the time that a run has. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from fairground.judge import sizing
+from fairground.model import Load, Slot
+
+MOST_WINDOWS = 4.0
+"""Without a budget: so many times the window that the load asks for."""
+BLOCKS = 6
+"""So many blocks of a plan with a budget shall fit into it: fewer tell too little of how starts differ."""
+LONGEST_S = 60.0
+"""No budget makes a window longer, unless its load asks for that."""
+
+
+def sizable(load: Load) -> bool:
+    """Whether events can size windows of this load: the engine's, that are a time, and in which nothing goes wrong on purpose."""
+    return load.generator == Load.generator and load.requests is None and load.fault is None
+
+
+def bounded(slots: Sequence[Slot], workloads: Collection[str], room_s: float | None) -> tuple[Slot, ...]:
+    """The slots, with a ceiling for windows of `workloads`, those that name events.
+
+    `room_s`: the seconds that a block of the run may take longer, shared out between all that can grow; None: it has no budget.
+    """
+    growing = [slot for slot in slots if slot.cell.workload in workloads and sizable(slot.cell.load)]
+    first = [slot for slot in growing if slot.block == growing[0].block]
+    windows = sum(2 if slot.round else 1 for slot in first)  # those in turns grow with the whole ones
+    more_s = None if room_s is None else max(0.0, room_s) / max(1, windows)
+    ceilings = {slot.number: _ceiling_s(slot.cell.load, more_s) for slot in growing}
+    return tuple(replace(slot, window_most_s=ceilings.get(slot.number)) for slot in slots)
+
+
+def _ceiling_s(load: Load, more_s: float | None) -> float:
+    if more_s is None:  # what no pilot can size stays as short as somebody in a hurry made it
+        return load.window_s * (MOST_WINDOWS if load.warmup_max_s >= sizing.PILOT_LEAST_S else 1.0)
+    return max(load.window_s, float(math.floor(min(LONGEST_S, load.window_s + more_s))))
