@@ -15,7 +15,9 @@ from fairground.stats.intervals import brief
 def measured(bench: ceiling.Bench, run: Run, workloads: Mapping[str, Workload]) -> Generator[Event]:
     """Measure the limits of this machine on each workload of the run, unless they are known from before an interruption."""
     known = {limit.workload for limit in run.limits}
-    first = {slot.cell.workload: slot.cell for slot in reversed(run.plan.slots)}
+    cells = sorted((slot.cell for slot in run.plan.slots), key=lambda cell: cell.settings.pool_size, reverse=True)
+    # the smallest pool: pgbench opens as many clients, and of hundreds none may come to its first transaction in time
+    first = {cell.workload: cell for cell in cells}
     left = [cell for name, cell in first.items() if name not in known]
     if left:
         yield Said(f"measuring this machine's limits on {', '.join(cell.workload for cell in left)} …")
