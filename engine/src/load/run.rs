@@ -62,33 +62,29 @@ struct Controller<'a> {
 
 /// Runs a plan to its end. `sender` and `receiver`: one channel, on which commands come in from outside too.
 pub fn run(
-    config: Config,
+    mut config: Config,
     sender: &Sender<Input>,
     receiver: &Receiver<Input>,
     on_event: &mut dyn FnMut(&Event),
 ) -> Result<Measurement, String> {
-    let files = config.load.connections as u64 + 64;
+    let connections = config.load.connections;
+    let files = connections as u64 + 64;
     let limit = sys::raise_open_files(files);
     if limit < files {
-        let connections = config.load.connections;
         return Err(format!(
             "{connections} connections need {files} open files, the limit is {limit}; raise it with `ulimit -n`"
         ));
     }
-    let mut config = config;
     let no_stamps = match config.load.kernel_timestamps {
         true => socket::try_stamps().err(),
         false => None,
     };
     config.load.kernel_timestamps &= no_stamps.is_none();
-    let client = match &config.tls {
-        Some(tls) => Some(Client::new(tls, &config.host)?),
-        None => None,
-    };
+    let client = Client::of(&config)?;
     let config = Arc::new(config);
-    let start_ns = sys::now_ns();
     let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
-    let orders = Orders::new(start_ns, config.window_s, config.load.begin == Begin::Held);
+    let held = config.load.begin == Begin::Held;
+    let orders = Orders::new(sys::now_ns(), config.window_s, held);
     let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);
     match client {
         None => start::<OwnedFd>(&config, &control, sender, &()),

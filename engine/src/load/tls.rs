@@ -17,6 +17,7 @@ use rustls::{
     SignatureScheme,
 };
 
+use crate::core::config::Config;
 use crate::core::plan::Tls;
 use crate::load::stream::Stream;
 use crate::sys::socket;
@@ -29,6 +30,12 @@ pub struct Client {
 }
 
 impl Client {
+    /// `None`: the load speaks plain HTTP.
+    pub fn of(config: &Config) -> Result<Option<Client>, String> {
+        let new = |tls| Client::new(tls, &config.host);
+        config.tls.as_ref().map(new).transpose()
+    }
+
     /// Reads the certificates of authorities; the error is one sentence for a person. `host`: of the target.
     pub fn new(tls: &Tls, host: &str) -> Result<Client, String> {
         let name = tls.name.as_deref().unwrap_or(host);
