@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from builders.paths import ROOT
+from fairground import generators
 from fairground.claims import cells, statement
 from fairground.claims.statement import Term
 from fairground.inputs import manifest
@@ -45,6 +46,20 @@ def test_every_claim_means_one_planned_cell(path: Path, profile: str) -> None:
         for stack in table.values if table.metric else ():
             words = (suite.nearest.get(stack, stack), *table.marks.split(), *table.also.get(stack, "").split())
             assert cells.meant(Term(table.metric, words), suite, trials), table.title
+
+
+@pytest.mark.parametrize("path", WITH_CLAIMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("profile", ["quick", "full"])
+def test_generators_can_make_every_load(path: Path, profile: str) -> None:
+    """A tool that measures whole seconds, or cannot vary its requests, is asked for nothing else."""
+    workloads = {one.id: manifest.render(one, 10) for one in WORKLOADS}
+    asked = {(one.cell.load, one.cell.workload) for one in planned(manifest.load_suite(path, profile))}
+    refusals = [
+        generators.TOOLS[load.generator].refusal(load, workloads[name])
+        for load, name in asked
+        if load.generator != generators.ENGINE
+    ]
+    assert set(refusals) <= {None}
 
 
 @pytest.mark.parametrize("path", WITH_CLAIMS, ids=lambda path: path.stem)
