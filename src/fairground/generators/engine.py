@@ -29,13 +29,12 @@ from fairground.model import (
     Step,
     Workload,
 )
+from fairground.model.subject import SHARES
 from fairground.model.wire import Tls
 
 PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
 NOTHING_MEASURED = 3
-WEIGHTS = 10_000
-"""Of all requests of a workload that has edges; a share is a whole number of them."""
 SLOT = r'\b(%s(?:=|"\s*:\s*"?))(\{(?!\{)[a-z][^}]*\})'
 """Where a slot stands: its name and what leads to its value, and the value's template."""
 ERROR: Mapping[str, object] = {"json": {"ok": {"equals": False}, "message": "text"}}
@@ -242,8 +241,8 @@ def by_tls(plan: Mapping[str, object], tls: Tls | None) -> Mapping[str, object]:
 
 def _requests(workload: Workload, bodies: Mapping[str, str]) -> list[dict[str, object]]:
     """The workload's request and its edges, each as often as its share says."""
-    edges = [(edge, round(edge.share * WEIGHTS)) for edge in workload.edges]
-    plain = WEIGHTS - sum(weight for _, weight in edges) if edges else 1
+    edges = [(edge, round(edge.share * SHARES)) for edge in workload.edges]
+    plain = SHARES - sum(weight for _, weight in edges) if edges else 1
     return [_request(workload, plain, bodies), *(_at_edge(workload, edge, weight, bodies) for edge, weight in edges)]
 
 

@@ -7,11 +7,10 @@ from collections.abc import Collection, Sequence
 from fairground.inputs.source import Source, known
 from fairground.inputs.variants import NAME
 from fairground.model import Edge
+from fairground.model.subject import SHARES
 
 MOST_SHARE = 0.05
 """Of a load, in all edges together: a workload is measured by its other requests."""
-SHARES = 10_000
-"""A share is a whole number of requests in so many."""
 
 
 def check(source: Source, edges: Sequence[Edge], slots: Collection[str]) -> None:

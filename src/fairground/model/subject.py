@@ -105,6 +105,10 @@ class Expectation:
     check_one_in: int
 
 
+SHARES = 10_000
+"""Of so many requests an edge's share is a whole number."""
+
+
 @dataclass(frozen=True)
 class Edge:
     """A share of a workload's requests that have other values in some slots: unknown ids, the first and the last one, 0.
