@@ -36,8 +36,9 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "report": {"model", "inputs", "stats", "claims", "run", "capacity", "service"},
     "lab": {
         "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
-        "capacity", "service", "report",
+        "capacity", "service", "report", "fleet",
     },
+    "fleet": {"model", "stats", "host"},
     "serve": {"model", "run", "report", "lab"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
@@ -57,6 +58,8 @@ PURE = (
     "capacity/loadcurve",
     "capacity/parts",
     "capacity/search",
+    "fleet/about",
+    "fleet/shares",
     "service/parts",
     "service/values",
 )
@@ -457,7 +460,8 @@ def test_cargo_locks_have_one_registry() -> None:
 
 
 def test_what_the_lab_needs_is_told_once() -> None:
-    """The package declares what `requirements.in` says, so that whoever installs it lacks nothing."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    """The package and its extras declare what `requirements.in` says, so that whoever installs them lacks nothing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
     wanted = [line for line in (ROOT / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
     assert declared == wanted

@@ -45,6 +45,8 @@ class Trial:
     """What was counted in turns with the others of its round: what ratios to them rest on. All else is of the whole window."""
     recovery: Recovery | None = None
     """What the fault of its load did to the answers; None: it has none, or the window ended before it."""
+    machine: str | None = None
+    """The hash of the name of the host that made it, in a run of several hosts; None: the run's machine did."""
 
     @property
     def goodput_per_s(self) -> float | None:
