@@ -29,8 +29,9 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "report": {"model", "inputs", "stats", "claims", "run", "capacity", "service"},
     "lab": {
         "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
-        "capacity", "service", "report",
+        "capacity", "service", "report", "fleet",
     },
+    "fleet": {"model", "stats", "host"},
     "serve": {"model", "run", "report", "lab"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
@@ -46,10 +47,13 @@ PURE = (
     "run/retry",
     "run/rounds",
     "run/stopping",
+    "run/windows",
     "capacity/objective",
     "capacity/loadcurve",
     "capacity/parts",
     "capacity/search",
+    "fleet/about",
+    "fleet/shares",
     "service/parts",
     "service/values",
 )

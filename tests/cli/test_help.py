@@ -25,6 +25,14 @@ def test_help(verb: str, fairground: Run, golden: Golden) -> None:
     golden(GOLDEN / f"{verb}.txt", done.stdout)
 
 
+@pytest.mark.parametrize("verb", ["serve", "join", "list"])
+def test_help_of_a_hosts_verb(verb: str, fairground: Run, golden: Golden) -> None:
+    """The help of each verb below `host`, word for word."""
+    done = fairground("host", verb, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden(GOLDEN / "host" / f"{verb}.txt", done.stdout)
+
+
 def test_help_of_the_whole(fairground: Run, golden: Golden) -> None:
     """The help of the whole, word for word; the same without any word, and with `-h`."""
     helps = [fairground(*words) for words in (("--help",), (), ("-h",))]

@@ -9,21 +9,23 @@ from collections.abc import Callable, Generator, Sequence
 
 import typer
 
+from fairground import fleet
 from fairground.cli import say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options
+from fairground.inputs import hosts as asked_hosts
 from fairground.inputs.options import Given
 from fairground.lab import reasons, suites
 from fairground.lab import run as runs
 from fairground.lab.events import Event, Reported, Sink
 from fairground.lab.places import Places
-from fairground.model import LabError, Suite
+from fairground.model import LabError, Seats, Suite
 from fairground.run import store
 
-MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why"))
+MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls"))
 """What may be said of a run that goes on."""
 
 
@@ -39,21 +41,51 @@ def run(context: typer.Context, given: Given) -> None:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     why_s = reasons.budget_s(given["why"])
     inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s)
+    if given["hosts"] is None and given["tls"] is not None:
+        raise LabError("`--tls` goes with `--hosts`", "name where the hosts are: --hosts tls://10.0.0.5:8786")
     if given["resume"] is not None:
         _refuse_beside_resume(context)
-        folder = store.find(places.results, given["resume"])
-        budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
-        finish(lambda sink: runs.resume(folder, inputs, budget_s, sink), voice)
+        _resume(given, inputs, voice)
         return
-    chosen = _suite(context, places, given)
+    if given["hosts"] is not None:
+        _on_hosts(context, given, inputs, voice)
+        return
+    chosen = _suite(context, places, given, machine(given["database"]))
     if given["dry_run"]:
         say.the_plan(runs.dry_run(chosen, inputs), voice.as_json)
     else:
         measure_suite(chosen, inputs, voice)
 
 
-def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
-    """The suite that is named, or one of what is named; with what is said of it as a whole."""
+def _resume(given: Given, inputs: runs.Inputs, voice: Voice) -> None:
+    """Go on with a run, here or on hosts."""
+    folder = store.find(inputs.places.results, given["resume"])
+    budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
+    if given["hosts"] is None:
+        finish(lambda sink: runs.resume(folder, inputs, budget_s, sink), voice)
+        return
+    fleet.require_dask()
+    from fairground.lab import hosts
+
+    with hosts.fleet(asked_hosts.asked(given["hosts"], given["tls"])) as there:
+        finish(lambda _: hosts.resume(folder, there, inputs), voice)
+
+
+def _on_hosts(context: typer.Context, given: Given, inputs: runs.Inputs, voice: Voice) -> None:
+    """A new run, in the seats of the hosts' machines."""
+    fleet.require_dask()
+    from fairground.lab import hosts
+
+    with hosts.fleet(asked_hosts.asked(given["hosts"], given["tls"])) as there:
+        chosen = _suite(context, inputs.places, given, there.seats)
+        if given["dry_run"]:
+            say.the_plan(hosts.dry_run(chosen, inputs), voice.as_json)
+        else:
+            finish(lambda _: hosts.run(chosen, there, inputs), voice)
+
+
+def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -> Suite:
+    """The suite that is named, or one of what is named, in these seats; with what is said of it as a whole."""
     path, stacks, profile = given["suite"], given["stack"], given["profile"]
     if (path is None) == (stacks is None):
         raise LabError(
@@ -64,11 +96,11 @@ def _suite(context: typer.Context, places: Places, given: Given) -> Suite:
     if path is not None:
         _refuse_with_suite(context)
         file = suites.named(places, places.suite(path))
-        chosen = manifest.load_suite(file, profile, machine(given["database"]), given["seats"])
+        chosen = manifest.load_suite(file, profile, seats, given["seats"])
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
-        chosen = asked.suite(given, _title(stacks), named, machine(given["database"]))
+        chosen = asked.suite(given, _title(stacks), named, seats)
     anchor = given["anchor"]
     return asked.overridden(chosen, given if anchor is None else {**given, "anchor": _one_stack(places, anchor)})
 

@@ -26,9 +26,14 @@ class Verb:
 
     def load(self, name: str) -> Any:
         """The command itself; this imports its module."""
+        named = getattr(import_module(f"fairground.cli.{self.module}"), self.function)
         alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-        alone.command(name=name)(getattr(import_module(f"fairground.cli.{self.module}"), self.function))
+        if isinstance(named, typer.Typer):  # verbs below the verb
+            alone = named
+        else:
+            alone.command(name=name)(named)
         found: Any = typer.main.get_command(alone)
+        found.name = name
         for one in found.params:
             if (shown := one.bare_type()).startswith("list["):
                 # Python's word for what may be repeated says nothing to a person: that of each value does.
@@ -62,6 +67,7 @@ VERBS: Mapping[str, Verb] = {
     "serve": Verb(
         "serve", "serve", "The lab in a browser: all records, a run as it goes on, and measurements started by a click."
     ),
+    "host": Verb("host", "host", "Several machines that measure one run: a scheduler, hosts that join it, and who is there."),
     "new": Verb("new", "new", "Begin a server as a copy of another: its sources, without what was built."),
     "init": Verb("new", "init", "Begin a project of your own: a folder with a README and one server, a copy of another."),
     "clean": Verb("clean", "clean", "Show what takes space, and remove it with --yes."),

@@ -15,11 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from fairground.host import Child, Keeper
 from fairground.host.child import Streams
 from fairground.model import LabError, MachineError, Server, foreign, storing
+
+Files = Mapping[str, tuple[bool, bytes]]
+"""A server's sources: name in its folder → whether it may be executed, and what is in it."""
 
 BUILD_TIMEOUT_S = 1800.0
 RECEIPT_TIMEOUT_S = 60.0
@@ -140,18 +143,62 @@ def copy_sources(source: Path, target: Path) -> None:
 
 def working_copy(folder: Path, cache: Path) -> Path:
     """A copy of a server's sources that may be built, for a folder that is only read: made once for each content."""
-    digest = hashlib.sha256()
+    return _kept(sources_hash(folder), folder.name, cache, lambda copy: copy_sources(folder, copy))
+
+
+def sources_hash(folder: Path) -> str:
+    """SHA-256 over a server's id and its sources, wherever the folder is: that of `content_hash` says where it was built, too."""
+    digest = hashlib.sha256(folder.name.encode())
     for path in sorted(sources(folder)):
-        digest.update(f"\0{path.relative_to(folder)}\0".encode() + path.read_bytes())
-    home = cache / "builds" / "servers" / digest.hexdigest()[:12]
-    copy = home / folder.name
+        digest.update(f"\0{path.relative_to(folder)}\0{bool(path.stat().st_mode & 0o111)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def packed(folder: Path) -> Files:
+    """A server's sources, to be sent."""
+    return {
+        str(path.relative_to(folder)): (bool(path.stat().st_mode & 0o111), path.read_bytes()) for path in sorted(sources(folder))
+    }
+
+
+def unpack(id: str, files: Files, digest: str, cache: Path) -> Path:
+    """The folder of sources that somebody sent. LabError when a name in them is no plain one, or they are not of this hash."""
+    names = [PurePosixPath(name) for name in files]
+    if PurePosixPath(id).name != id or id.startswith(".") or any(name.is_absolute() or ".." in name.parts for name in names):
+        raise LabError(f"the sources that were sent of the server `{foreign.line(id)}` have names that reach beyond their folder")
+
+    def fill(copy: Path) -> None:
+        for name, (executable, content) in files.items():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes(content)
+            (copy / name).chmod(0o755 if executable else 0o644)
+        if sources_hash(copy) != digest:
+            raise LabError(f"the sources that were sent of the server `{id}` are not those that were announced")
+
+    return _kept(digest, id, cache, fill)
+
+
+def sent(digest: str, cache: Path) -> Path | None:
+    """The folder of the sources with this hash; None where they are not here."""
+    home = _home(digest, cache)
+    return next((path for path in home.iterdir() if not path.name.startswith(".")), None) if home.is_dir() else None
+
+
+def _home(digest: str, cache: Path) -> Path:
+    return cache / "builds" / "servers" / digest[:12]
+
+
+def _kept(digest: str, id: str, cache: Path, fill: Callable[[Path], None]) -> Path:
+    """A folder of the cache that is named by its content; `fill` puts it there, once."""
+    home = _home(digest, cache)
+    copy = home / id
     if not copy.is_dir():
         with storing(home):
             home.mkdir(parents=True, exist_ok=True)
-            began = Path(tempfile.mkdtemp(dir=home))
-            copy_sources(folder, began / folder.name)
+            began = Path(tempfile.mkdtemp(dir=home, prefix="."))
             try:
-                (began / folder.name).rename(copy)
+                fill(began / id)
+                (began / id).rename(copy)
             except OSError:  # another lab was faster, or the disk refuses it
                 if not copy.is_dir():
                     raise

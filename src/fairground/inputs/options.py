@@ -200,6 +200,11 @@ SHARED = (
 """Those of every verb that measures."""
 
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
+HOSTS = (
+    Option("hosts", "Measure on the hosts that joined there, in parallel: an address, or hosts.toml.", str | None, None,
+           metavar="ADDRESS"),
+    Option("tls", "With --hosts: the folder of the fleet's certificate.", Path | None, None, metavar="DIR"),
+)  # fmt: skip
 PROGRESS = Option("progress", "With --json: also a line a second about what is being measured.", bool, False)
 
 OPTIONS = (
@@ -216,6 +221,7 @@ OPTIONS = (
     WHY,
     Option("resume", "Go on with an interrupted run: its id, or `latest`.", str | None, None, metavar="RUN"),
     Option("dry_run", "Print the plan and its time; measure nothing.", bool, False),
+    *HOSTS,
     *SHARED,
 )
 """Those of `run`."""

@@ -28,6 +28,7 @@ from fairground.model import (
     Stack,
     Suite,
     Topology,
+    Trial,
     Verdict,
     Workload,
     error,
@@ -76,7 +77,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         yield from absent.values()
         lacking = {name: one.why for name, one in absent.items()}
         keeper = held.enter_context(setup.keeping(places))
-        builds = yield from building.built(keeper, _servers(chosen), places, sink)
+        builds = yield from building.built(keeper, servers_of(chosen), places, sink)
         lacking |= {one.id: building.reason(made) for one in chosen if isinstance(made := builds[one.server.id], Unavailable)}
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
@@ -86,9 +87,9 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         yield from map(Said, database.remarks)
         yield Said("making the data …")
         database.prepare(needs.database.scale)
-        yield from _awake(held, keeper, places)
+        yield from keep_awake(held, keeper, places)
         here = {name: tool for name, tool in tools.items() if tool is not None and name in needs.generators}
-        hall = _Hall(keeper, database, chosen, workloads, places, here, sink)
+        hall = Hall(keeper, database, chosen, workloads, places, here, sink)
         versions = hall.versions(needs.topologies)
         folder = store.create(
             places.results,
@@ -100,12 +101,12 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
             stacks=setup.stack_infos(chosen, builds),
             workloads=needs.texts(workloads),
         )
-        with _kept(folder):
+        with kept(folder):
             yield from _measured(frozen, folder, needs, hall)
-    yield from _ended(folder, inputs)
+    yield from ended(folder, inputs)
 
 
-def _kept(folder: Path) -> AbstractContextManager[None]:
+def kept(folder: Path) -> AbstractContextManager[None]:
     """What the machine refuses meanwhile is told with the command that goes on with the run."""
     return error.kept(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
 
@@ -116,40 +117,40 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
     A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
     """
     known, places = store.load(folder), inputs.places
-    left = _left(known)
+    left = left_of(known)
     if left and (not known.finished or budget_s is not None):
         known = _with_budget(known, budget_s)
         needs, servers = Needs.of(known.plan), places.load_servers()
         with ExitStack() as held:
             keeper = held.enter_context(setup.keeping(places))
             chosen = replace(needs, stacks=frozenset(slot.cell.stack for slot in left)).stacks_of(servers)
-            _all_known(known, left, chosen, places)
-            builds = yield from building.built(keeper, _servers(chosen), places, sink)
-            _same_as_before(known, chosen, builds)
+            all_known(known, left, chosen, places)
+            builds = yield from building.built(keeper, servers_of(chosen), places, sink)
+            same_as_before(known, chosen, builds)
             database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
             yield from map(Said, database.remarks)
-            hall = _Hall(keeper, database, chosen, places.workloads(), places, _tools(places, needs), sink)
+            hall = Hall(keeper, database, chosen, places.workloads(), places, _tools(places, needs), sink)
             runner.one_version(known, hall.versions(needs.topologies))
             if known.machine.awake:
-                yield from _awake(held, keeper, places, must=True)
-            with _kept(folder):
+                yield from keep_awake(held, keeper, places, must=True)
+            with kept(folder):
                 yield from _measured(known.plan, folder, needs, hall)
-    yield from _ended(folder, inputs)
+    yield from ended(folder, inputs)
 
 
-def _ended(folder: Path, inputs: Inputs) -> Iterator[Event]:
+def ended(folder: Path, inputs: Inputs) -> Iterator[Event]:
     """A run's pages; where there is time for experiments, these first, and the pages once more."""
-    with _kept(folder):
+    with kept(folder):
         written = report(folder)
     if inputs.why_s is not None:
         given = measuring.Inputs(inputs.places, inputs.command, inputs.database_url)
         yield from reasons.tried(written.run, written.tried, given, inputs.why_s)
-        with _kept(folder):
+        with kept(folder):
             written = report(folder)
     yield written
 
 
-def _all_known(known: Run, left: Sequence[Slot], chosen: Sequence[Stack], places: Places) -> None:
+def all_known(known: Run, left: Sequence[Slot], chosen: Sequence[Stack], places: Places) -> None:
     """LabError when a stack that is still to be measured is in no server here."""
     absent = sorted({slot.cell.stack for slot in left} - {stack.id for stack in chosen})
     if absent:
@@ -250,26 +251,37 @@ def _one(values: Collection[RunSettings]) -> RunSettings:
 
 
 def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads: Sequence[Workload]) -> tuple[Plan, Needs]:
-    """The plan if everything could be built, and what it needs. LabError for what cannot be measured."""
+    """The plan if everything could be built, and what it needs. LabError for what cannot be measured here."""
     planned = plan.of_suite(suite, servers, workloads, inputs.command)
     needs = Needs.of(planned)
+    check_plan(planned, needs, workloads, inputs.database_url)
+    check_machine(planned, inputs.database_url)
+    return planned, needs
+
+
+def check_plan(planned: Plan, needs: Needs, workloads: Sequence[Workload], database_url: str | None) -> None:
+    """LabError for what no machine can measure."""
     cells = dict.fromkeys(slot.cell for slot in planned.slots)
-    rendered = needs.rendered(workloads)
-    generators.check(cells, rendered)
+    generators.check(cells, needs.rendered(workloads))
     postgres.check(dict(needs.database.postgres))
+    for cell in cells:
+        setup.check_fault(cell, database_url)
+
+
+def check_machine(planned: Plan, database_url: str | None) -> None:
+    """LabError for cores, connections or threads that this machine has not."""
+    cells = dict.fromkeys(slot.cell for slot in planned.slots)
     for settings in dict.fromkeys(cell.settings for cell in cells):
-        setup.check_pins(settings, inputs.database_url)
+        setup.check_pins(settings, database_url)
     for cell in cells:
         setup.check_amounts(cell.load, cell.settings)
-        setup.check_fault(cell, inputs.database_url)
-    return planned, needs
 
 
 # ---------------------------------------------------------------- measuring
 
 
 @dataclass(frozen=True)
-class _Hall:
+class Hall:
     """What is up while the trials of a run are made."""
 
     keeper: Keeper
@@ -287,20 +299,30 @@ class _Hall:
         return setup.versions(self.places, self.database) | setup.tool_versions(self.tools) | hops
 
 
-def _measured(frozen: Plan, folder: Path, needs: Needs, hall: _Hall) -> Generator[Event]:
+def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what is left of a plan."""
-    known, places = store.load(folder), hall.places
-    yield Planned(frozen, folder, plan.least_s(replace(frozen, slots=tuple(_left(known)))))
-    rendered, cores = needs.rendered(hall.workloads), machine.cores()
-    bounds = ceiling.Bench(hall.keeper, hall.database, places.engine, folder / "limits", cores)
-    yield from ceilings.measured(bounds, known, rendered)
-    yield from ceilings.qualified(bounds, known)
+    known = store.load(folder)
+    yield Planned(frozen, folder, plan.least_s(replace(frozen, slots=tuple(left_of(known)))))
+    yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
+    yield from map(TrialDone, trials(frozen, folder, needs, hall))
+
+
+def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
+    """Measure what the machine of a run can do at most, unless that is known."""
+    bounds = ceiling.Bench(hall.keeper, hall.database, hall.places.engine, known.folder / "limits", machine.cores())
+    yield from ceilings.measured(bounds, known, needs.rendered(hall.workloads))
+    yield from ceilings.qualified(bounds, known)
+
+
+def trials(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Iterator[Trial]:
+    """Measure what is left of a plan into the folder of its run."""
+    places = hall.places
     cases = contract.load(places.contract / "cases")
     disks = setup.disks(places, hall.database)
-    bench = Bench(hall.keeper, hall.database, places.engine, cases, cores, hall.sink, tools=hall.tools, disks=disks)
-    for trial in runner.run(frozen, folder, {stack.id: stack for stack in hall.stacks}, rendered, bench):
-        yield TrialDone(trial)
+    bench = Bench(hall.keeper, hall.database, places.engine, cases, machine.cores(), hall.sink, tools=hall.tools, disks=disks)
+    stacks = {stack.id: stack for stack in hall.stacks}
+    yield from runner.run(frozen, folder, stacks, needs.rendered(hall.workloads), bench)
 
 
 def _tools(places: Places, needs: Needs) -> dict[str, Installed]:
@@ -312,7 +334,7 @@ def _tools(places: Places, needs: Needs) -> dict[str, Installed]:
     return {name: tool for name, tool in tools.items() if tool is not None}
 
 
-def _left(known: Run) -> list[Slot]:
+def left_of(known: Run) -> list[Slot]:
     """The slots of a run that are not done."""
     done = store.done_slots(known)
     return [slot for slot in known.plan.slots if slot.number not in done]
@@ -328,25 +350,31 @@ def _with_budget(known: Run, budget_s: float | None) -> Run:
     return replace(known, plan=replace(known.plan, budget_s=budget_s))
 
 
-def _awake(held: ExitStack, keeper: Keeper, places: Places, must: bool = False) -> Generator[Event]:
+def keep_awake(held: ExitStack, keeper: Keeper, places: Places, must: bool = False) -> Generator[Event]:
     """Keep processors from idling where that is wanted; what keeps that from being done is told."""
     said = list[str]()
     setup.keep_awake(held, keeper, places, said.append, must)
     yield from map(Said, said)
 
 
-def _servers(stacks: Sequence[Stack]) -> list[Server]:
+def servers_of(stacks: Sequence[Stack]) -> list[Server]:
+    """The servers of these stacks, each once."""
     return list({stack.server.id: stack.server for stack in stacks}.values())
 
 
-def _same_as_before(known: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
+def same_as_before(known: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
     """A run is of one version of every server: refuse to go on with others."""
     for stack in stacks:
         made, before = builds[stack.server.id], known.stacks[stack.id].content_hash
         if isinstance(made, Unavailable):
             raise LabError(f"`{stack.id}` is not available any more: {made.reason}", made.hint, exit_code=3)
         if made.content_hash != before:
-            raise LabError(
-                f"`{stack.server.id}` has changed since the run began, and a run holds one version of each server",
-                "begin a new run, or restore the server's folder",
-            )
+            raise has_changed(stack.server)
+
+
+def has_changed(server: Server) -> LabError:
+    """The error for a run that is to go on with other sources than it began with."""
+    return LabError(
+        f"`{server.id}` has changed since the run began, and a run holds one version of each server",
+        "begin a new run, or restore the server's folder",
+    )

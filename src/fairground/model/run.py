@@ -48,6 +48,8 @@ class Trial:
     """What the fault of its load did to the answers; None: it has none, or the window ended before it."""
     sizing: Sizing | None = None
     """How its window was sized by its workload's events; None: it was not."""
+    machine: str | None = None
+    """The hash of the name of the host that made it, in a run of several hosts; None: the run's machine did."""
 
     @property
     def goodput_per_s(self) -> float | None:

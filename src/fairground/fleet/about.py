@@ -1,0 +1,79 @@
+"""What a host says of itself when it joins, and which hosts can measure one run together. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from fairground.model import LabError, Machine, Seats
+
+PROTOCOL = 1
+"""Of orders and answers between the lab and its hosts. A host with another one is told, and not used."""
+ROLES = ("server", "database", "generator")
+"""What a host may take on. One that measures a share by itself takes all of them."""
+EVERY_SERVER = "all"
+
+
+@dataclass(frozen=True)
+class About:
+    """A host in its own words. `allowed`: the hashes of the sources that its owner lets it run, and servers by id, or `all`."""
+
+    protocol: int
+    version: str
+    """Of the lab on it."""
+    name: str
+    machine: Machine
+    architecture: str
+    roles: tuple[str, ...]
+    programs: tuple[str, ...]
+    """The toolchains on its PATH."""
+    seats: Seats
+    allowed: tuple[str, ...]
+
+    def to_json(self) -> str:
+        """As it is told to the scheduler."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> About:
+        """As a host told it. LabError where it cannot be read: the other side is no host of this lab."""
+        from pydantic import TypeAdapter, ValidationError
+
+        try:
+            return TypeAdapter(cls).validate_json(text)
+        except ValidationError as error:
+            raise LabError(
+                "a host says of itself what this lab cannot read", "install one version of the lab on all hosts"
+            ) from error
+
+    def allows(self, server: str, digest: str) -> bool:
+        """Whether the owner lets this host run a server with these sources."""
+        return any(name in self.allowed for name in (EVERY_SERVER, server, digest))
+
+    def unfit(self, version: str) -> str | None:
+        """Why the host cannot measure for a lab of this version; None: it can."""
+        if self.protocol != PROTOCOL:
+            return f"it speaks protocol {self.protocol}, and this lab {PROTOCOL}"
+        if self.version != version:
+            return f"it has fairground {self.version}, and this lab is {version}"
+        lacking = [role for role in ROLES if role not in self.roles]
+        return f"it does not take the role {lacking[0]}" if lacking else None
+
+
+def kind(machine: Machine) -> Mapping[str, Any]:
+    """What two machines have in common that may measure one run: all of the fingerprint but the host's name."""
+    return asdict(replace(machine, hostname_hash=""))
+
+
+def groups(hosts: Sequence[About]) -> list[list[About]]:
+    """The hosts by kind of machine: the largest group first, and of equal ones that which joined first."""
+    found: list[list[About]] = []
+    for one in hosts:
+        same = next((group for group in found if kind(group[0].machine) == kind(one.machine)), None)
+        if same is None:
+            found.append([one])
+        else:
+            same.append(one)
+    return sorted(found, key=len, reverse=True)

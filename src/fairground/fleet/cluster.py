@@ -1,0 +1,137 @@
+"""The lab's side of a fleet: who has joined, and orders that are carried out by whichever host is free."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import Client, Future, wait
+from distributed.client import FutureCancelledError, FuturesCancelledError
+
+from fairground.fleet import link, worker
+from fairground.fleet.about import ROLES, About
+from fairground.fleet.tls import Address, Certificate
+from fairground.model import LabError
+
+LOOK_S = 2.0
+"""How often it is looked whether hosts are still there while nothing is finished."""
+GONE_S = 20.0
+"""So long all hosts are away before the rest is given up."""
+RETRIES = 1
+"""How often an order is given again whose process broke; a host that is lost does not count."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A host that has joined: where Dask finds it, and what it says of itself."""
+
+    address: str
+    about: About
+
+
+@dataclass(frozen=True)
+class Done:
+    """An order that is finished, by its place in the sequence: the answer, or why there is none."""
+
+    place: int
+    answer: bytes | None
+    failure: str = ""
+
+
+@contextmanager
+def connected(address: Address, certificate: Certificate | None) -> Iterator[Client]:
+    """A client of the scheduler. LabError where it cannot be reached. What is not finished at the end is withdrawn."""
+    link.settle()
+    secured = link.security(address, certificate)
+    link.reach(address, secured)
+    with Client(str(address), security=secured, timeout=link.CONNECT_S) as client:
+        yield client
+
+
+def members(client: Client) -> list[Member]:
+    """The hosts that have joined, by name. Workers of something else are passed over."""
+    there: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+    found = [Member(at, About.from_json(told[worker.NAME])) for at, told in there.items() if worker.NAME in told]
+    return sorted(found, key=lambda one: one.about.name)
+
+
+def send(client: Client, host: Member, sources: worker.Sources) -> None:
+    """Let a host have these sources; those that it has already are not sent. LabError where its owner does not allow them."""
+    lacking = set(_asked(client, host, worker.lacking, list(sources)))
+    if lacking:
+        _asked(client, host, worker.take, {digest: one for digest, one in sources.items() if digest in lacking})
+
+
+def _asked(client: Client, host: Member, question: Any, value: object) -> Any:
+    try:
+        return client.submit(question, value, workers=[host.address], pure=False, retries=0).result()
+    except (OSError, FutureCancelledError) as error:
+        raise LabError(f"host `{host.about.name}` or the scheduler is gone", "join it again, or leave it out", 3) from error
+
+
+def carried_out(client: Client, orders: Sequence[tuple[bytes, Sequence[Member]]], task: Any = worker.carry_out) -> Iterator[Done]:
+    """Give each order to one of its hosts, earlier ones first, and yield what is finished as it is finished.
+
+    A host that is lost has its order given to another. When no host has been there for a while, the rest fails.
+    """
+    left: dict[Future[bytes], int] = {
+        client.submit(
+            task,
+            order,
+            workers=[host.address for host in hosts],
+            resources=dict.fromkeys(ROLES, 1),
+            retries=RETRIES,
+            priority=-place,
+            pure=False,
+        ): place
+        for place, (order, hosts) in enumerate(orders)
+    }
+    hosts_of = {place: {host.address for host in hosts} for place, (_, hosts) in enumerate(orders)}
+    seen = time.monotonic()
+    while left:
+        found = _looked(client, list(left))
+        if found is None:
+            yield from (Done(place, None, "the scheduler is gone") for place in left.values())
+            return
+        finished, there = found
+        for future in finished:
+            yield _done(left.pop(future), future)
+        if finished or any(hosts_of[place] & there for place in left.values()):
+            seen = time.monotonic()
+        elif time.monotonic() - seen > GONE_S:
+            for future, place in left.items():
+                future.cancel()
+                yield Done(place, None, "no host is left that could measure it")
+            return
+
+
+def _looked(client: Client, left: list[Future[bytes]]) -> tuple[set[Future[bytes]], set[str]] | None:
+    """What is finished, after LOOK_S seconds at most, and the addresses of the hosts; None: the scheduler does not answer."""
+    try:
+        try:
+            finished = wait(left, timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            finished = set()
+        return finished, set(client.scheduler_info(n_workers=-1)["workers"])
+    except (OSError, FuturesCancelledError):
+        return None
+
+
+def _done(place: int, future: Future[bytes]) -> Done:
+    if future.status == "finished":
+        return Done(place, future.result())
+    error = future.exception() if future.status == "error" else None
+    return Done(place, None, str(error) if error is not None else "the order was withdrawn")
+
+
+def ready(client: Client, hosts: Sequence[Member], order: bytes) -> list[bytes]:
+    """The answer of each host to one order. LabError when one of them breaks."""
+    found = dict[int, bytes]()
+    for done in carried_out(client, [(order, [host]) for host in hosts]):
+        if done.answer is None:
+            raise LabError(f"host `{hosts[done.place].about.name}` cannot be made ready: {done.failure}", None, 3)
+        found[done.place] = done.answer
+    return [found[place] for place in range(len(hosts))]

@@ -1,0 +1,40 @@
+"""The scheduler of a fleet, which is Dask's: hosts join it, and the lab asks it for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from distributed import Scheduler
+
+from fairground.fleet import link
+from fairground.fleet.tls import Address, Certificate
+from fairground.model import LabError
+
+
+def serve(address: Address, certificate: Certificate | None, started: Callable[[str], None]) -> None:
+    """Serve until interrupted. `started` is told the address with its port. LabError where nothing can listen there."""
+    link.settle()
+    asyncio.run(_serve(address, certificate, started))
+
+
+async def _serve(address: Address, certificate: Certificate | None, started: Callable[[str], None]) -> None:
+    protocol = "tls" if address.tls else "tcp"
+    scheduler = Scheduler(
+        host=address.host,
+        port=address.port,
+        protocol=protocol,
+        security=link.security(address, certificate),
+        dashboard=False,
+        dashboard_address=link.NOT_SERVED,
+    )
+    try:
+        await scheduler
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise LabError(
+            f"nothing can listen at `{address}`: {why}", "name another --address; port 0 is any that is free"
+        ) from error
+    async with scheduler:
+        started(scheduler.address)
+        await scheduler.finished()

@@ -1,0 +1,45 @@
+"""How a plan is shared out among hosts. Pure.
+
+A share is measured by one host from its first slot to its last. It is a whole block where there are blocks enough for all hosts,
+and else one heat of a block: its stacks are compared with each other, so that they must not be apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fairground.model import Cell, Slot, Trial
+from fairground.stats.comparisons import heat_of
+
+HeatOfBlock = tuple[int, Cell]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Slots of one block that one host measures. `begun_on`: the only machine that may, since it has begun; None: any."""
+
+    slots: tuple[Slot, ...]
+    begun_on: str | None = None
+
+    @property
+    def numbers(self) -> frozenset[int]:
+        """Those of its slots."""
+        return frozenset(slot.number for slot in self.slots)
+
+
+def shares(left: Sequence[Slot], measured: Iterable[Trial], hosts: int, own: str) -> tuple[Share, ...]:
+    """The slots that are left, as shares for so many hosts, in the plan's order.
+
+    A heat of a block that is measured in part stays with its machine, by the hash of its name; `own`: of trials that name none.
+    """
+    begun = {(trial.block, heat_of(trial.cell)): trial.machine or own for trial in measured}
+    whole = len({slot.block for slot in left}) >= hosts
+    found: dict[tuple[int, Cell | None], list[Slot]] = {}
+    for slot in left:
+        heat = heat_of(slot.cell)
+        apart = not whole or (slot.block, heat) in begun
+        found.setdefault((slot.block, heat if apart else None), []).append(slot)
+    return tuple(
+        Share(tuple(slots), None if heat is None else begun.get((block, heat))) for (block, heat), slots in found.items()
+    )

@@ -1,0 +1,352 @@
+"""`run --hosts`: a plan that several hosts measure in parallel, each share of it on one of them by the code of a local run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fairground.fleet import about, cluster, shares, tls
+from fairground.fleet.cluster import Done, Member
+from fairground.fleet.order import Answer, Order, Work
+from fairground.fleet.shares import Share
+from fairground.host import build
+from fairground.inputs.hosts import HostsAsked
+from fairground.judge import thresholds, validity
+from fairground.lab import run as runs
+from fairground.lab import setup
+from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
+from fairground.model import LabError, Plan, Run, Seats, Stack, StackInfo, Suite, Trial
+from fairground.report.text.words import plural
+from fairground.run import plan, runner, store
+
+NOT_YET = "leave it out, or measure on this machine alone"
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """The hosts that measure: machines of one kind. `remarks`: who else has joined, and why it does not take part."""
+
+    members: tuple[Member, ...]
+    remarks: tuple[str, ...] = ()
+    client: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def seats(self) -> Seats:
+        """Where roles sit apart on each of them."""
+        return self.members[0].about.seats
+
+
+@contextmanager
+def fleet(asked: HostsAsked) -> Iterator[Fleet]:
+    """The hosts that have joined at an address. LabError where none can be reached, and where none of them can measure."""
+    at, certificate = link(asked.address, asked.tls)
+    with cluster.connected(at, certificate) as client:
+        yield replace(choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at)), client=client)
+
+
+def link(address: str, folder: Path | None) -> tuple[tls.Address, tls.Certificate | None]:
+    """Where a scheduler is, and the certificate for it. LabError for no address, and where a certificate is lacking."""
+    at = tls.address(address, folder)
+    if not at.tls:
+        return at, None
+    if folder is None:
+        raise LabError(f"`{at}` needs the fleet's certificate", tls.COPY)
+    return at, tls.of_fleet(folder)
+
+
+def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: str) -> Fleet:
+    """The members that measure a run: of those that are `wanted` (none named: of all), the largest group of equal machines.
+
+    LabError where there is none, where a wanted one is not there, and for one of another version of the lab.
+    """
+    names = {one.about.name for one in members}
+    if absent := sorted(set(wanted) - names):
+        raise LabError(f"host `{absent[0]}` has not joined `{at}`", f"these have: {', '.join(sorted(names)) or 'none'}")
+    asked = [one for one in members if not wanted or one.about.name in wanted]
+    if not asked:
+        raise LabError(f"no host has joined `{at}`", f"on each machine: ./fairground host join {at} --allow servers/")
+    for one in asked:
+        if one.about.protocol != about.PROTOCOL or one.about.version != version:
+            raise LabError(
+                f"host `{one.about.name}` cannot take part: {one.about.unfit(version)}", "install one version on all hosts"
+            )
+    unfit = {one.about.name: why for one in asked if (why := one.about.unfit(version)) is not None}
+    fit = [one for one in asked if one.about.name not in unfit]
+    if not fit:
+        name, why = next(iter(unfit.items()))
+        raise LabError(f"no host that has joined `{at}` can measure: `{name}`: {why}", "join it with all roles")
+    group = {one.name for one in about.groups([one.about for one in fit])[0]}
+    remarks = [f"host {name} does not take part: {why}" for name, why in unfit.items()]
+    remarks += [
+        f"host {one.about.name} does not take part: it is another kind of machine, and a run is of one"
+        for one in fit
+        if one.about.name not in group
+    ]
+    return Fleet(tuple(one for one in fit if one.about.name in group), tuple(remarks))
+
+
+def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
+    """Who has joined, for `host list`. Machines of one number, `kind`, can measure one run. LabError where nobody answers."""
+    at, certificate = link(address, folder)
+    with cluster.connected(at, certificate) as client:
+        members = cluster.members(client)
+    kinds, version = about.groups([one.about for one in members]), setup.lab_version()
+    return [
+        {
+            "host": one.name,
+            "kind": number,
+            "cores": one.machine.cores,
+            "GiB": None if one.machine.memory_bytes is None else one.machine.memory_bytes / 2**30,
+            "architecture": one.architecture,
+            "roles": list(one.roles),
+            "state": one.unfit(version) or "ready",
+            "version": one.version,
+            "protocol": one.protocol,
+            "cpu": one.machine.cpu_model,
+            "kernel": one.machine.kernel,
+            "machine": one.machine.hostname_hash,
+            "programs": list(one.programs),
+            "allowed": list(one.allowed),
+        }
+        for number, group in enumerate(kinds, 1)
+        for one in group
+    ]
+
+
+def dry_run(suite: Suite, inputs: runs.Inputs) -> Plan:
+    """The plan of a suite as it would be if hosts could build everything. LabError for what they cannot measure."""
+    _check(inputs, suite.budget_s)
+    workloads = inputs.places.workloads()
+    foreseen = plan.of_suite(suite, inputs.places.load_servers(), workloads, inputs.command)
+    runs.check_plan(foreseen, runs.Needs.of(foreseen), workloads, None)
+    return foreseen
+
+
+def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
+    """As `lab.run.run`, on hosts. Close it to end early: what is done is kept, and hosts stop what goes on."""
+    places = inputs.places
+    servers, workloads = places.load_servers(), places.workloads()
+    foreseen = dry_run(suite, inputs)
+    wish = runs.Needs.of(foreseen)
+    yield from map(Said, there.remarks)
+    chosen = wish.stacks_of(servers)
+    answers = yield from _ready(there, foreseen, chosen)
+    lacking = {name: why for one in answers for name, why in one.lacking.items()}
+    yield from (Absent(name, why) for name, why in lacking.items())
+    frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
+    needs, first = runs.Needs.of(frozen), answers[0]
+    assert first.machine is not None
+    folder = store.create(
+        places.results,
+        frozen,
+        started_unix_s=time.time(),
+        machine=first.machine,
+        versions=_common(answers),
+        database_settings=first.database_settings,
+        stacks=_infos(chosen, answers),
+        workloads=needs.texts(workloads),
+    )
+    store.write_thresholds(folder, thresholds.standard().values())
+    with runs.kept(folder):
+        yield from _measured(store.load(folder), there, chosen)
+    yield from runs.ended(folder, inputs)
+
+
+def resume(folder: Path, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
+    """Go on with an interrupted run on hosts of its kind of machine; a heat that was begun on one goes on there."""
+    known = store.load(folder)
+    _check(inputs, known.plan.budget_s)
+    left = runs.left_of(known)
+    if left:
+        yield from map(Said, there.remarks)
+        needs = replace(runs.Needs.of(known.plan), stacks=frozenset(slot.cell.stack for slot in left))
+        chosen = needs.stacks_of(inputs.places.load_servers())
+        runs.all_known(known, left, chosen, inputs.places)
+        _same_sources(known, chosen)
+        answers = yield from _ready(there, replace(known.plan, slots=tuple(left)), chosen)
+        for one in answers:
+            if one.lacking:
+                name, why = next(iter(one.lacking.items()))
+                raise LabError(f"host `{one.host}` lacks `{name}`, which the run has: {why}", None, 3)
+        runner.one_version(known, {name: text for name, text in _common(answers).items() if name in known.versions})
+        assert answers[0].machine is not None
+        _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
+        with runs.kept(folder):
+            yield from _measured(known, there, chosen)
+    yield from runs.ended(folder, inputs)
+
+
+def _check(inputs: runs.Inputs, budget_s: float | None) -> None:
+    """LabError for what hosts cannot do."""
+    if inputs.database_url is not None:
+        raise LabError("`--database` names one server, and each host has its own database", NOT_YET)
+    if inputs.why_s is not None:
+        raise LabError("`--why` makes its experiments on this machine, and the run is of hosts", NOT_YET)
+    if budget_s is not None:
+        raise LabError(
+            "a budget decides after each block whether another is worth its time, and hosts measure several at once",
+            "say how many blocks: --blocks 6",
+        )
+
+
+def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Event, None, list[Answer]]:
+    """Let every host build the servers and start its database once. LabError where they are not alike, or refuse."""
+    servers = runs.servers_of(chosen)
+    digests = {one.id: build.sources_hash(one.folder) for one in servers}
+    for host in there.members:
+        refused = [id for id, digest in digests.items() if not host.about.allows(id, digest)]
+        if refused:
+            raise LabError(
+                f"the owner of host `{host.about.name}` does not allow the server `{refused[0]}` as it is here",
+                f"on that host: ./fairground host join … --allow {refused[0]}",
+            )
+    yield Said(f"making {plural(len(there.members), 'host')} ready: {', '.join(one.about.name for one in there.members)} …")
+    sources = {digests[one.id]: (one.id, build.packed(one.folder)) for one in servers}
+    for host in there.members:
+        cluster.send(there.client, host, sources)
+    order = Order(Work.READY, planned, digests).to_json()
+    answers = [Answer.from_json(text) for text in cluster.ready(there.client, there.members, order)]
+    for one in answers:
+        if one.refusal is not None:
+            raise one.refusal.error(one.host)
+        yield from (Said(f"host {one.host}: {sentence}") for sentence in one.remarks)
+    _alike(answers)
+    return answers
+
+
+def _alike(answers: Sequence[Answer]) -> None:
+    """LabError where two hosts have other versions, receipts or machines."""
+    first, common = answers[0], _common(answers)
+    for other in answers[1:]:
+        assert first.machine is not None and other.machine is not None
+        hosts = f"hosts `{first.host}` and `{other.host}` differ"
+        _same_kind(hosts, first.machine, other.machine)
+        _refuse(hosts, validity.changes(common, {name: other.versions[name] for name in common}))
+        absent = {*first.lacking, *other.lacking}
+        receipts = [{id: info.receipt for id, info in one.stacks.items() if id not in absent} for one in (first, other)]
+        _refuse(hosts, validity.changes(*receipts))
+        _refuse(hosts, validity.changes(first.database_settings, other.database_settings))
+
+
+def _same_kind(sentence: str, one: Any, other: Any) -> None:
+    _refuse(sentence, validity.changes(about.kind(one), about.kind(other)))
+
+
+def _refuse(sentence: str, changes: Sequence[str]) -> None:
+    if changes:
+        raise LabError(f"{sentence}: {', '.join(changes)}", "a run is of one kind of machine and one version of each program")
+
+
+def _common(answers: Sequence[Answer]) -> dict[str, str]:
+    """The first host's versions of what all hosts have: what some lack is not in the plan."""
+    return {name: text for name, text in answers[0].versions.items() if all(name in one.versions for one in answers)}
+
+
+def _infos(chosen: Sequence[Stack], answers: Sequence[Answer]) -> dict[str, StackInfo]:
+    """What the run says of its stacks: a host's receipts, with the hash of the sources here, by which `--resume` knows them."""
+    found = dict[str, StackInfo]()
+    for stack in chosen:
+        infos = [one.stacks[stack.id] for one in answers]
+        info = next((one for one in infos if one.unavailable is not None), infos[0])
+        found[stack.id] = replace(info, content_hash=build.content_hash(stack.server.folder))
+    return found
+
+
+def _same_sources(known: Run, chosen: Sequence[Stack]) -> None:
+    for stack in chosen:
+        if known.stacks[stack.id].content_hash != build.content_hash(stack.server.folder):
+            raise runs.has_changed(stack.server)
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def _measured(known: Run, there: Fleet, chosen: Sequence[Stack]) -> Generator[Event]:
+    """Have measured what is left of a run. At its end it is told what is missing."""
+    left, folder = runs.left_of(known), known.folder
+    least_s = plan.least_s(replace(known.plan, slots=tuple(left)))
+    yield Planned(known.plan, folder, least_s / len(there.members))
+    yield Began(known.plan, known.everything)
+    parts, orders = list[Share | None](), list[tuple[bytes, Sequence[Member]]]()
+    digests = {one.id: build.sources_hash(one.folder) for one in runs.servers_of(chosen)}
+    if not known.limits and known.qualification is None:
+        parts.append(None)
+        orders.append((Order(Work.LIMITS, known.plan, digests).to_json(), there.members))
+    for share in shares.shares(left, known.everything, len(there.members), known.machine.hostname_hash):
+        hosts = [one for one in there.members if share.begun_on in (None, one.about.machine.hostname_hash)]
+        if not hosts:
+            yield Said(f"block {share.slots[0].block} was begun in part on a machine that has not joined: it is left as it is")
+            continue
+        parts.append(share)
+        orders.append((_order(known, share, digests), hosts))
+    for done in cluster.carried_out(there.client, orders):
+        yield from _kept(known, parts[done.place], done)
+    if missing := runs.left_of(store.load(folder)):
+        yield Said(
+            f"{len(missing)} of {len(known.plan.slots)} trials are missing; go on with: ./fairground run --resume {known.id}"
+        )
+
+
+def _order(known: Run, share: Share, digests: Mapping[str, str]) -> bytes:
+    stacks = {slot.cell.stack.split(":")[0] for slot in share.slots}
+    before = tuple(trial for trial in known.everything if trial.number in share.numbers)
+    servers = {id: digest for id, digest in digests.items() if id in stacks}
+    return Order(Work.SHARE, replace(known.plan, slots=share.slots), servers, before).to_json()
+
+
+def _kept(known: Run, share: Share | None, done: Done) -> Iterator[Event]:
+    """Keep what a host found; what cannot be kept is told, and its slots stay open. `share` None: the machine's limits."""
+    what = "the machine's limits" if share is None else f"a share of block {share.slots[0].block}"
+    try:
+        found = answer_of(done)
+        checked = believed(known, share, found)
+    except LabError as error:
+        yield Said(f"{what} is not measured: {error.message}")
+        return
+    for limit in found.limits if share is None else ():
+        store.append_limit(known.folder, limit)
+    if share is None and found.qualification is not None:
+        store.qualify(known.folder, found.qualification)
+    for trial in checked:
+        store.append(known.folder, trial)
+        yield TrialDone(trial)
+
+
+def answer_of(done: Done) -> Answer:
+    """What a host answered. LabError where it did not, refused, or said what cannot be read."""
+    if done.answer is None:
+        raise LabError(done.failure)
+    try:
+        found = Answer.from_json(done.answer)
+    except ValueError as error:
+        raise LabError("a host answered what cannot be read") from error
+    if found.refusal is not None:
+        raise found.refusal.error(found.host)
+    return found
+
+
+def believed(known: Run, share: Share | None, found: Answer) -> list[Trial]:
+    """The trials of an answer, each with the machine that made it and a folder of this run's.
+
+    LabError where the host is not of the run's kind and versions any more, or answers for slots that it was not given.
+    """
+    if found.machine is None:
+        raise LabError(f"host `{found.host}` does not say what machine it is")
+    _same_kind(f"host `{found.host}` is not as the run's machines", known.machine, found.machine)
+    both = {name: text for name, text in found.versions.items() if name in known.versions}
+    _refuse(f"host `{found.host}` has other versions", validity.changes({name: known.versions[name] for name in both}, both))
+    slots = {slot.number: slot for slot in (share.slots if share is not None else ())}
+    if any(one.number not in slots or one.cell != slots[one.number].cell for one in found.trials):
+        raise LabError(f"host `{found.host}` answered for slots that it was not given")
+    return [
+        replace(
+            one,
+            machine=found.machine.hostname_hash,
+            folder=str(store.trial_folder(known.folder, slots[one.number], one.attempt).relative_to(known.folder)),
+        )
+        for one in found.trials
+    ]

@@ -1,0 +1,139 @@
+"""What is sent to a host and answered, and what of an answer is believed."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from builders.trials import trial
+from fairground.fleet.cluster import Done
+from fairground.fleet.order import Answer, Order, Refusal, Work
+from fairground.fleet.shares import Share
+from fairground.host import build
+from fairground.lab import hosts
+from fairground.model import LabError, Run, Trial
+from fairground.run import store
+from fleet.made import MACHINE, plan
+
+
+def test_orders_and_answers_survive_the_way() -> None:
+    """Both sides read what the other wrote."""
+    order = Order(Work.SHARE, plan(1), {"s0": "hash"}, (trial("s0:plain", 1, 100.0),))
+    assert Order.from_json(order.to_json()) == order and b"\n" not in order.to_json()
+    answer = Answer("a", MACHINE, {"engine": "1"}, trials=(trial("s0:plain", 1, 100.0),), remarks=("so",))
+    assert Answer.from_json(answer.to_json()) == answer
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Run:
+    """A run of two blocks, of which nothing is measured."""
+    folder = store.create(
+        tmp_path,
+        plan(2),
+        started_unix_s=0.0,
+        machine=MACHINE,
+        versions={"engine": "1"},
+        database_settings={},
+        stacks={},
+        workloads={},
+    )
+    return store.load(folder)
+
+
+def made(known: Run, number: int) -> Trial:
+    """A trial of a slot of the run, as a host made it."""
+    slot = known.plan.slots[number - 1]
+    return replace(trial(slot.cell.stack, slot.block, 100.0), number=number, cell=slot.cell, folder="/etc")
+
+
+def test_a_trial_says_where_it_was_made(known: Run) -> None:
+    """By the hash of the host's name; its folder is the run's own, whatever the host wrote there."""
+    share = Share(known.plan.slots[:2])
+    answer = Answer("b", replace(MACHINE, hostname_hash="two"), {"engine": "1"}, trials=(made(known, 1), made(known, 2)))
+    found = hosts.believed(known, share, answer)
+    assert [(one.number, one.machine) for one in found] == [(1, "two"), (2, "two")]
+    assert all((known.folder / one.folder).is_dir() and one.folder.startswith("trials/") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"machine": None}, "does not say what machine it is"),
+        ({"machine": replace(MACHINE, kernel="6.2")}, "is not as the run's machines: kernel was `6.1` and is `6.2`"),
+        ({"versions": {"engine": "2"}}, "has other versions: engine was `1` and is `2`"),
+    ],
+)
+def test_a_host_that_changed_is_not_believed(known: Run, changes: dict, message: str) -> None:
+    """What it measured is not kept."""
+    answer = replace(Answer("b", MACHINE, {"engine": "1"}, trials=(made(known, 1),)), **changes)
+    with pytest.raises(LabError, match=message):
+        hosts.believed(known, Share(known.plan.slots[:2]), answer)
+
+
+def test_trials_of_other_slots_are_not_believed(known: Run) -> None:
+    """A host answers for what it was given, and for those very cells."""
+    share, other = Share(known.plan.slots[:2]), made(known, 3)
+    for one in (other, replace(other, number=1)):
+        with pytest.raises(LabError, match="answered for slots that it was not given"):
+            hosts.believed(known, share, Answer("b", MACHINE, {"engine": "1"}, trials=(one,)))
+
+
+@pytest.mark.parametrize(
+    ("done", "message"),
+    [
+        (Done(0, None, "it broke"), "it broke"),
+        (Done(0, b"nothing"), "a host answered what cannot be read"),
+        (Done(0, Answer("b", refusal=Refusal("no disk", None, 3)).to_json()), "host `b`: no disk"),
+    ],
+)
+def test_answers_that_are_none(done: Done, message: str) -> None:
+    """Each is a sentence, and its slots stay open."""
+    with pytest.raises(LabError, match=message):
+        hosts.answer_of(done)
+
+
+# ---------------------------------------------------------------- sources
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Path:
+    """The folder of a server, with a program and something that was built."""
+    folder = tmp_path / "servers" / "alder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / ".gitignore").write_text("/out\n")
+    (folder / "out").write_text("built")
+    (folder / "deep" / "text").write_bytes(b"\0\xff")
+    (folder / "run").write_text("#!/bin/sh\n")
+    (folder / "run").chmod(0o755)
+    return folder
+
+
+def test_sources_are_sent_by_their_hash(server: Path, tmp_path: Path) -> None:
+    """They are unpacked once, without what was built, and have the same hash wherever they are."""
+    digest, cache = build.sources_hash(server), tmp_path / "cache"
+    assert build.sent(digest, cache) is None
+    there = build.unpack("alder", build.packed(server), digest, cache)
+    assert build.sent(digest, cache) == there == build.unpack("alder", build.packed(server), digest, cache)
+    assert build.sources_hash(there) == digest and not (there / "out").exists()
+    assert (there / "run").stat().st_mode & stat.S_IXUSR and not (there / "deep" / "text").stat().st_mode & stat.S_IXUSR
+
+
+@pytest.mark.parametrize(
+    ("id", "name"),
+    [("alder", "../out"), ("alder", "/etc/passwd"), ("alder", "a/../../b"), ("..", "run"), ("a/b", "run"), (".x", "run")],
+)
+def test_names_that_reach_beyond_their_folder_are_refused(id: str, name: str, tmp_path: Path) -> None:
+    """Before anything is written."""
+    with pytest.raises(LabError, match="reach beyond their folder"):
+        build.unpack(id, {name: (False, b"")}, "0" * 64, tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_other_sources_than_were_announced_are_refused(server: Path, tmp_path: Path) -> None:
+    """Nothing of them stays where builds would find it."""
+    with pytest.raises(LabError, match="not those that were announced"):
+        build.unpack("alder", build.packed(server), "0" * 64, tmp_path / "cache")
+    assert build.sent("0" * 64, tmp_path / "cache") is None

@@ -1,0 +1,67 @@
+"""Addresses of schedulers, and the fleet's certificate."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from fairground.fleet import tls
+from fairground.model import LabError
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("127.0.0.1", "tcp://127.0.0.1:8786"),
+        ("localhost:9000", "tcp://localhost:9000"),
+        ("tcp://127.0.0.1:0", "tcp://127.0.0.1:0"),
+        ("tls://127.0.0.1:1", "tls://127.0.0.1:1"),
+        ("10.0.0.5", "tls://10.0.0.5:8786"),
+        ("bench.example:1", "tls://bench.example:1"),
+        ("[::1]:1", "tcp://[::1]:1"),
+        ("[fd00::5]", "tls://[fd00::5]:8786"),
+    ],
+)
+def test_beyond_loopback_it_is_tls(text: str, shown: str) -> None:
+    """What says no protocol is encrypted wherever others could reach it."""
+    assert str(tls.address(text)) == shown
+
+
+def test_who_names_a_certificate_means_tls() -> None:
+    """On loopback, too."""
+    assert str(tls.address("127.0.0.1", Path("certificate"))) == "tls://127.0.0.1:8786"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tcp://10.0.0.5:8786", "is beyond loopback and not encrypted"),
+        ("0.0.0.0:8786", "is every address"),
+        ("http://127.0.0.1", "is no address of a scheduler"),
+        ("127.0.0.1:many", "is no address of a scheduler"),
+        ("127.0.0.1:99999", "is no address of a scheduler"),
+        ("127.0.0.1/path", "is no address of a scheduler"),
+        ("", "is no address of a scheduler"),
+    ],
+)
+def test_what_is_no_address(text: str, message: str) -> None:
+    """One sentence each; plain connections beyond loopback are refused."""
+    with pytest.raises(LabError, match=message) as caught:
+        tls.address(text)
+    assert caught.value.exit_code == 2
+
+
+def test_a_certificate_is_made_once(tmp_path: Path) -> None:
+    """It vouches for itself, its key is its owner's alone, and a second start keeps it."""
+    folder = tmp_path / "own"
+    with pytest.raises(LabError, match="holds no certificate"):
+        tls.of_fleet(folder)
+    made = tls.made(folder)
+    assert made.key.stat().st_mode & 0o077 == 0
+    context = ssl.create_default_context(cafile=str(made.certificate))
+    context.load_cert_chain(made.certificate, made.key)
+    before = made.certificate.read_bytes()
+    assert tls.made(folder).certificate.read_bytes() == before
+    assert tls.of_fleet(folder) == made
