@@ -83,6 +83,9 @@ class Server:
     loaded: bool = False
     deadlocks: list[int] = field(default_factory=list)
     """What its database has counted of them at each reading; none are left: 0."""
+    warm_up: Sequence[tuple[int, float]] = ()
+    """Good answers of each second before its window, and what each of them costs the server, in µs of CPU."""
+    used_us: float = 0.0
 
 
 @dataclass
@@ -160,20 +163,21 @@ class FakeWatch:
 
 
 class FakeGroup(Group):
-    """A cgroup whose processes need no CPU."""
+    """A cgroup whose processes need as much CPU as their server has used: without one, none."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: Server | None) -> None:
         super().__init__(None, ())
+        self._server = server
 
     def cpu_ns(self) -> int:
-        return 0
+        return 0 if self._server is None else round(self._server.used_us * 1000)
 
 
 class FakeChild:
     """A process that is none."""
 
     def __init__(self, server: Server | None = None) -> None:
-        self.group, self.bounds, self._server = FakeGroup(), {}, server
+        self.group, self.bounds, self._server = FakeGroup(server), {}, server
 
     def exit_code(self) -> int | None:
         """How it ended, once it was loaded."""
@@ -326,10 +330,12 @@ class FakeEngine:
         self._world, self._label, self._server, self._in_turns = world, label, world.servers[label], in_turns
         self.child = cast(Child, FakeChild())
         self._told, self._good = [held(0)], 0
+        self._warming = list(self._server.warm_up)
 
     def measure(self, window_s: float | None = None) -> None:
         """One second of load, unless the engine or its server fails."""
         self._world.does(self._label, "measure" if window_s is None else f"measure {window_s:g} s")
+        self._warming = []
         self._told = [] if self._server.unreachable else [{"event": "window"}, self._second(), {"event": "drain"}]
         if not self._in_turns and not self._server.unreachable:
             self._answer()
@@ -356,6 +362,10 @@ class FakeEngine:
     def event(self, _: float) -> dict[str, Any] | None:
         if self._server.engine_fails:
             raise LabError("the load engine has been silent", exit_code=3)
+        if self._warming:
+            good, cost_us = self._warming.pop(0)
+            self._server.used_us += good * cost_us
+            return self._second() | {"ok": good}
         return self._told.pop(0) if self._told else None
 
     def stop(self) -> None:

@@ -210,6 +210,21 @@ def test_settled_is_steadiness() -> None:
     assert not answers.settled([100, 200, 400, 800, 1600, 3200], RULES)
 
 
+@pytest.mark.parametrize(
+    ("rates", "costs", "settled"),
+    [
+        ([1000, 700, 1000], [50.0, 51.0, 50.0], True),  # a slow second of the machine: an answer costs the same
+        ([1000, 700, 1000], [90.0, 60.0, 50.0], False),  # still compiling
+        ([600, 800, 1000], [50.0, 51.0, 50.0], False),  # cheap already, but more and more of them
+        ([1000, 700, 1000], [], False),  # nobody told what they cost
+        ([0, 0, 0], [0.0, 0.0, 0.0], False),  # nothing has started
+    ],
+)
+def test_steady_costs_settle_a_warmup_where_rates_scatter(rates: list[int], costs: list[float], settled: bool) -> None:
+    """A server that still gets cheaper, or faster, has not settled."""
+    assert answers.settled(rates, RULES, costs) is settled
+
+
 # ---------------------------------------------------------------- the database
 
 

@@ -249,6 +249,26 @@ def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytes
     assert all(one.audit and one.audit[0].holds for one in found[:2])
 
 
+@pytest.mark.parametrize(
+    ("seconds", "begins"),
+    [
+        ([(1000, 90.0), (700, 60.0), (1000, 50.0)], False),
+        ([(1000, 50.0), (700, 51.0), (1000, 50.0)], True),
+    ],
+    ids=["gets cheaper", "costs the same"],
+)
+def test_a_warm_up_ends_where_an_answer_costs_what_it_did(
+    seconds: list[tuple[int, float]], begins: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine whose seconds differ does not prolong it; a server that still compiles does."""
+    world = World({"a": Server(warm_up=seconds)}).moved_into(monkeypatch)
+    load = replace(LOAD, warmup_min_s=0.0, warmup_max_s=20.0)
+    arms = [replace(one, cell=replace(one.cell, load=load)) for one in world.arms()]
+    with Session(world.bench(), arms, folder) as session:
+        list(session.play(whole("a", load, 1)))
+    assert ("a measure" in world.log) is begins
+
+
 def sized(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, pilot_s: float) -> tuple[World, Ended]:
     """One arm in a window that events size, between 1 s and 60 s, after a pilot of so many seconds."""
     world = World({"a": server}).moved_into(monkeypatch)

@@ -163,6 +163,14 @@ def test_steady_tells_a_plateau_from_a_ramp(per_second: list[int], settled: bool
     assert intervals.steady(per_second) is settled
 
 
+@pytest.mark.parametrize(
+    ("values", "rises"), [([1, 2, 3], True), ([3, 2, 1], False), ([1, 3, 2], False), ([100, 101, 102], False)]
+)
+def test_rising_is_each_above_the_one_before(values: list[int], rises: bool) -> None:
+    """By more than the drift that is allowed, and one way only."""
+    assert intervals.rising(values, 0.05) is rises
+
+
 @given(st.lists(st.floats(1.0, 1e6), min_size=3, max_size=20), st.floats(0.001, 1000.0))
 def test_steady_does_not_depend_on_the_unit(per_second: list[float], factor: float) -> None:
     """Requests a second or a minute: the answer is the same, but for rounding at the very threshold."""

@@ -38,6 +38,9 @@ def report(
     site: Annotated[
         Path | None, typer.Option("--site", help="Write all records as a site into this folder, for any web server.")
     ] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", help="With --site: where it will be served. Links to a run then show a picture.")
+    ] = None,
     results: Results = None,
     as_json: Json = False,
 ) -> None:
@@ -51,8 +54,10 @@ def report(
             raise LabError(
                 "`--site` writes all records, so it takes no single one", "leave the record, `--transfer` and `--table` out"
             )
-        _site(places, site, as_json)
+        _site(places, site, url, as_json)
         return
+    if url is not None:
+        raise LabError("`--url` says where a site will be served", "write one: ./fairground report --site public --url …")
     folder = records.find(places.results, run_name)
     if (kind := records.declared(folder)) is not Kind.RUN:
         if transfers is not None or tables is not None:
@@ -96,10 +101,10 @@ def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
         show(one, verbose=False)
 
 
-def _site(places: Places, target: Path, as_json: bool) -> None:
+def _site(places: Places, target: Path, url: str | None, as_json: bool) -> None:
     """Write the site, with a line of progress for each record."""
     try:
-        for event in sites.write(places.results, target):
+        for event in sites.write(places.results, target, url):
             match event:
                 case SiteRecord():
                     say.note(f"{event.place}/{event.records}  {event.id}")

@@ -22,7 +22,7 @@ from fairground.model import (
     Verdict,
     Workload,
 )
-from fairground.stats.intervals import share_interval, steady
+from fairground.stats.intervals import rising, share_interval, steady
 
 OF_THE_CLIENT = (408, 429)
 """Too slow, too often: refusals that speak of the client's pace, and not of what was asked for."""
@@ -38,9 +38,16 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
 
 
-def settled(rates: Sequence[float], rules: Rules) -> bool:
-    """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first."""
-    return steady(rates, rules.settled_last, rules.settled_tolerance, rules.settled_drift)
+def settled(rates: Sequence[float], rules: Rules, costs: Sequence[float] = ()) -> bool:
+    """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first.
+
+    `costs`: the CPU of what is tested for each good answer, in the same seconds. A machine's noise scatters rates more than costs, and
+    what compiles itself or fills its caches gets cheaper: steady costs are enough, unless the rates still rise.
+    """
+    rule = rules.settled_last, rules.settled_tolerance, rules.settled_drift
+    if steady(rates, *rule):
+        return True
+    return steady(costs, *rule) and not rising(rates[-rules.settled_last :], rules.settled_drift)
 
 
 def outcomes(result: Result) -> tuple[Finding, ...]:

@@ -178,9 +178,11 @@ def _tried(found: Run) -> why.TriedBy:
     return why.tried(one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id)
 
 
-def rendered(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
-    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site."""
-    yield PAGE, page.html(found, render.svg(figures.specs(found)), _tried(found), home)
+def rendered(found: Run, home: str | None = None, preview: str | None = None) -> Iterator[tuple[str, str]]:
+    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site;
+    `preview`: the whole address of what links to the page show.
+    """
+    yield PAGE, page.html(found, render.svg(figures.specs(found)), _tried(found), home, preview)
     yield from trial_page.pages(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -257,6 +258,8 @@ class _Run:
         bench, load = loaded.bench, ask.load
         self._loaded, self.ask = loaded, ask
         self.warmup, self.settled = list[int](), True
+        self._spent_us = list[float]()
+        """CPU so far of all that is tested, at the start of the warm-up and at each of its seconds."""
         self.clocks: list[Mapping[str, float]] = []
         self._due = load.fault if ask.trial else None
         self.happened: Happened | None = None
@@ -268,6 +271,7 @@ class _Run:
         task = generators.Task(loaded.workload, load, *address)
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
         self._meter()
+        self._spent_us.append(self._tested_us())
 
     @property
     def ends(self) -> tuple[tuple[Reading, Moment], tuple[Reading, Moment]] | None:
@@ -311,7 +315,9 @@ class _Run:
         if given_s is not None:
             return elapsed_s >= given_s
         load = self.ask.load
-        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules)
+        used_us = (after - before for before, after in itertools.pairwise(self._spent_us))
+        costs = [used / good if good else 0.0 for used, good in zip(used_us, self.warmup, strict=True)]
+        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules, costs)
         return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
 
     def _begin_window(self) -> None:
@@ -355,6 +361,7 @@ class _Run:
         self._loaded.on(self._loaded.arm.label, now)
         if phase == "warmup" and event["ok"] is not None:
             self.warmup.append(event["ok"])
+            self._spent_us.append(self._tested_us())
         elif phase == "window":
             self._clock()
 
@@ -381,6 +388,10 @@ class _Run:
             seen.close_window()
             if self._pilot is not None:
                 self._pilot.end()
+
+    def _tested_us(self) -> float:
+        """CPU so far of every role but the generator's."""
+        return sum(meter.cpu_ns() for role, meter in self._loaded.seen.meters.items() if role != "generator") / 1000
 
     def _clock(self) -> None:
         """CPU so far, at a second of the window: of every role where each step of a load curve is to have its own."""

@@ -5,6 +5,7 @@ Every function is pure. scipy and numpy are imported where they are used: they a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -161,9 +162,13 @@ def steady(per_second: Sequence[float], last: int = 3, tolerance: float = 0.10, 
     mean = math.fsum(recent) / last
     if mean <= 0 or any(abs(value - mean) > tolerance * mean for value in recent):
         return False
-    steps = [after - before for before, after in zip(recent, recent[1:], strict=False)]
-    marching = all(step > 0 for step in steps) or all(step < 0 for step in steps)
-    return not (marching and abs(recent[-1] - recent[0]) > drift * mean)
+    return not (rising(recent, drift) or rising(recent[::-1], drift))
+
+
+def rising(values: Sequence[float], drift: float) -> bool:
+    """Whether each value lies above the one before, and the last above the first by more than `drift` of their mean."""
+    steps = itertools.pairwise(values)
+    return all(after > before for before, after in steps) and values[-1] - values[0] > drift * math.fsum(values) / len(values)
 
 
 def slope_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:

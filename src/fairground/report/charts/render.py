@@ -1,7 +1,7 @@
 """Draw charts as SVG in a child process, so that a renderer that runs out of memory ends the child and not the lab.
 
 `svg` is the parent's side; `python -m fairground.report.charts.render` the child's: specifications as one JSON object on
-stdin, one JSON line per drawn chart on stdout. A chart that the renderer refuses, or dies of, is None; the page then shows its
+stdin, one JSON line per drawn chart on stdout. `png` has a child of its own: a drawing goes in, a picture comes out. A chart that the renderer refuses, or dies of, is None; the page then shows its
 table.
 """
 
@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 CHARTS_PER_CHILD = 40
 """The renderer's memory grows with each chart: a fresh child now and then keeps it bounded."""
 TIMEOUT_S = 120
+PNG = "png"
 
 _ID = re.compile(r'(\bid="|url\(#)([\w-]+)')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
@@ -59,6 +60,16 @@ def svg(specs: Mapping[str, Mapping[str, Any]], command: tuple[str, ...] | None 
             drawn[next(name for name in batch if name not in answered)] = None
         waiting = [name for name in waiting if name not in drawn]
     return {name: drawn[name] for name in specs}
+
+
+def png(drawing: str) -> bytes | None:
+    """An SVG as a PNG of its own size; None where it could not be drawn."""
+    command = (sys.executable, "-m", "fairground.report.charts.render", PNG)
+    try:
+        child = subprocess.run(command, input=drawing.encode(), capture_output=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return child.stdout if child.returncode == 0 and child.stdout else None
 
 
 def _batch(specs: Mapping[str, Mapping[str, Any]], command: tuple[str, ...]) -> dict[str, str | None]:
@@ -122,6 +133,12 @@ def _draw(specs: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str | N
             yield name, None
 
 
+def _picture(source: IO[bytes], sink: IO[bytes]) -> None:
+    import vl_convert
+
+    sink.write(vl_convert.svg_to_png(source.read().decode()))
+
+
 def _main(source: IO[str], sink: IO[str]) -> None:
     for name, drawing in _draw(json.load(source)):
         sink.write(json.dumps({"name": name, "svg": drawing}) + "\n")
@@ -129,4 +146,7 @@ def _main(source: IO[str], sink: IO[str]) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.stdin, sys.stdout)
+    if sys.argv[1:] == [PNG]:
+        _picture(sys.stdin.buffer, sys.stdout.buffer)
+    else:
+        _main(sys.stdin, sys.stdout)

@@ -84,11 +84,17 @@ COLUMNS = (
 )
 
 
-def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = None, home: str | None = None) -> str:
+def html(
+    run: Run,
+    charts: Mapping[str, str | None],
+    tried: TriedBy | None = None,
+    home: str | None = None,
+    preview: str | None = None,
+) -> str:
     """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note.
 
     `tried`: what experiments on this run's reasons found. `home`: where the list of all records is, for a page among others;
-    without it the page stands alone, and links to nothing beside it.
+    without it the page stands alone, and links to nothing beside it. `preview`: the whole address of what links to it show.
     """
     shown = boards(run)
     costs = hops.hop_costs(shown)
@@ -121,6 +127,7 @@ def html(run: Run, charts: Mapping[str, str | None], tried: TriedBy | None = Non
         tried=tried or {},
         standings=standings(shown, tried) if tried else (),
         home=home,
+        preview=preview,
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
         pgbench_said=transfer.pgbench_words(run),
