@@ -76,7 +76,7 @@ def test_a_run_goes_on_with_the_servers_that_it_began_with(checkout: tuple[Place
     places, stack = checkout
     left = [cast(Any, SimpleNamespace(cell=SimpleNamespace(stack=id))) for id in (stack.id, "gone:away")]
     known = cast(Any, SimpleNamespace(id="one"))
-    run._all_known(known, left[:1], [stack], places)
+    run.all_known(known, left[:1], [stack], places)
     with pytest.raises(LabError, match="run `one` has stacks that .* has not: gone:away") as caught:
-        run._all_known(known, left, [stack], places)
+        run.all_known(known, left, [stack], places)
     assert (caught.value.exit_code, caught.value.hint) == (2, "name the folder that the run began with: --servers DIR")
