@@ -41,8 +41,8 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
 def settled(rates: Sequence[float], rules: Rules, costs: Sequence[float] = ()) -> bool:
     """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first.
 
-    `costs`: the CPU of what is tested for each good answer, in the same seconds. A machine's noise scatters rates more than costs, and
-    what compiles itself or fills its caches gets cheaper: steady costs are enough, unless the rates still rise.
+    `costs`: the CPU of what is tested for each good answer, in the same seconds. A machine's noise scatters rates more than
+    costs, and what compiles itself or fills its caches gets cheaper: steady costs are enough, unless the rates still rise.
     """
     rule = rules.settled_last, rules.settled_tolerance, rules.settled_drift
     if steady(rates, *rule):

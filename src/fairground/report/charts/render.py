@@ -1,8 +1,8 @@
 """Draw charts as SVG in a child process, so that a renderer that runs out of memory ends the child and not the lab.
 
 `svg` is the parent's side; `python -m fairground.report.charts.render` the child's: specifications as one JSON object on
-stdin, one JSON line per drawn chart on stdout. `png` has a child of its own: a drawing goes in, a picture comes out. A chart that the renderer refuses, or dies of, is None; the page then shows its
-table.
+stdin, one JSON line per drawn chart on stdout. A chart that the renderer refuses, or dies of, is None; the page then shows its
+table. `png` has a child of its own: a drawing goes in, a picture comes out.
 """
 
 from __future__ import annotations

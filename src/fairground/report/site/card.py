@@ -70,4 +70,5 @@ def _plain(sentence: str) -> str:
 
 
 def _text(x: int, y: int, size: int, colour: str, text: str, weight: str = "normal") -> str:
-    return f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" fill="{LIGHT[colour]}">{escape(foreign.line(text))}</text>'
+    style = f'font-size="{size}" font-weight="{weight}" fill="{LIGHT[colour]}"'
+    return f'<text x="{x}" y="{y}" {style}>{escape(foreign.line(text))}</text>'
