@@ -28,7 +28,6 @@ from fairground.model import (
     Stack,
     Suite,
     Topology,
-    Trial,
     Verdict,
     Workload,
     error,
@@ -307,7 +306,7 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
     yield Planned(frozen, folder, plan.least_s(replace(frozen, slots=tuple(left_of(known)))))
     yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
-    yield from map(TrialDone, trials(frozen, folder, needs, hall))
+    yield from map(TrialDone, runner.run(frozen, folder, *stage(needs, hall)))
 
 
 def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
@@ -317,14 +316,13 @@ def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
     yield from ceilings.qualified(bounds, known)
 
 
-def trials(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Iterator[Trial]:
-    """Measure what is left of a plan into the folder of its run."""
+def stage(needs: Needs, hall: Hall) -> tuple[Mapping[str, Stack], Mapping[str, Workload], Bench]:
+    """What the trials of a plan are made with: stacks and workloads by their ids, and the bench."""
     places = hall.places
     cases = contract.load(places.contract / "cases")
     disks = setup.disks(places, hall.database)
     bench = Bench(hall.keeper, hall.database, places.engine, cases, machine.cores(), hall.sink, tools=hall.tools, disks=disks)
-    stacks = {stack.id: stack for stack in hall.stacks}
-    yield from runner.run(frozen, folder, stacks, needs.rendered(hall.workloads), bench)
+    return {stack.id: stack for stack in hall.stacks}, needs.rendered(hall.workloads), bench
 
 
 def _tools(places: Places, needs: Needs) -> dict[str, Installed]:

@@ -23,7 +23,7 @@ from fairground.lab import run as runs
 from fairground.lab.events import Event, Said, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Workload, storing
-from fairground.run import store
+from fairground.run import runner, store
 
 Value = TypeVar("Value")
 ALONE = "\0fairground-host"
@@ -88,7 +88,7 @@ def _measured(order: Order, found: Answer, needs: runs.Needs, hall: runs.Hall) -
         for trial in order.known:
             store.append(folder, trial)
         if order.work is Work.SHARE:
-            return replace(found, trials=tuple(runs.trials(order.plan, folder, needs, hall)))
+            return replace(found, trials=tuple(runner.run(order.plan, folder, *runs.stage(needs, hall))))
         said = list[str]()
         _heard(runs.limits(store.load(folder), needs, hall), said)
         known = store.load(folder)
