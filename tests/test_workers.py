@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
-from workers import unit
+from builders.paths import TESTS
+from fairground.inputs import manifest
+from fairground.model import Stack
+from workers import ordered, spread, unit
 
 pytest_plugins = ["pytester"]
 
@@ -48,3 +55,30 @@ def test_what_measures_is_live(pytester: pytest.Pytester) -> None:
 def test_what_belongs_together(one: str, other: str, together: bool) -> None:
     """Tests of a file are one unit, but for stacks, of which those of a server are one, and for faults, which are by themselves."""
     assert (unit(one) == unit(other)) is together
+
+
+@pytest.mark.parametrize(
+    ("few", "many", "mixed"),
+    [("", "abc", "abc"), ("X", "", "X"), ("XY", "abcdefgh", "XabYcdefgh"), ("XYZ", "abcdef", "XaYbZcdef")],
+)
+def test_few_are_spread_over_the_first_half(few: str, many: str, mixed: str) -> None:
+    """The first stands at the beginning, none at the end of many, and nothing is lost."""
+    assert "".join(spread(few, many)) == mixed
+
+
+def item(nodeid: str, stack: Stack | None = None, live: bool = True) -> Any:
+    """A test as pytest collects it, as far as its order is concerned."""
+    marks = {"live": live}
+    callspec = SimpleNamespace(params={"stack": stack})
+    return SimpleNamespace(nodeid=nodeid, callspec=callspec, get_closest_marker=lambda name: marks.get(name) or None)
+
+
+def test_slow_builds_come_first_and_apart() -> None:
+    """Stacks of servers that a slow compiler builds are taken first and not one after the other; what starts nothing comes last."""
+    (plain,) = manifest.find_stack(manifest.load_servers(TESTS / "zoo"), "healthy")
+    slow = replace(plain, server=replace(plain.server, build=(("cargo", "build"),)))
+    test = "tests/live/x.py::test_stack_fulfils_the_contract"
+    names = [f"{test}[{id}]" for id in ("a:1", "b:1", "c:1", "d:1", "slow:1", "slow:2", "slower:1")]
+    items = [item("tests/a.py::test_values", live=False), *(item(name, slow if "slow" in name else plain) for name in names)]
+    ids = [one.nodeid.removeprefix(test) for one in ordered(items)]
+    assert ids == ["[slow:1]", "[slow:2]", "[a:1]", "[slower:1]", "[b:1]", "[c:1]", "[d:1]", "tests/a.py::test_values"]

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import pytest
 
+from fairground.model import Stack
+
+One = TypeVar("One")
+
 BY_THEIR_IDS = frozenset(["test_stack_fulfils_the_contract", "test_fault_is_found", "test_right_server_passes_procedure"])
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
+
+SLOW_COMPILERS = frozenset(["cargo", "mvn"])
+"""What takes minutes to build a server for the first time, with all processors that there are."""
 
 
 def unit(nodeid: str) -> str:
@@ -15,6 +23,43 @@ def unit(nodeid: str) -> str:
     file, _, test = nodeid.partition("::")
     name, _, id = test.partition("[")
     return f"{file}::{name}[{id.partition(':')[0]}" if name in BY_THEIR_IDS else file
+
+
+def builds_slowly(item: pytest.Item) -> bool:
+    """Whether a test has a stack whose server takes minutes to build."""
+    callspec = getattr(item, "callspec", None)
+    stack = callspec and callspec.params.get("stack")
+    return isinstance(stack, Stack) and any(command[0] in SLOW_COMPILERS for command in stack.server.build)
+
+
+def spread(few: Sequence[One], many: Sequence[One]) -> list[One]:
+    """`few` in the first half of `many`, as far from each other as can be: the first of them at the very beginning."""
+    mixed, half = list(many), len(many) / 2
+    for place in reversed(range(len(few))):
+        mixed.insert(int(half * place / len(few)), few[place])
+    return mixed
+
+
+def ordered(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Units of tests for workers to take: those that start servers first, with slow builds neither side by side nor at the end."""
+    slow, live, rest = list[list[pytest.Item]](), list[list[pytest.Item]](), list[list[pytest.Item]]()
+    for one in units(items):
+        kind = slow if any(map(builds_slowly, one)) else live if any(map(starts_something, one)) else rest
+        kind.append(one)
+    return [item for one in [*spread(slow, live), *rest] for item in one]
+
+
+def units(items: Iterable[pytest.Item]) -> Iterable[list[pytest.Item]]:
+    """The tests of each unit, with those that start something in front."""
+    found: dict[str, list[pytest.Item]] = {}
+    for item in sorted(items, key=starts_something, reverse=True):
+        found.setdefault(unit(item.nodeid), []).append(item)
+    return found.values()
+
+
+def starts_something(item: pytest.Item) -> bool:
+    """Whether a test starts a server, a database or a browser."""
+    return item.get_closest_marker("live") is not None
 
 
 class Workers:
@@ -27,7 +72,7 @@ class Workers:
             if item.get_closest_marker("measures"):
                 item.add_marker(pytest.mark.live)
         if hasattr(config, "workerinput"):
-            items.sort(key=lambda item: item.get_closest_marker("live") is None)
+            items[:] = ordered(items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.expected import each
 from builders.paths import TESTS
 from fairground import contract
 from fairground.host import Child, Keeper, build
@@ -68,8 +69,7 @@ def of_the_animal(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding.id not in MACHINE)
 
 
-@pytest.mark.measures
-@pytest.mark.parametrize("expected", EXPECTED["trial"], ids=lambda one: f"{one['stack']}-{one['workload']}")
+@pytest.mark.parametrize("expected", each(EXPECTED["trial"]))
 def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
     """A trial of the animal ends with its verdict and its finding, and leaves nothing running."""
     if expected.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from builders.expected import each
 from builders.paths import TESTS
 from fairground import contract
 from fairground.host import Keeper, free_port, server
@@ -29,13 +30,11 @@ from fairground.postgres import Database
 ZOO = TESTS / "zoo"
 SERVERS = manifest.load_servers(ZOO)
 ROWS = [row for row in tomllib.loads((ZOO / "expected.toml").read_text())["trial"] if row["verdict"] == "rejected"]
-ON_THE_WIRE = {"wrong-answers", "server-exit"}
+ON_THE_WIRE = [row for row in ROWS if row["finding"] in ("wrong-answers", "server-exit") and row["workload"] == "ping"]
 """What can be told of an animal without its contract and its database."""
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 NEVER_READY_S = 3.0
 """How long is waited for an animal that never becomes ready: all others have the bench's time."""
-
-pytestmark = pytest.mark.measures
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +69,7 @@ def rejections(ended: Ended) -> set[str]:
     return {one.id for one in ended.findings if one.severity is Severity.REJECT}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda one: f"{one['stack']}-{one['workload']}")
+@pytest.mark.parametrize("row", each(ROWS))
 def test_in_turns_with_a_healthy_one(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
     """Beside a healthy server, in turns: the animal is rejected for what it does, the other is not, and nothing runs on."""
     arms = [arm("healthy", "healthy", row), arm("animal", row["stack"], row)]
@@ -82,8 +81,7 @@ def test_in_turns_with_a_healthy_one(bench: Bench, row: dict[str, Any], tmp_path
     assert not bench.keeper.orphans()
 
 
-@pytest.mark.parametrize("row", [one for one in ROWS if one["finding"] in ON_THE_WIRE and one["workload"] == "ping"],
-                         ids=lambda one: one["stack"])  # fmt: skip
+@pytest.mark.parametrize("row", each(ON_THE_WIRE, "{stack}"))
 def test_as_a_service_without_a_contract(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
     """Under `try`, which knows neither contract nor database: what is wrong on the wire gets the same word, and exit code 1."""
     (stack,) = manifest.find_stack(SERVERS, row["stack"])
@@ -101,7 +99,7 @@ def test_as_a_service_without_a_contract(bench: Bench, row: dict[str, Any], tmp_
     assert (done.returncode, found) == (1, {row["finding"]}), done.stderr
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda one: f"{one['stack']}-{one['workload']}")
+@pytest.mark.parametrize("row", each(ROWS))
 def test_under_one_load_after_the_other(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
     """On a server that stays up, as in a search: a closed loop and a rate; the animal is rejected, and nothing runs on."""
     subject = arm("animal", row["stack"], row)
