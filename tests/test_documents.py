@@ -1,4 +1,4 @@
-"""What a newcomer reads first: it is short, and so are its sentences."""
+"""What people read first, and what servers say of themselves: sentences are short, and so is what a newcomer reads."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from builders.paths import ROOT
 
 SENTENCE_WORDS = 25
 METHODOLOGY_LINES, README_LINES = 250, 150
+SERVERS = sorted(path.parent.name for path in (ROOT / "servers").glob("*/README.md"))
 
 
 def prose(markdown: str) -> Iterator[str]:
@@ -51,3 +52,9 @@ def test_documents_are_read_from_top_to_bottom(name: str, lines: int) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     assert long_sentences(text) == []
     assert len(text.splitlines()) <= lines
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_server_tells_its_choices_in_short_sentences(server: str) -> None:
+    """Who compares two servers reads the READMEs of both."""
+    assert long_sentences((ROOT / "servers" / server / "README.md").read_text(encoding="utf-8")) == []

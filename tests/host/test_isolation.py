@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fairground.host import isolation
-from fairground.host.isolation import DELEGATE, LOST, Isolation
+from fairground.host.isolation import DELEGATE, LOST, OUT_OF_REACH, Isolation
 from fairground.host.machine import Check
 
 BEST = Isolation("2", True, frozenset({"cpu", "memory"}), True, None, None, 8, 8, None)
@@ -84,6 +84,26 @@ def test_only_root_needs_user_namespaces(facts: dict[str, Any], state: str, fix:
     """Root cannot run PostgreSQL without them, and is told the command; an ordinary user lacks nothing."""
     line = said(**facts)["user"]
     assert (line.state, line.fix) == (state, fix)
+
+
+def test_who_is_no_root_of_the_machine_is_told_what_is_out_of_reach() -> None:
+    """An ordinary user and root of a user namespace cannot change the kernel's settings; root of the machine can."""
+    assert [OUT_OF_REACH in said(**facts)["user"].sentence for facts in ({"root": False}, {"inside": True}, {})] == [
+        True,
+        True,
+        False,
+    ]
+    assert said(inside=True)["user"].state == "note"
+    assert said(inside=True, namespaces="sysctl x")["user"].state == "lacking"
+
+
+@pytest.mark.parametrize(
+    ("mapped", "inside"), [("0 0 4294967295\n", False), ("0 1000 1\n", True), ("0 0 1\n", True), ("", False)]
+)
+def test_a_user_namespace_is_seen_by_its_map(tmp_path: Path, mapped: str, inside: bool) -> None:
+    """The first namespace maps all users to themselves; where nothing is told, nothing is claimed."""
+    root = tree(tmp_path, {"proc/self/uid_map": f"         {mapped}"} if mapped else {})
+    assert isolation.read(root, (0,), 0).inside is inside
 
 
 def test_a_share_of_the_machine_is_noted() -> None:

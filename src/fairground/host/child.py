@@ -24,6 +24,8 @@ from fairground.model import LabError, of_machine
 PR_SET_CHILD_SUBREAPER = 36
 CHANGED = ("PATH", "HOME")
 """Variables that wrappers of programs change, so that nobody is known by them."""
+NO_NAMESPACE = "as root it needs user namespaces: `./fairground doctor` says what forbids them; or start it as an ordinary user"
+"""What mends that root can make no user namespace."""
 OPEN_FILES = 65_536
 """How many files a child may have open, as far as the machine lets it."""
 
@@ -146,7 +148,8 @@ class Keeper:
             group.remove()
             if refused := of_machine(OSError(answer["number"], answer["error"])):
                 raise refused
-            raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", exit_code=3)
+            hint = NO_NAMESPACE if map_user and not answer["number"] else None
+            raise LabError(f"cannot start `{argv[0]}`: {answer['error']}", hint, exit_code=3)
         pid = int(str(answer["pid"]))
         self._children.add(pid)
         self._exits.pop(pid, None)  # of an earlier child that had this number: the kernel uses them again

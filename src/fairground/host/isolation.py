@@ -17,6 +17,8 @@ CONTROLLERS = ("cpu", "memory")
 SAMPLED = "CPU per role is sampled from schedstat"
 LOST = f"{SAMPLED}, `--cpus` gives whole cores, a memory limit is each process's own, and no slowdown can be planted"
 """What is lost where no group can be made."""
+OUT_OF_REACH = "kernel settings stay as they are, and `try` cannot read the CPU of another user's service"
+"""What is lost to who is not root of the machine."""
 DELEGATE = "systemd-run --user --scope -p Delegate=yes $SHELL"
 MARKS = ((".dockerenv", "Docker"), ("run/.containerenv", "Podman"))
 """Files that container engines leave in a container."""
@@ -43,6 +45,8 @@ class Isolation:
     """By our affinity mask, which a cpuset narrows."""
     quota: float | None
     """Of the group that we are in, in processors."""
+    inside: bool = False
+    """In a user namespace: root there is an ordinary user to the rest of the machine."""
 
 
 def checks(there: Isolation) -> Iterator[Check]:
@@ -55,10 +59,13 @@ def checks(there: Isolation) -> Iterator[Check]:
 
 def _user(there: Isolation) -> Check:
     if not there.root:
-        return Check("user", "ok", "an ordinary user: the embedded PostgreSQL runs as you, and kernel settings stay as they are")
-    if there.namespaces is None:
-        return Check("user", "ok", "root: the embedded PostgreSQL runs in a user namespace")
-    return Check("user", "lacking", "root, and user namespaces are off: PostgreSQL refuses to run as root", there.namespaces)
+        return Check("user", "ok", f"an ordinary user: the embedded PostgreSQL runs as you; {OUT_OF_REACH}")
+    if there.namespaces is not None:
+        said = "root, and user namespaces are off: the embedded PostgreSQL, nginx as a proxy and poolers cannot be started"
+        return Check("user", "lacking", said, there.namespaces)
+    if there.inside:
+        return Check("user", "note", f"root of a user namespace: the embedded PostgreSQL runs in one inside it; {OUT_OF_REACH}")
+    return Check("user", "ok", "root: the embedded PostgreSQL runs in a user namespace")
 
 
 def _cgroups(there: Isolation) -> Check:
@@ -132,6 +139,7 @@ def read(root: Path = Path("/"), affinity: Collection[int] | None = None, uid: i
         len(_processors(root)) or len(mine.usable),
         len(mine.usable),
         mine.quota,
+        _inside(root),
     )
 
 
@@ -159,6 +167,12 @@ def _no_namespaces(root: Path) -> str | None:
     return (
         "sysctl -w kernel.unprivileged_userns_clone=1" if _text(kernel / "kernel" / "unprivileged_userns_clone") == "0" else None
     )
+
+
+def _inside(root: Path) -> bool:
+    """Whether a user namespace holds us: the first one maps all users to themselves."""
+    mapped = _text(root / "proc" / "self" / "uid_map").split()
+    return bool(mapped) and mapped != ["0", "0", str(2**32 - 1)]
 
 
 def _engine(root: Path) -> str | None:

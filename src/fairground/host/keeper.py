@@ -110,7 +110,7 @@ def spawn(order: dict[str, Any], fds: list[int]) -> int:
     if failure:
         os.waitpid(pid, 0)
         number, name = json.loads(failure)
-        raise OSError(number, os.strerror(number) if number else "could not start", name)
+        raise OSError(number, os.strerror(number) if number else name, name)
     return pid
 
 
@@ -149,7 +149,8 @@ def map_user() -> None:
     """
     uid, gid = os.geteuid(), os.getegid()
     if LIBC.unshare(CLONE_NEWUSER) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "unshare (user namespace)")
+        # Its number is kept to words: that of one namespace too many is that of a full disk.
+        raise RuntimeError(f"no user namespace can be made ({os.strerror(ctypes.get_errno())})")
     for name, text in (("setgroups", "deny"), ("uid_map", f"1000 {uid} 1"), ("gid_map", f"1000 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)

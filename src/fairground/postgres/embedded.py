@@ -25,6 +25,7 @@ from typing import IO
 import psycopg
 
 from fairground.host import Child, Keeper, Streams, free_port
+from fairground.host.child import NO_NAMESPACE
 from fairground.model import Durability, LabError, foreign, storing
 from fairground.postgres import role, storage
 from fairground.postgres.database import HOME, Address, Database
@@ -189,7 +190,7 @@ class Cluster:
         pwfile.unlink()
         if done.returncode != 0:
             shutil.rmtree(fresh, ignore_errors=True)
-            raise storage.refused(done.stderr, self.folder) or _initdb_failed(done.stderr)
+            raise _initdb_failed(done.stderr, self.folder)
         shutil.rmtree(self.data, ignore_errors=True)
         fresh.rename(self.data)
 
@@ -214,12 +215,15 @@ def _close_own_databases(database: Database) -> None:
             role.admit(connection, None, name)
 
 
-def _initdb_failed(said: str) -> LabError:
-    """Why no cluster could be made, in the words of who could not."""
+def _initdb_failed(said: str, folder: Path) -> LabError:
+    """Why no cluster could be made in this folder, in the words of who could not."""
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
-    namespaces = any("unshare" in line for line in lines)
-    hint = "as root it needs user namespaces; else start the lab as an ordinary user" if namespaces else None
+    namespaces = any(line.startswith("unshare:") for line in lines)
+    # A namespace too many is refused in the words of a full disk.
+    if not namespaces and (refused := storage.refused(said, folder)):
+        return refused
     failed = next((line for line in lines if "error" in line.lower() or "fatal" in line.lower()), lines[-1])
+    hint = NO_NAMESPACE if namespaces else None
     return LabError(f"initdb failed: {foreign.line(failed, foreign.SENTENCE_CHARACTERS)}", hint, 3)
 
 
