@@ -92,6 +92,26 @@ def test_files_are_one_noun_long() -> None:
     assert [name for name in LONGER if sizes.get(name, 0) <= FILE_LINES] == [], "no longer long: take it from the table"
 
 
+# ---------------------------------------------------------------- addresses
+
+
+def strings(tree: ast.Module) -> Iterator[str]:
+    """Every string of a Python file that is none of its docstrings."""
+    words = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in words:
+            yield node.value
+
+
+def test_the_loopback_address_stands_in_one_file() -> None:
+    """Where a role listens is its host's to say, so that no other file of those that start or reach roles has an address."""
+    folders = [LAB / name for name in ("contract", "generators", "host", "measure", "postgres", "topology")]
+    programs = [(path, text) for path, tree in lab_files() for text in strings(tree)]
+    written = [(path, path.read_text()) for folder in folders for kind in ("toml", "conf", "ini") for path in folder.rglob(f"*.{kind}")]
+    found = {shown(path) for path, text in (*programs, *written) if "127.0.0.1" in text and set(folders) & set(path.parents)}
+    assert found == {"src/fairground/host/network.py"}
+
+
 # ---------------------------------------------------------------- tests
 
 

@@ -198,7 +198,7 @@ class FakePath:
         self._world, self._label, self._server = world, label, world.servers[label]
         self.meters: dict[str, Any] = {}
         self.server, self.pooler = None, None
-        self.port = list(world.servers).index(label) + 1
+        self.host, self.port = "127.0.0.1", list(world.servers).index(label) + 1
 
     def open_wire(self) -> None:
         """There is none."""

@@ -14,9 +14,9 @@ from fairground.fleet.order import Answer, Order, Refusal, Work
 from fairground.fleet.shares import Share
 from fairground.host import build
 from fairground.lab import hosts
-from fairground.model import LabError, Run, Trial
+from fairground.model import LabError, Run, Trial, Verdict
 from fairground.run import store
-from fleet.made import MACHINE, plan
+from fleet.made import MACHINE, member, plan
 
 
 def test_orders_and_answers_survive_the_way() -> None:
@@ -93,6 +93,33 @@ def test_answers_that_are_none(done: Done, message: str) -> None:
     """Each is a sentence, and its slots stay open."""
     with pytest.raises(LabError, match=message):
         hosts.answer_of(done)
+
+
+def test_each_host_is_told_what_it_has_to_have_once() -> None:
+    """What makes hosts ready has each cell of the plan once, the first of it, however many blocks there are."""
+    assert [slot.number for slot in hosts.each_cell_once(plan(50)).slots] == [1, 2, 3, 4]
+
+
+def test_tasks_go_where_they_may_be_carried_out(known: Run) -> None:
+    """A heat that was begun goes on with its machine, which is told of what it measured; all else is anybody's."""
+    begun = replace(known, trials=(replace(made(known, 1), machine="hash of a"),))
+    a, b = member("a"), member("b")
+    found = hosts.tasks(begun, [a, b], {"s0": "hash", "s9": "other"})
+    orders = [Order.from_json(one.order) for one in found]
+    assert [one.work for one in orders] == [Work.LIMITS, *[Work.SHARE] * 3]
+    assert [one.hosts for one in found] == [(a, b), (a,), (a, b), (a, b)]
+    assert [[slot.number for slot in one.plan.slots] for one in orders[1:]] == [[2], [3, 4], [5, 6, 7, 8]]
+    assert [len(one.known) for one in orders] == [0, 0, 0, 0]
+    assert [dict(one.servers) for one in orders[2:]] == [{"s0": "hash"}] * 2
+    assert [one.hosts for one in hosts.tasks(begun, [b], {})][1] == ()
+
+
+def test_an_order_tells_of_trials_of_its_own_slots(known: Run) -> None:
+    """A slot whose trial was void is measured again, and its host goes on from that attempt."""
+    void = replace(made(known, 3), verdict=Verdict.VOID, machine="hash of a")
+    found = [Order.from_json(one.order) for one in hosts.tasks(replace(known, trials=(void,)), [member("a")], {})[1:]]
+    told = [([slot.number for slot in one.plan.slots], [trial.number for trial in one.known]) for one in found]
+    assert told == [([1, 2], []), ([3, 4], [3]), ([5, 6, 7, 8], [])]
 
 
 # ---------------------------------------------------------------- sources

@@ -9,11 +9,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from builders.paths import ROOT
-from fairground.host import HostReading, free_port, host_use, listens, network, server, wait_ready, wait_until_silent
+from fairground.host import HostReading, free_port, host_use, listens, netloc, network, server, wait_ready, wait_until_silent
 from fairground.model import LabError, Server, Settings, Severity, Stack, Variant
 
 HOST = "127.0.0.1"
@@ -84,11 +86,36 @@ def test_a_server_that_listens_beyond_loopback_is_warned_of(family: socket.Addre
         listener.bind((address, 0))
         listener.listen(1)
         port = listener.getsockname()[1]
-        found = server.exposed(port)
+        found = server.exposed(HOST, port)
     assert (found is not None) is (said is not None)
     if found is not None:
         assert found.severity is Severity.WARN and found.sentence.startswith(f"it listens on {said},")
-        assert server.exposed(port) is None
+        assert server.exposed(HOST, port) is None
+
+
+@pytest.mark.parametrize(
+    ("listening", "named"),
+    [
+        (("10.0.0.5",), None),
+        (("::ffff:10.0.0.5", "127.0.0.1"), None),
+        (("10.0.0.5", "10.0.1.5"), "10.0.1.5"),
+        (("0.0.0.0",), "0.0.0.0"),
+    ],
+)
+def test_a_server_listens_where_it_was_told_to(
+    listening: tuple[str, ...], named: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address of a network is all right where HOST is that address, and no other one is."""
+    sockets = [SimpleNamespace(status=psutil.CONN_LISTEN, laddr=SimpleNamespace(ip=ip, port=80)) for ip in listening]
+    monkeypatch.setattr(server.psutil, "net_connections", lambda _: sockets)
+    found = server.exposed("10.0.0.5", 80)
+    assert (None if found is None else found.evidence["addresses"]) == named
+
+
+@pytest.mark.parametrize(("host", "shown"), [("10.0.0.5", "10.0.0.5:80"), ("::1", "[::1]:80")])
+def test_host_and_port_in_one(host: str, shown: str) -> None:
+    """An IPv6 address stands in brackets, or its last group would be the port."""
+    assert netloc(host, 80) == shown
 
 
 def test_free_port_steps_over_used_ones() -> None:

@@ -22,7 +22,7 @@ from fairground.topology.hop import counted
 GOLDEN = TESTS / "golden" / "topology"
 URL = "postgresql://app:p%40ss@127.0.0.1:17001/fairground_trial"
 POOLER = {
-    "port": 18101, "size": 50, "clients": 500, "workers": 2, "host": "127.0.0.1", "database_port": 17001,
+    "address": "127.0.0.1", "port": 18101, "size": 50, "clients": 500, "workers": 2, "host": "127.0.0.1", "database_port": 17001,
     "database": "fairground_trial", "user": "app", "admin": "fairground_lab", "auth_type": "scram-sha-256",
     "password": "(hidden)", "admin_password": "(hidden)",
 }  # fmt: skip
@@ -114,8 +114,8 @@ def test_versions_of_what_is_needed(programs: Callable[[str, str], str]) -> None
 
 def test_address_behind_a_pooler() -> None:
     """The server's URL keeps user, password and database, and changes host and port."""
-    assert topology.at(URL, 18101) == "postgresql://app:p%40ss@127.0.0.1:18101/fairground_trial"
-    assert topology.at("postgresql://one@db.example:6000/x", 1) == "postgresql://one@127.0.0.1:1/x"
+    assert topology.at(URL, "10.0.0.5", 18101) == "postgresql://app:p%40ss@10.0.0.5:18101/fairground_trial"
+    assert topology.at("postgresql://one@db.example:6000/x", "::1", 1) == "postgresql://one@[::1]:1/x"
 
 
 # ---------------------------------------------------------------- configuration
@@ -124,7 +124,7 @@ def test_address_behind_a_pooler() -> None:
 @pytest.mark.parametrize("keep_alive", [True, False])
 def test_nginx_configuration(golden: Callable[[Path, str], None], keep_alive: bool) -> None:
     """The proxy's configuration, with upstream connections that are kept and that are not."""
-    text = start.render("nginx.conf", port=18102, server_port=18103, workers=2, keep_alive=keep_alive)
+    text = start.render("nginx.conf", listen="127.0.0.1:18102", server="127.0.0.1:18103", workers=2, keep_alive=keep_alive)
     golden(GOLDEN / f"nginx-{'keep-alive' if keep_alive else 'close'}.conf", text)
 
 
@@ -209,7 +209,7 @@ def test_pgbouncer_runs(pooler: Callable[[str], Pooler], database: Database, tmp
     """PgBouncer runs for any user, passes queries on, counts its connections, and writes no password down."""
     needs("pgbouncer")
     running = pooler(name)
-    with psycopg.connect(topology.at(database.server_url(), running.port)) as client:
+    with psycopg.connect(topology.at(database.server_url(), running.host, running.port)) as client:
         assert client.execute("SELECT 41 + 1").fetchone() == (42,)
         with running.connect() as console:
             seen = running.census(console)
@@ -224,7 +224,7 @@ def test_transaction_pooling_shares_connections(pooler: Callable[[str], Pooler],
     """Three clients of a pool of two are all served, and the database never sees a third connection."""
     needs("pgbouncer")
     running = pooler("pgbouncer-tx")
-    url = topology.at(database.server_url(), running.port)
+    url = topology.at(database.server_url(), running.host, running.port)
     clients = [psycopg.connect(url, autocommit=True) for _ in range(3)]
     try:
         assert [client.execute("SELECT 1").fetchone() for client in clients] == [(1,)] * 3
@@ -248,7 +248,7 @@ def test_port_that_is_taken(
         holder.bind(("127.0.0.1", 0))
         if listening:
             holder.listen()
-        monkeypatch.setattr(start, "free_port", lambda: holder.getsockname()[1])
+        monkeypatch.setattr(start, "free_port", lambda **_: holder.getsockname()[1])
         monkeypatch.setattr(start, "START_TIMEOUT_S", 5.0)
         with pytest.raises(LabError, match=rf"^the {role} `[a-z-]+` ended with exit code \d+: .*in use") as caught:
             if role == "proxy":

@@ -8,11 +8,25 @@ from pathlib import Path
 import pytest
 
 from builders.paths import ROOT
-from fairground import contract, topology
-from fairground.host import Keeper
+from fairground import contract, postgres, topology
+from fairground.host import LOOPBACK, Keeper, listens
 from fairground.inputs import manifest
 from fairground.measure import Bench, path, run
-from fairground.model import Cell, Finding, LabError, Load, PoolScope, Settings, Severity, Slot, Topology, Trial, Verdict, Wire
+from fairground.model import (
+    Cell,
+    Durability,
+    Finding,
+    LabError,
+    Load,
+    PoolScope,
+    Settings,
+    Severity,
+    Slot,
+    Topology,
+    Trial,
+    Verdict,
+    Wire,
+)
 from fairground.postgres import Database
 from fairground.topology import kind
 from noise import OF_THE_MACHINE
@@ -26,6 +40,11 @@ pytestmark = pytest.mark.live
 @pytest.fixture
 def bench(keeper: Keeper, database: Database) -> Bench:
     """A bench with the session's database and the real engine."""
+    return on(keeper, database)
+
+
+def on(keeper: Keeper, database: Database) -> Bench:
+    """A bench with a database and the real engine."""
     cases = contract.load(ROOT / "contract" / "cases")
     return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
 
@@ -79,6 +98,22 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
     assert set(added) == set(path.wire.sides if path.wire is not None else ())
     for told in added.values():  # a relay can be late, and never early
         assert float(told["added_us"] or 0) >= float(told["asked_us"] or 0) and told["round_trips"]
+
+
+@pytest.mark.parametrize("path", [Topology(), Topology("nginx", "pgbouncer-session", wire=Wire(0.2, 1.0))], ids=lambda one: one.id)
+def test_roles_listen_at_their_hosts_address(cache: Path, tmp_path: Path, path: Topology) -> None:
+    """On a host that is reached at another address each role is found there, and none at the usual one."""
+    with Keeper(os.environ, "127.0.0.2") as elsewhere:
+        database = postgres.start(elsewhere, cache, Durability.RELAXED, ROOT / "contract")
+        try:
+            database.prepare(1)
+            trial = tried(on(elsewhere, database), tmp_path, path, "tx")
+            assert database.admin.host == "127.0.0.2" and not listens(LOOPBACK, database.admin.port)
+        finally:
+            database.stop()
+    assert not findings(trial), trial.findings
+    assert trial.result is not None and trial.result.completed_ok > 0
+    assert trial.audit and all(line.holds for line in trial.audit)
 
 
 @pytest.mark.parametrize("workload", ["tx", "users"])

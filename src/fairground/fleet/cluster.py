@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import queue
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from distributed import Client, Future, wait
-from distributed.client import FutureCancelledError, FuturesCancelledError
+from distributed import Client, Future
+from distributed.client import FutureCancelledError
 
 from fairground.fleet import link, worker
 from fairground.fleet.about import ROLES, About
@@ -89,17 +90,22 @@ def carried_out(client: Client, orders: Sequence[tuple[bytes, Sequence[Member]]]
         ): place
         for place, (order, hosts) in enumerate(orders)
     }
+    finished = queue.SimpleQueue[Future[bytes]]()
+    for future in left:
+        future.add_done_callback(finished.put)  # to wait for the first of thousands costs as much as all of them, each time
     hosts_of = {place: {host.address for host in hosts} for place, (_, hosts) in enumerate(orders)}
     seen = time.monotonic()
     while left:
-        found = _looked(client, list(left))
-        if found is None:
+        one = _next(finished)
+        if one is not None and one.status != "cancelled":
+            seen = time.monotonic()
+            yield _done(left.pop(one), one)
+            continue
+        there = None if one is not None else _there(client)
+        if there is None:
             yield from (Done(place, None, "the scheduler is gone") for place in left.values())
             return
-        finished, there = found
-        for future in finished:
-            yield _done(left.pop(future), future)
-        if finished or any(hosts_of[place] & there for place in left.values()):
+        if any(hosts_of[place] & there for place in left.values()):
             seen = time.monotonic()
         elif time.monotonic() - seen > GONE_S:
             for future, place in left.items():
@@ -108,15 +114,19 @@ def carried_out(client: Client, orders: Sequence[tuple[bytes, Sequence[Member]]]
             return
 
 
-def _looked(client: Client, left: list[Future[bytes]]) -> tuple[set[Future[bytes]], set[str]] | None:
-    """What is finished, after LOOK_S seconds at most, and the addresses of the hosts; None: the scheduler does not answer."""
+def _next(finished: queue.SimpleQueue[Future[bytes]]) -> Future[bytes] | None:
+    """What is finished next; None where nothing is within LOOK_S seconds."""
     try:
-        try:
-            finished = wait(left, timeout=LOOK_S, return_when="FIRST_COMPLETED").done
-        except TimeoutError:
-            finished = set()
-        return finished, set(client.scheduler_info(n_workers=-1)["workers"])
-    except (OSError, FuturesCancelledError):
+        return finished.get(timeout=LOOK_S)
+    except queue.Empty:
+        return None
+
+
+def _there(client: Client) -> set[str] | None:
+    """The addresses of the hosts; None where the scheduler does not answer."""
+    try:
+        return set(client.scheduler_info(n_workers=-1)["workers"])
+    except OSError:
         return None
 
 

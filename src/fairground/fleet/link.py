@@ -13,10 +13,11 @@ from distributed.security import Security
 
 from fairground.fleet import tls
 from fairground.fleet.tls import Address, Certificate
+from fairground.host import LOOPBACK
 from fairground.model import LabError
 
 CONNECT_S = 5.0
-NOT_SERVED = "127.0.0.1:0"
+NOT_SERVED = f"{LOOPBACK}:0"
 """Where Dask's own pages are: beyond loopback nobody sees them, and nothing of ours needs them."""
 SETTINGS = {
     "distributed.worker.profile.enabled": False,

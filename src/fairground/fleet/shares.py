@@ -22,11 +22,6 @@ class Share:
     slots: tuple[Slot, ...]
     begun_on: str | None = None
 
-    @property
-    def numbers(self) -> frozenset[int]:
-        """Those of its slots."""
-        return frozenset(slot.number for slot in self.slots)
-
 
 def shares(left: Sequence[Slot], measured: Iterable[Trial], hosts: int, own: str) -> tuple[Share, ...]:
     """The slots that are left, as shares for so many hosts, in the plan's order.

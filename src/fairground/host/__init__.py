@@ -3,11 +3,12 @@
 from fairground.host.awake import keep_awake
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Stopped, Streams
-from fairground.host.network import free_port, listens, wait_ready, wait_until_silent
+from fairground.host.network import LOOPBACK, free_port, listens, netloc, wait_ready, wait_until_silent
 from fairground.host.resident import Resident, listener
 from fairground.host.usage import Clock, HostReading, RoleMeter, host_use, stolen_us
 
 __all__ = [
+    "LOOPBACK",
     "Child",
     "Clock",
     "HostReading",
@@ -22,6 +23,7 @@ __all__ = [
     "keep_awake",
     "listener",
     "listens",
+    "netloc",
     "stolen_us",
     "wait_ready",
     "wait_until_silent",

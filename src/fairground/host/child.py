@@ -19,6 +19,7 @@ from typing import IO
 import psutil
 
 from fairground.host.cgroup import Group, Groups, Limits
+from fairground.host.network import LOOPBACK
 from fairground.model import LabError, of_machine
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -63,11 +64,12 @@ class Stopped:
 class Keeper:
     """The process that starts and outlives all others of this lab; see `keeper.py` for why.
 
-    `environ` is the environment that the lab itself was started in: builds see all of it, servers PATH and HOME.
+    `environ` is the environment that the lab itself was started in: builds see all of it, servers PATH and HOME. `address`: where
+    what it starts listens, and is reached by the other roles.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        self.environ = dict(environ)
+    def __init__(self, environ: Mapping[str, str], address: str = LOOPBACK) -> None:
+        self.environ, self.address = dict(environ), address
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = Path(__file__).with_name("keeper.py")

@@ -12,6 +12,8 @@ from pathlib import Path
 from fairground.model import MachineError, of_machine
 from fairground.model.wire import ACCEPT, request_bytes
 
+LOOPBACK = "127.0.0.1"
+"""Where what a lab starts listens on the lab's own machine. Nothing that measures has this address from elsewhere."""
 STATUS_WITHIN_S = 1.0
 BLOCK = 50
 """Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
@@ -19,7 +21,7 @@ _claims: list[socket.socket] = []
 _turns = itertools.count()
 
 
-def free_port(first: int = 18_000, last: int = 19_999, host: str = "127.0.0.1") -> int:
+def free_port(first: int = 18_000, last: int = 19_999, host: str = LOOPBACK) -> int:
     """A port of this lab's block that nobody listens on, below the ephemeral range: the generator's own sockets live there."""
     block = _block(first, last)
     for _ in range(BLOCK):
@@ -60,6 +62,11 @@ def _block(first: int, last: int) -> int:
         f"{len(starts)} labs are at work on this machine, and all ports from {first} to {last} are theirs",
         hint="wait until one has ended",
     )
+
+
+def netloc(host: str, port: int) -> str:
+    """Host and port as URLs and configurations have them: an IPv6 address stands in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def listens(host: str, port: int) -> bool:

@@ -52,20 +52,21 @@ def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | N
     return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
 
 
-def exposed(port: int) -> Finding | None:
-    """A warning when something listens on `port` beyond the loopback addresses: HOST was one of them, and was not heeded."""
+def exposed(host: str, port: int) -> Finding | None:
+    """A warning when something listens on `port` beyond `host`, the server's HOST, and the loopback addresses."""
     listening = {
         one.laddr.ip for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port
     }
-    beyond = sorted(address for address in listening if not _is_loopback(address))
+    own = ipaddress.ip_address(host)
+    beyond = sorted(text for text in listening if (one := _plain(text)) != own and not one.is_loopback)
     if not beyond:
         return None
     sentence = f"it listens on {', '.join(beyond)}, whatever HOST says: other machines may reach it while it runs"
     return Finding("exposed", Severity.WARN, sentence, {"addresses": ", ".join(beyond), "port": port})
 
 
-def _is_loopback(text: str) -> bool:
-    """Whether it is a loopback address, an IPv4 one on an IPv6 socket (`::ffff:127.0.0.1`) included."""
+def _plain(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An address; one of IPv4 on an IPv6 socket (`::ffff:10.0.0.5`) as what it is."""
     address = ipaddress.ip_address(text)
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return (mapped or address).is_loopback
+    return mapped or address

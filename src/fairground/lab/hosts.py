@@ -19,7 +19,7 @@ from fairground.judge import thresholds, validity
 from fairground.lab import run as runs
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
-from fairground.model import LabError, Plan, Run, Seats, Stack, StackInfo, Suite, Trial
+from fairground.model import Cell, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
 from fairground.report.text.words import plural
 from fairground.run import plan, runner, store
 
@@ -208,7 +208,7 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
     sources = {digests[one.id]: (one.id, build.packed(one.folder)) for one in servers}
     for host in there.members:
         cluster.send(there.client, host, sources)
-    order = Order(Work.READY, planned, digests).to_json()
+    order = Order(Work.READY, each_cell_once(planned), digests).to_json()
     answers = [Answer.from_json(text) for text in cluster.ready(there.client, there.members, order)]
     for one in answers:
         if one.refusal is not None:
@@ -216,6 +216,14 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
         yield from (Said(f"host {one.host}: {sentence}") for sentence in one.remarks)
     _alike(answers)
     return answers
+
+
+def each_cell_once(planned: Plan) -> Plan:
+    """The plan with each of its cells once: what a host needs for it, however many blocks there are."""
+    first = dict[Cell, Slot]()
+    for slot in planned.slots:
+        first.setdefault(slot.cell, slot)
+    return replace(planned, slots=tuple(first.values()))
 
 
 def _alike(answers: Sequence[Answer]) -> None:
@@ -271,31 +279,52 @@ def _measured(known: Run, there: Fleet, chosen: Sequence[Stack]) -> Generator[Ev
     least_s = plan.least_s(replace(known.plan, slots=tuple(left)))
     yield Planned(known.plan, folder, least_s / len(there.members))
     yield Began(known.plan, known.everything)
-    parts, orders = list[Share | None](), list[tuple[bytes, Sequence[Member]]]()
-    digests = {one.id: build.sources_hash(one.folder) for one in runs.servers_of(chosen)}
-    if not known.limits and known.qualification is None:
-        parts.append(None)
-        orders.append((Order(Work.LIMITS, known.plan, digests).to_json(), there.members))
-    for share in shares.shares(left, known.everything, len(there.members), known.machine.hostname_hash):
-        hosts = [one for one in there.members if share.begun_on in (None, one.about.machine.hostname_hash)]
-        if not hosts:
-            yield Said(f"block {share.slots[0].block} was begun in part on a machine that has not joined: it is left as it is")
-            continue
-        parts.append(share)
-        orders.append((_order(known, share, digests), hosts))
-    for done in cluster.carried_out(there.client, orders):
-        yield from _kept(known, parts[done.place], done)
+    asked = tasks(known, there.members, {one.id: build.sources_hash(one.folder) for one in runs.servers_of(chosen)})
+    for block in [one.share.slots[0].block for one in asked if one.share is not None and not one.hosts]:
+        yield Said(f"block {block} was begun in part on a machine that has not joined: it is left as it is")
+    given = [one for one in asked if one.hosts]
+    for done in cluster.carried_out(there.client, [(one.order, one.hosts) for one in given]):
+        yield from _kept(known, given[done.place].share, done)
     if missing := runs.left_of(store.load(folder)):
         yield Said(
             f"{len(missing)} of {len(known.plan.slots)} trials are missing; go on with: ./fairground run --resume {known.id}"
         )
 
 
-def _order(known: Run, share: Share, digests: Mapping[str, str]) -> bytes:
+@dataclass(frozen=True)
+class Task:
+    """An order, and the hosts that may carry it out; `share` None: it asks for the machine's limits."""
+
+    share: Share | None
+    order: bytes
+    hosts: tuple[Member, ...]
+
+
+def tasks(known: Run, members: Sequence[Member], digests: Mapping[str, str]) -> list[Task]:
+    """What is left of a run as orders for its hosts, in the plan's order; what was begun elsewhere is for none of them.
+
+    `digests`: server → hash of its sources.
+    """
+    found = list[Task]()
+    if not known.limits and known.qualification is None:
+        found.append(Task(None, Order(Work.LIMITS, known.plan, digests).to_json(), tuple(members)))
+    before = dict[int, list[Trial]]()
+    for trial in known.everything:
+        before.setdefault(trial.number, []).append(trial)
+    every, by_machine = tuple(members), dict[str, list[Member]]()
+    for one in members:
+        by_machine.setdefault(one.about.machine.hostname_hash, []).append(one)
+    for share in shares.shares(runs.left_of(known), known.everything, len(members), known.machine.hostname_hash):
+        hosts = every if share.begun_on is None else tuple(by_machine.get(share.begun_on, ()))
+        found.append(Task(share, _order(known, share, digests, before), hosts))
+    return found
+
+
+def _order(known: Run, share: Share, digests: Mapping[str, str], before: Mapping[int, Sequence[Trial]]) -> bytes:
     stacks = {slot.cell.stack.split(":")[0] for slot in share.slots}
-    before = tuple(trial for trial in known.everything if trial.number in share.numbers)
     servers = {id: digest for id, digest in digests.items() if id in stacks}
-    return Order(Work.SHARE, replace(known.plan, slots=share.slots), servers, before).to_json()
+    trials = tuple(trial for slot in share.slots for trial in before.get(slot.number, ()))
+    return Order(Work.SHARE, replace(known.plan, slots=share.slots), servers, trials).to_json()
 
 
 def _kept(known: Run, share: Share | None, done: Done) -> Iterator[Event]:

@@ -13,7 +13,7 @@ from fairground import contract
 from fairground.judge import answers
 from fairground.measure.arm import CheckArm
 from fairground.measure.faults import UNLIMITED
-from fairground.measure.path import HOST, STOP_GRACE_S
+from fairground.measure.path import STOP_GRACE_S
 from fairground.measure.stack import StartedStack
 from fairground.model import Durability, Finding, LabError, PoolScope, Settings
 from fairground.postgres import Database
@@ -37,7 +37,7 @@ class CheckedStack(StartedStack):
         with self.phase("verify"):
             report = contract.run(
                 self.bench.cases,
-                host=HOST,
+                host=self.host,
                 port=self.port,
                 facts=contract.facts_from(self.database.query),
                 probe=self.database.query,
@@ -79,7 +79,7 @@ class LiveStage:
         checked, path = self._checked, self._checked.path
         wanted = of_case(settings, self._settings.scale)
         if wanted == self._settings and self.alive():
-            return HOST, path.server_port
+            return path.host, path.server_port
         self.stop()
         self._settings, self._disturbed = wanted, False
         cell = replace(checked.arm.cell, settings=self._settings)
@@ -88,7 +88,7 @@ class LiveStage:
         problem = path.wait(checked.bench.ready_timeout_s)
         if problem is not None:
             raise LabError(f"the server did not become ready: {problem}")
-        return HOST, path.server_port
+        return path.host, path.server_port
 
     def stop(self) -> contract.Exit:
         """SIGTERM, and five seconds. How it ended, and how many connections it held, are said of the arm."""

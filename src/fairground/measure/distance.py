@@ -11,7 +11,7 @@ import psycopg
 
 from fairground.judge import distance
 from fairground.judge.thresholds import Rules
-from fairground.measure.path import HOST, Route
+from fairground.measure.path import Route
 from fairground.model import Finding, LabError, Wire
 
 MOST, LEAST = 50, 5
@@ -39,7 +39,7 @@ def server(path: Route, wire: Wire, rules: Rules) -> Iterator[Finding]:
     if wire.server_ms is None:
         return
     try:
-        over_us, without_us = (_requested(port, _count(wire.server_ms)) for port in (path.port, path.near_port))
+        over_us, without_us = (_requested(path.host, port, _count(wire.server_ms)) for port in (path.port, path.near_port))
     except (OSError, HTTPException) as error:
         raise LabError(f"the server does not answer over the wire: {error}") from error
     yield distance.finding("server", wire.server_ms, over_us, without_us, rules)
@@ -54,8 +54,8 @@ def _selected(url: str, count: int) -> list[float]:
         return _timed(lambda: connection.execute("SELECT 1"), count)
 
 
-def _requested(port: int, count: int) -> list[float]:
-    with closing(HTTPConnection(HOST, port, timeout=TIMEOUT_S)) as connection:
+def _requested(host: str, port: int, count: int) -> list[float]:
+    with closing(HTTPConnection(host, port, timeout=TIMEOUT_S)) as connection:
 
         def ask() -> None:
             connection.request("GET", "/ready")

@@ -11,7 +11,6 @@ from fairground.host import Child, Keeper, RoleMeter, Stopped, free_port, listen
 from fairground.model import Cell, Finding, LabError, Settings, Severity, Stack
 from fairground.postgres import Database
 
-HOST = "127.0.0.1"
 STOP_GRACE_S = 5.0
 PROXY_TIMEOUT_S = 5.0
 
@@ -34,6 +33,11 @@ class Route:
         """The server's processes that had left its group when it was asked to end; None: it was not asked yet."""
 
     @property
+    def host(self) -> str:
+        """The address of whatever of it is started here."""
+        return self._keeper.address
+
+    @property
     def port(self) -> int:
         """Where requests go: the wire before the server, what it leads to where there is none."""
         wired = self.wire.ports.get("server") if self.wire is not None else None
@@ -48,13 +52,13 @@ class Route:
     def near_url(self) -> str:
         """The database as it is reached without a wire: behind the pooler, if there is one."""
         url = self._database.server_url()
-        return topology.at(url, self.pooler.port) if self.pooler is not None else url
+        return topology.at(url, self.pooler.host, self.pooler.port) if self.pooler is not None else url
 
     @property
     def url(self) -> str:
         """The server's `DATABASE_URL`."""
         port = self.wire.ports.get("database") if self.wire is not None else None
-        return self.near_url if port is None else topology.at(self.near_url, port)
+        return self.near_url if port is None else topology.at(self.near_url, self.host, port)
 
     def open_wire(self) -> None:
         """Start the wires of the topology, if it has any: in front of pooler or database, and of what the server will be.
@@ -64,9 +68,9 @@ class Route:
         wire = self._cell.topology.wire
         if wire is None:
             return
-        far, landing = urlsplit(self.near_url), free_port()
+        far, landing = urlsplit(self.near_url), free_port(host=self.host)
         self._landing = landing if wire.server_ms is not None else None
-        ends = {"server": (HOST, landing), "database": (far.hostname or HOST, far.port or 5432)}
+        ends = {"server": (self.host, landing), "database": (far.hostname or self.host, far.port or 5432)}
         place = (self._folder, self._cell.settings.cores_of("wire"))
         self.wire = topology.start_wire(self._keeper, self._engine, wire, ends, *place)
         self.meters["wire"] = RoleMeter(self.wire.child)
@@ -103,24 +107,24 @@ class Route:
         `settings` None: those of the cell.
         """
         wired = None if self._cell.topology.proxy is not None else self._landing
-        self.server_port = wired or free_port()  # not before the pooler has its own
-        log = self._folder / "server.log"
-        self.server = server.start(self._keeper, stack, settings or self._cell.settings, HOST, self.server_port, self.url, log)
+        self.server_port = wired or free_port(host=self.host)  # not before the pooler has its own
+        place = (self.host, self.server_port, self.url, self._folder / "server.log")
+        self.server = server.start(self._keeper, stack, settings or self._cell.settings, *place)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 
     def wait(self, timeout_s: float) -> str | None:
         """None once the server is ready, else one phrase on why it is not."""
         assert self.server is not None
-        return server.wait(self.server, HOST, self.server_port, timeout_s)
+        return server.wait(self.server, self.host, self.server_port, timeout_s)
 
     def exposed(self) -> Finding | None:
         """A warning when other machines may reach the server."""
-        return server.exposed(self.server_port)
+        return server.exposed(self.host, self.server_port)
 
     def listens(self) -> bool:
         """Whether the server accepts connections, ready or not."""
-        return self.server is not None and self.server.exit_code() is None and listens(HOST, self.server_port)
+        return self.server is not None and self.server.exit_code() is None and listens(self.host, self.server_port)
 
     def open_proxy(self, ready: bool) -> None:
         """Put the proxy before the server, if the topology has one; behind a server that is `ready` it must be so, too."""
@@ -131,7 +135,9 @@ class Route:
         self.proxy = topology.start_proxy(self._keeper, name, self.server_port, *place)
         self.meters["proxy"] = RoleMeter(self.proxy.child)
         hop = self.proxy
-        if ready and (why := wait_ready(HOST, hop.port, "/ready", 204, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None)):
+        if not ready:
+            return
+        if why := wait_ready(hop.host, hop.port, "/ready", 204, PROXY_TIMEOUT_S, lambda: hop.child.exit_code() is None):
             raise LabError(f"the proxy `{name}` does not reach the server: {why}", exit_code=3)
 
     def ask_server(self) -> None:
@@ -146,7 +152,7 @@ class Route:
         stopped, found = self._stop_server(self.server)
         self.server = None
         port, self.server_port = self.server_port, 0
-        return stopped, (*found, *_still_listens([port]))
+        return stopped, (*found, *_still_listens(self.host, [port]))
 
     def close(self) -> tuple[Finding, ...]:
         """Stop all of it and prove that nothing of it is left. What did not end as it should is a finding."""
@@ -162,7 +168,7 @@ class Route:
                 sentence = f"the {hop.role} ended by itself with exit code {code}: {said}"
                 found.append(Finding(hop.role, Severity.VOID, sentence, {"exit_code": code}))
         ports = [hop.port for hop in hops]
-        found += _still_listens([*ports, self.server_port] if self.server_port else ports)
+        found += _still_listens(self.host, [*ports, self.server_port] if self.server_port else ports)
         return tuple(found)
 
     def _stop_server(self, child: Child) -> tuple[Stopped, list[Finding]]:
@@ -180,12 +186,12 @@ class Route:
         return len(settings.cores_of(role) or ()) or self._cores
 
 
-def _still_listens(ports: Sequence[int]) -> list[Finding]:
+def _still_listens(host: str, ports: Sequence[int]) -> list[Finding]:
     """A finding for each port on which somebody still listens."""
     return [
         Finding("port", Severity.VOID, f"something still listens on port {port} after everything was stopped", {"port": port})
         for port in ports
-        if not wait_until_silent(HOST, port)
+        if not wait_until_silent(host, port)
     ]
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
 import time
 from dataclasses import dataclass
 
-from fairground.host import Child, RoleMeter, Streams, free_port
+from fairground.host import Child, RoleMeter, Streams, free_port, listens
 from fairground.judge import answers
 from fairground.measure import audit
 from fairground.measure.arm import Ended, NullArm, ServiceArm
 from fairground.measure.loaded import Loaded
-from fairground.measure.path import HOST
 from fairground.model import Doing, LabError, Severity
 
 LISTENS_WITHIN_S = 5.0
@@ -54,8 +52,9 @@ class NullResponder(Loaded):
         """Start it; one that does not listen is the instrument's fault."""
         assert isinstance(self.arm, NullArm)
         self.on(self.arm.label, Doing("start"))
-        self.host, self.port, keeper = HOST, free_port(), self.bench.keeper
-        argv = [str(self.bench.engine), "null", "--host", HOST, "--port", str(self.port), "--threads", str(self.arm.threads)]
+        keeper = self.bench.keeper
+        self.host, self.port = keeper.address, free_port(host=keeper.address)
+        argv = [str(self.bench.engine), "null", "--host", self.host, "--port", str(self.port), "--threads", str(self.arm.threads)]
         theirs, self.stdin = os.pipe2(os.O_CLOEXEC)  # it serves until its standard input closes
         try:
             self.child = keeper.spawn(argv, role="null", env={}, streams=Streams(stdin=theirs))
@@ -70,9 +69,8 @@ class NullResponder(Loaded):
     def _listens(self) -> bool:
         deadline = time.monotonic() + LISTENS_WITHIN_S
         while time.monotonic() < deadline and self.exit_code() is None:
-            with socket.socket() as probe:
-                if probe.connect_ex((HOST, self.port)) == 0:
-                    return True
+            if listens(self.host, self.port):
+                return True
             time.sleep(0.02)
         return False
 

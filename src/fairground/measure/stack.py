@@ -18,7 +18,7 @@ from fairground.measure import audit, backends, distance, prepared
 from fairground.measure.arm import Ended, StackArm
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
-from fairground.measure.path import HOST, Route
+from fairground.measure.path import Route
 from fairground.measure.prober import PATIENCE_S, Prober
 from fairground.measure.watch import database_use
 from fairground.model import (
@@ -145,7 +145,7 @@ class StartedStack(Loaded):
         except LabError as error:
             self.find("proxy", Severity.VOID, error.message)
             return
-        self.host, self.port = HOST, self.path.port
+        self.host, self.port = self.path.host, self.path.port
         bodies = self._verify()
         if bodies is None:
             self.failed = True
@@ -169,7 +169,7 @@ class StartedStack(Loaded):
         with self.phase("verify"):
             cases = contract.select(self.bench.cases, self.workload.id, quick=True)
             probe, skip = self.database.query, self.stack_arm.stack.server.skip
-            report = contract.run(cases, host=HOST, port=self.port, facts=contract.facts_from(probe), probe=probe, skip=skip)
+            report = contract.run(cases, host=self.host, port=self.port, facts=contract.facts_from(probe), probe=probe, skip=skip)
             excused = None if report.passed or not self.lost_statements() else prepared.excused(report.findings)
             shown = report.findings if excused is None else excused
             self.findings.extend(finding for finding in shown if finding.severity is not Severity.NOTE)

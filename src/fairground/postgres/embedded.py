@@ -94,7 +94,7 @@ class Cluster:
         self._launch(keeper, durability)
         passwords = dict(line.split() for line in (self.folder / "passwords").read_text().splitlines())
         database = Database(
-            admin=Address("127.0.0.1", self._port, SUPERUSER, passwords[SUPERUSER]), contract=contract, owner=self
+            admin=Address(keeper.address, self._port, SUPERUSER, passwords[SUPERUSER]), contract=contract, owner=self
         )
         _close_own_databases(database)
         database.drop_arms()
@@ -127,8 +127,9 @@ class Cluster:
             self._child = None
 
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
-        self._port = self._port or free_port(17_000, 17_999)
-        options = {**settings(durability), **self.overrides, "port": self._port, "log_line_prefix": LINE_PREFIX}
+        self._port = self._port or free_port(17_000, 17_999, keeper.address)
+        found = {"listen_addresses": keeper.address, "port": self._port}
+        options = {**settings(durability), **self.overrides, **found, "log_line_prefix": LINE_PREFIX}
         argv = [str(binary("postgres")), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]
@@ -138,9 +139,9 @@ class Cluster:
             self._child = keeper.spawn(
                 argv, role="database", env=_environment(), cwd=self.data, streams=Streams.into(stream), map_user=os.geteuid() == 0
             )
-        self._wait(self.log)
+        self._wait(keeper.address)
 
-    def _wait(self, log: Path) -> None:
+    def _wait(self, address: str) -> None:
         """Wait for connections; crash recovery may take its time, a process that ended may not."""
         assert self._child is not None
         deadline = time.monotonic() + 120
@@ -148,13 +149,13 @@ class Cluster:
             if self._child.exit_code() is not None:
                 break
             try:
-                with psycopg.connect(host="127.0.0.1", port=self._port, user="x", dbname="x", connect_timeout=2):
+                with psycopg.connect(host=address, port=self._port, user="x", dbname="x", connect_timeout=2):
                     return
             except psycopg.OperationalError as error:
                 if "authentication" in str(error) or "password" in str(error) or "no pg_hba" in str(error):
                     return  # it refuses a stranger: so it is up
             time.sleep(0.03)
-        tail = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
+        tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-5:])
         self._stop_postmaster(signal.SIGQUIT)
         if refused := storage.refused(tail, self.folder):
             raise refused

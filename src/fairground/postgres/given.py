@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 
+from fairground.host import LOOPBACK
 from fairground.model import LabError, foreign
 from fairground.postgres import rights, role
 from fairground.postgres.database import HOME, Address, Database, require_ours
@@ -55,7 +56,7 @@ def _address(url: str) -> Address:
     if other := sorted(set(info) - {*OWN, *ADDRESS}):
         raise LabError(f"`--database` says `{other[0]}`, which the lab does not pass on", "leave it out of the URL")
     return Address(
-        str(info.get("host") or "127.0.0.1"),
+        str(info.get("host") or LOOPBACK),
         int(str(info.get("port") or 5432)),
         str(info.get("user") or "postgres"),
         str(info.get("password") or ""),

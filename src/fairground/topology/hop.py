@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from fairground.host import Child, Stopped
+from fairground.host import Child, Stopped, netloc
 
 STOP_GRACE_S = 3.0
 
@@ -22,6 +22,7 @@ class Hop:
 
     role: str
     child: Child
+    host: str
     port: int
     log: Path
     scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -66,7 +67,7 @@ class Pooler(Hop):
     def connect(self) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection to its console. Consoles understand plain statements without parameters only."""
         return psycopg.connect(
-            host="127.0.0.1",
+            host=self.host,
             port=self.port,
             user=self.admin.user,
             password=self.admin.password,
@@ -104,8 +105,8 @@ def counted(columns: list[str], rows: list[tuple[Any, ...]], database: str) -> C
     )
 
 
-def at(database_url: str, port: int) -> str:
-    """The same database URL at another port of this host."""
+def at(database_url: str, host: str, port: int) -> str:
+    """The same database URL at another place."""
     parts = urlsplit(database_url)
     user, at_sign, _ = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user}{at_sign}127.0.0.1:{port}"))
+    return urlunsplit(parts._replace(netloc=f"{user}{at_sign}{netloc(host, port)}"))

@@ -22,7 +22,7 @@ import psutil
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from fairground import model
-from fairground.host import Child, Keeper, Limits, Streams, free_port, listens
+from fairground.host import Child, Keeper, Limits, Streams, free_port, listens, netloc
 from fairground.model import LabError, Topology
 from fairground.topology.hop import Admin, Hop, Pooler, Wire
 from fairground.topology.kind import KINDS, PREPARED_SINCE, Kind, version, version_numbers
@@ -47,10 +47,11 @@ def start_proxy(
 
     `folder` gets its configuration and log; `workers` are its processes.
     """
-    kind, port = KINDS[name], port or free_port()
+    kind, host = KINDS[name], keeper.address
+    port = port or free_port(host=host)
     binary, config, log = _binary(keeper, kind), folder / "nginx.conf", folder / "proxy.log"
-    values = {"port": port, "server_port": server_port, "workers": workers, "keep_alive": kind.mode == "keep-alive"}
-    config.write_text(render("nginx.conf", **values))
+    ends = {"listen": netloc(host, port), "server": netloc(host, server_port)}
+    config.write_text(render("nginx.conf", **ends, workers=workers, keep_alive=kind.mode == "keep-alive"))
     scratch = tempfile.TemporaryDirectory(prefix="fairground-proxy-")
     argv = [binary, "-p", scratch.name, "-e", "stderr", "-c", str(config.resolve())]
     try:
@@ -58,7 +59,7 @@ def start_proxy(
     except LabError:
         scratch.cleanup()
         raise
-    return _listening(Hop(kind.role, child, port, log, scratch), kind.name)
+    return _listening(Hop(kind.role, child, host, port, log, scratch), kind.name)
 
 
 def start_pooler(
@@ -73,14 +74,16 @@ def start_pooler(
     """Put the topology's pooler before the database of `database_url`, on `port` (None: a free one). `workers` are its threads,
     where it can have several."""
     assert topology.pooler is not None, "a topology without a pooler starts none"
-    kind, admin, port = KINDS[topology.pooler], Admin("fairground_lab", secrets.token_urlsafe(18)), port or free_port()
+    kind, admin, address = KINDS[topology.pooler], Admin("fairground_lab", secrets.token_urlsafe(18)), keeper.address
+    port = port or free_port(host=address)
     binary, found = _binary(keeper, kind), version(kind.program, keeper.environ.get("PATH")) or ""
     url, log = urlsplit(database_url), folder / "pooler.log"
     user, password, database = unquote(url.username or ""), unquote(url.password or ""), url.path.lstrip("/")
     values = {
-        "port": port, "mode": kind.mode, "size": topology.pooler_size, "clients": topology.pooler_clients, "workers": workers,
-        "host": url.hostname, "database_port": url.port or 5432, "database": database, "user": user, "admin": admin.user,
-        "auth_type": "scram-sha-256" if password else "trust", "prepared": version_numbers(found) >= PREPARED_SINCE[kind.program],
+        "address": address, "port": port, "mode": kind.mode, "size": topology.pooler_size, "clients": topology.pooler_clients,
+        "workers": workers, "host": url.hostname, "database_port": url.port or 5432, "database": database, "user": user,
+        "admin": admin.user, "auth_type": "scram-sha-256" if password else "trust",
+        "prepared": version_numbers(found) >= PREPARED_SINCE[kind.program],
     }  # fmt: skip
     template = {"pgbouncer": "pgbouncer.ini", "pgcat": "pgcat.toml"}[kind.program]
     config = folder / template
@@ -91,7 +94,7 @@ def start_pooler(
         secret, argv = render(template, **values, password=password, admin_password=admin.password), ["/dev/stdin"]
     with closing(_unnamed(secret)) as stdin:
         child = _spawn(keeper, kind, [binary, *argv], log, cores, stdin)
-        pooler = Pooler(kind.role, child, port, log, version=found, database=database, admin=admin)
+        pooler = Pooler(kind.role, child, address, port, log, version=found, database=database, admin=admin)
         return _listening(pooler, kind.name)
 
 
@@ -104,15 +107,15 @@ def start_wire(
     cores: tuple[int, ...] | None,
 ) -> Wire:
     """Start the path's wires, all in one process. `ends`: side → host and port that it leads to; nobody need listen there yet."""
-    ports, argv, log = {side: free_port() for side in wire.sides}, [str(engine), "wire"], folder / "wire.log"
+    own, argv, log = keeper.address, [str(engine), "wire"], folder / "wire.log"
+    ports = {side: free_port(host=own) for side in wire.sides}
     for side, ms in wire.sides.items():
-        host, port = ends[side]
-        to = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        argv += ["--listen", f"127.0.0.1:{ports[side]}", "--connect", to, "--delay-us", str(round(ms * 1000))]
+        near, far = netloc(own, ports[side]), netloc(*ends[side])
+        argv += ["--listen", near, "--connect", far, "--delay-us", str(round(ms * 1000))]
     with open(log, "wb") as stream:
         child = keeper.spawn(argv, role="wire", env={"LANG": "C.UTF-8"}, streams=Streams.into(stream), limits=Limits(cores=cores))
     *_, last = ports.values()  # they begin to listen one after the other
-    return _listening(Wire("wire", child, last, log, ports=ports), wire.id)
+    return _listening(Wire("wire", child, own, last, log, ports=ports), wire.id)
 
 
 def render(template: str, **values: object) -> str:
@@ -151,7 +154,7 @@ def _listening(hop: Started, name: str) -> Started:
     """Wait until it listens; end it and say what it said when it does not."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and hop.child.exit_code() is None:
-        if listens("127.0.0.1", hop.port) and _owns(hop):
+        if listens(hop.host, hop.port) and _owns(hop):
             return hop
         time.sleep(0.01)
     code = hop.child.exit_code()
