@@ -124,6 +124,7 @@ class Given:
         """Who carried it out."""
         return self.host.encode()
 
+
 @dataclass
 class Clock:
     """Dask's client in front of made-up hosts. `free_s`: when each is free again; `lasts_s`: what each order takes.

@@ -107,7 +107,9 @@ def test_the_loopback_address_stands_in_one_file() -> None:
     """Where a role listens is its host's to say, so that no other file of those that start or reach roles has an address."""
     folders = [LAB / name for name in ("contract", "generators", "host", "measure", "postgres", "topology")]
     programs = [(path, text) for path, tree in lab_files() for text in strings(tree)]
-    written = [(path, path.read_text()) for folder in folders for kind in ("toml", "conf", "ini") for path in folder.rglob(f"*.{kind}")]
+    written = [
+        (path, path.read_text()) for folder in folders for kind in ("toml", "conf", "ini") for path in folder.rglob(f"*.{kind}")
+    ]
     found = {shown(path) for path, text in (*programs, *written) if "127.0.0.1" in text and set(folders) & set(path.parents)}
     assert found == {"src/fairground/host/network.py"}
 

@@ -100,7 +100,9 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
         assert float(told["added_us"] or 0) >= float(told["asked_us"] or 0) and told["round_trips"]
 
 
-@pytest.mark.parametrize("path", [Topology(), Topology("nginx", "pgbouncer-session", wire=Wire(0.2, 1.0))], ids=lambda one: one.id)
+@pytest.mark.parametrize(
+    "path", [Topology(), Topology("nginx", "pgbouncer-session", wire=Wire(0.2, 1.0))], ids=lambda one: one.id
+)
 def test_roles_listen_at_their_hosts_address(cache: Path, tmp_path: Path, path: Topology) -> None:
     """On a host that is reached at another address each role is found there, and none at the usual one."""
     with Keeper(os.environ, "127.0.0.2") as elsewhere:
