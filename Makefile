@@ -68,7 +68,7 @@ bench-awake: setup               ## what keeping processors awake changes here, 
 	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/awake.md
 
 bench-fleet: setup               ## how made-up hosts share a plan out, and what that costs the lab: measures no server, about a minute
-	$(PYTHON) bench/fleet.py
+	$(PYTHON) bench/fleets.py
 
 bench-kills: setup               ## what `kill -9` leaves behind at ten moments of each measuring verb: about twenty minutes
 	$(PYTHON) bench/kills.py

@@ -1,6 +1,6 @@
 """How a fleet shares a plan out, on hosts that are none and a clock that is none; and what that costs the lab.
 
-    bench/fleet.py
+    bench/fleets.py
 
 Plan, shares, orders and the lab's side of the fleet are the real ones. In place of Dask's scheduler there is a list of made-up
 hosts: whichever is free first takes the earliest order that it may carry out. No server is measured, and nothing is asserted.

@@ -9,7 +9,7 @@ import pytest
 from builders.bench import bench
 from fairground.fleet import cluster
 
-FLEET = bench("fleet")
+FLEET = bench("fleets")
 
 
 @pytest.fixture(autouse=True)
