@@ -56,7 +56,7 @@ class Pgbench(Loaded):
         argv = [
             str(binary("pgbench")), "--no-vacuum", f"--protocol={self.pgbench_arm.protocol}", f"--client={clients}",
             f"--jobs={min(clients, self.bench.cores)}", f"--time={seconds}", "--random-seed=1", "--max-tries=1000",
-            f"--file={self.folder / f'{self.workload.id}.sql'}", f"--host={address.host}", f"--port={address.port}",
+            f"--file={self.workload.id}.sql", f"--host={address.host}", f"--port={address.port}",
             f"--username={address.user}", self.database.name,
         ]  # fmt: skip
         cores, log = settings.cores_of("generator"), self.folder / f"{self.workload.id}-{number}.pgbench"
