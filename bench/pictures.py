@@ -1,6 +1,6 @@
 """`make pictures RUN=ID`: the pictures of README and docs/pictures, from a run that is stored. It measures nothing.
 
-A site is written from the records, a lab is served, and headless Chromium takes seven of their states. Look at each of them
+A site is written from the records, a lab is served, and headless Chromium takes eight of their states. Look at each of them
 before you commit it.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -56,11 +57,13 @@ def main() -> int:
 
 def states(run: str, site: Path) -> Iterator[State]:
     """The states of the site that are worth a look."""
-    page = (site / run / "report.html").as_uri()
+    file = site / run / "report.html"
+    page, stacks = file.as_uri(), re.findall(r'id="stack-([\w-]+)"', file.read_text())
     cells = sorted((site / "cells").glob("*.html"), key=lambda path: (-path.read_text().count("<circle"), path.name))
     yield State("grid", page)
     yield State("grid-dark", f"{page}#theme=dark")
     yield State("grid-phone", page, PHONE)
+    yield State("compared", f"{page}#m=cpu&ref={stacks[0]}")
     yield State("records", (site / "index.html").as_uri())
     yield State("cell", cells[0].as_uri())
     yield State("trial", (site / run / "trials" / "0001.html").as_uri())
