@@ -64,7 +64,7 @@ def planned(blocks: int | None = None, most: int | None = None) -> Plan:
 
 @dataclass(frozen=True)
 class Told:
-    """What a made-up fleet did: seconds on its clock until the last order was done, how many orders there were, and their ends."""
+    """What a made-up fleet did: seconds on its clock until the last order was done, how many orders there were, and ends."""
 
     took_s: float
     orders: int
