@@ -32,7 +32,7 @@ from fairground.measure import Bench
 from fairground.measure.arm import StackArm, Window
 from fairground.measure.schedule import Ask, Turns, Whole
 from fairground.measure.session import Session
-from fairground.model import Cell, Durability, Load, Settings, Topology
+from fairground.model import Cell, Load, Settings, Topology
 
 STACKS = (
     "go-nethttp:pgx",
@@ -92,7 +92,7 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, object]]:
         keeper = held.enter_context(Keeper(os.environ))
         for stack in stacks:
             build.build(keeper, stack.server, places.cache)
-        database = held.enter_context(setup.database(keeper, places, None, Durability.RELAXED))
+        database = held.enter_context(setup.database(keeper, places, None, settings.run))
         setup.keep_awake(held, keeper, places, lambda said: print(said, file=sys.stderr))
         bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
