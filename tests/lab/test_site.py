@@ -96,9 +96,8 @@ def test_a_link_to_a_run_shows_a_picture(tmp_path: Path) -> None:
     assert f'<meta property="og:image" content="https://me.example/measured/{folder.name}/card.png">' in page.read_text()
     assert card.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", card.read_bytes()[16:24]) == (1200, 630)
-    list(site.write(tmp_path / "results", tmp_path / "plain"))
-    assert "og:image" not in (tmp_path / "plain" / folder.name / "report.html").read_text()
-    assert not (tmp_path / "plain" / folder.name / "card.png").exists()
+    list(site.write(tmp_path / "results", tmp_path / "public"))
+    assert "og:image" not in page.read_text() and not card.exists()
 
 
 @pytest.mark.parametrize(

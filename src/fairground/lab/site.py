@@ -137,6 +137,8 @@ def _forget(target: Path, names: Sequence[str]) -> None:
 def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path, at: str | None) -> Line:
     """Write a record's pages, and give its line in the list."""
     folder = target / one.id
+    with storing(folder):
+        (folder / card.NAME).unlink(missing_ok=True)
     has_card = run is not None and at is not None and _card(run, folder / card.NAME)
     says, files = _pages(one, record, run, f"{at}/{one.id}/{card.NAME}" if has_card else None)
     opened = ""
