@@ -79,7 +79,7 @@ from fairground.run import journal
             "--allow servers/ for those of this checkout as they are here",
         ),
         (("host", "join", "127.0.0.1", "--allow", "all", "--role", "poet"), "there is no role `poet` for a host", None),
-        (("host", "list", "http://127.0.0.1"), "`http://127.0.0.1` is no address of a scheduler", None),
+        (("host", "list", "http://127.0.0.1"), "`http://127.0.0.1` is not the address of a scheduler", None),
         (("list", "wishes"), "there is no list of `wishes`", "lists: stacks, workloads, suites, topologies, runs"),
         (("list", "--servers", "absent"), "there is no folder `absent` to read servers from", "start the lab in its checkout"),
         (("replicate", "transfer", "--blocks", "0"), "`--blocks 0` should be more than 0", None),

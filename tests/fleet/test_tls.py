@@ -38,12 +38,12 @@ def test_who_names_a_certificate_means_tls() -> None:
     ("text", "message"),
     [
         ("tcp://10.0.0.5:8786", "is beyond loopback and not encrypted"),
-        ("0.0.0.0:8786", "is every address"),
-        ("http://127.0.0.1", "is no address of a scheduler"),
-        ("127.0.0.1:many", "is no address of a scheduler"),
-        ("127.0.0.1:99999", "is no address of a scheduler"),
-        ("127.0.0.1/path", "is no address of a scheduler"),
-        ("", "is no address of a scheduler"),
+        ("0.0.0.0:8786", "stands for every address"),
+        ("http://127.0.0.1", "is not the address of a scheduler"),
+        ("127.0.0.1:many", "is not the address of a scheduler"),
+        ("127.0.0.1:99999", "is not the address of a scheduler"),
+        ("127.0.0.1/path", "is not the address of a scheduler"),
+        ("", "is not the address of a scheduler"),
     ],
 )
 def test_what_is_no_address(text: str, message: str) -> None:

@@ -55,7 +55,7 @@ def test_a_wire_is_read_as_it_is_written(text: str, wire: Wire, id: str) -> None
         ("database=-1ms", "`--wire`: `database=-1ms` should be 1us at least, and 1s at most", "for instance"),
         ("database=0ms", "`database=0ms` should be 1us at least", "for instance"),
         ("server=1001ms", "`server=1001ms` should be 1us at least, and 1s at most", "for instance"),
-        ("server=1.5us", "`server=1.5us` is no whole number of microseconds", "for instance"),
+        ("server=1.5us", "`server=1.5us` is not a whole number of microseconds", "for instance"),
         ("server=1ms+server=2ms", "`server=1ms+server=2ms` names the side `server` twice", "a path has one wire on each side"),
     ],
 )

@@ -60,7 +60,7 @@ impl Input {
             )),
             Some("go") => Input::Go,
             _ => Input::BadCommand(format!(
-                "`{line}` is no command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
+                "`{line}` is not a command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
             )),
         }
     }

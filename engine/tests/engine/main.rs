@@ -13,4 +13,5 @@ mod support;
 mod terminal;
 mod tls;
 mod turns;
+mod understood;
 mod wire;

@@ -78,7 +78,7 @@ def _unreached(address: Address, error: BaseException) -> LabError:
     if not refused and any("closed" in type(cause).__name__.lower() for cause in causes):
         spoken = "TLS with this certificate" if address.tls else "without TLS"
         return LabError(
-            f"`{address}` hangs up: it is no scheduler that speaks {spoken}", "use the address that `host serve` printed"
+            f"`{address}` hangs up: no scheduler speaks {spoken} there", "use the address that `host serve` printed"
         )
     return LabError(
         f"no scheduler answers at `{address}`",

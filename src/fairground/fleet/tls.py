@@ -46,9 +46,9 @@ def address(text: str, folder: Path | None = None) -> Address:
     except ValueError:
         host, port = "", None
     if scheme not in ("", "tcp", "tls") or not host or parts.path or parts.username:
-        raise LabError(f"`{text}` is no address of a scheduler", "for instance 127.0.0.1:8786, or tls://10.0.0.5:8786")
+        raise LabError(f"`{text}` is not the address of a scheduler", "for instance 127.0.0.1:8786, or tls://10.0.0.5:8786")
     if host in ("0.0.0.0", "::"):
-        raise LabError(f"`{text}` is every address, and a scheduler has one", "name the address that hosts can reach")
+        raise LabError(f"`{text}` stands for every address; a scheduler listens on one", "name the address that hosts can reach")
     if scheme == "tcp" and not _is_loopback(host):
         raise LabError(
             f"`{text}` is beyond loopback and not encrypted: whoever reaches it could run programs on all hosts",

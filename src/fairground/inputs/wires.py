@@ -43,5 +43,5 @@ def _delay_ms(where: str, part: str, text: str) -> float:
     if not LEAST_MS <= delay_ms <= MOST_MS:
         raise LabError(f"`{where}`: `{part}` should be 1us at least, and 1s at most", EXAMPLE)
     if abs(delay_ms * 1000 - round(delay_ms * 1000)) > 1e-6:
-        raise LabError(f"`{where}`: `{part}` is no whole number of microseconds", EXAMPLE)
+        raise LabError(f"`{where}`: `{part}` is not a whole number of microseconds", EXAMPLE)
     return delay_ms

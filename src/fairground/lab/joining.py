@@ -26,7 +26,7 @@ def about_here(places: Places, name: str | None, allow: Sequence[str], roles: Se
     """
     named = platform.node() if name is None else name
     if not NAME.fullmatch(named):
-        raise LabError(f"`{named}` is no name for a host", "letters, digits, dots and dashes: --name NAME")
+        raise LabError(f"`{named}` is not a valid name for a host", "use letters, digits, dots and dashes: --name NAME")
     if unknown := [role for role in roles if role not in about.ROLES]:
         raise LabError(f"there is no role `{unknown[0]}` for a host", f"roles: {', '.join(about.ROLES)}")
     if not allow:
