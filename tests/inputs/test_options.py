@@ -9,7 +9,7 @@ import pytest
 from fairground.inputs import asked, manifest, options
 from fairground.inputs.conditions import SettingsTable
 from fairground.inputs.options import Given, Option
-from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology, Until
+from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology, Until, Wire
 
 OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "conditions", "nearest", "only", "settings"}
 """Keys of suites that are no option: what the file is, and how it is divided."""
@@ -74,6 +74,16 @@ def test_a_rate_and_a_number_of_requests_exclude_each_other() -> None:
         asked.loads(given(rate=5.0, requests=10))
     with pytest.raises(LabError, match="^`--arrivals evenly` should be `poisson` or `constant`$"):
         asked.loads(given(arrivals="evenly"))
+
+
+def test_one_path_is_one() -> None:
+    """A verb that measures over one path has its options, and refuses several."""
+    found = asked.path({"proxy": "nginx", "pooler": "pgbouncer-tx", "wire": "database=1ms", "pooler_size": 10})
+    assert found == Topology("nginx", "pgbouncer-tx", 10, wire=Wire(database_ms=1.0))
+    assert asked.path({}) == Topology()
+    with pytest.raises(LabError, match="over one path, and 2 are named: direct, nginx"):
+        asked.path({"proxy": "none,nginx"})
+    assert not any("several" in one.help for one in options.ONE_PATH)
 
 
 def test_pauses_belong_to_a_closed_loop() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from fairground.lab import compare
+from fairground.lab import capacity, compare
 from fairground.lab.measuring import Inputs, Said
 from fairground.lab.places import Places
-from fairground.model import Load, Settings
-from fairground.model.record import ComparisonAsked
+from fairground.model import LabError, Load, Settings, Topology
+from fairground.model.record import CapacityAsked, ComparisonAsked
 from report import fixture
 
 
@@ -22,6 +23,19 @@ def test_a_budget_that_is_too_short_is_said_first() -> None:
     events = compare.compare(Inputs(places, ""), asked)
     first = next(events)
     assert isinstance(first, Said) and "will stay inconclusive" in first.sentence
+
+
+@pytest.mark.parametrize("verb", ["compare", "capacity"])
+def test_a_path_that_cannot_be_had_is_said_before_anything_is_built(verb: str, tmp_path: Path) -> None:
+    """The sentence names the hop, and what would install it."""
+    places = Places.of({"PATH": str(tmp_path)})
+    stack, path = places.load_servers()[0].stacks[0].id, Topology(pooler="pgbouncer-tx")
+    two = ComparisonAsked("a", "b", stack, stack, None, "ping", Load(), Settings(), 1, 900.0, 0.005, 5, 0.01, 0.1, topology=path)
+    one = CapacityAsked(((stack, "ping"),), "p99<50ms", 60.0, 0.05, Load(), Settings(), 1, path)
+    inputs = Inputs(places, "")
+    with pytest.raises(LabError, match="`pgbouncer-tx` needs `pgbouncer` on PATH") as caught:
+        next(compare.compare(inputs, two) if verb == "compare" else capacity.capacity(inputs, one))
+    assert caught.value.exit_code == 3 and "pgbouncer" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(("version", "said"), [("17.6", True), ("18.2", False)])

@@ -24,7 +24,7 @@ from fairground.measure.rounds import Effort, Side, one_round
 from fairground.measure.schedule import TURN_ROUND_TRIPS, TURN_S, InTurns
 from fairground.measure.session import Session
 from fairground.measure.turntaking import Told, TurnTaking
-from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict
+from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict, Wire
 from fairground.model.pair import Round
 from fairground.postgres import Database
 
@@ -153,6 +153,17 @@ def test_roles_keep_to_the_cores_that_they_are_pinned_to(place: Place, monkeypat
     monkeypatch.setattr(TurnTaking, "turn", look)
     place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy"), 0.2), 1, settings=pinned)
     assert seen == {"server": {(first,)}, "burner": {(first,)}, "generator": {(last,)}}
+
+
+def test_both_arms_stand_behind_the_path_that_is_asked(place: Place) -> None:
+    """With a pooler, and 5 ms on the way from it to the database, no connection of either arm can have an answer sooner."""
+    path = Topology(pooler="pgbouncer-tx", wire=Wire(database_ms=5.0))
+    settings = replace(place.effort.settings, prepared=False)
+    (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy")), 1, topology=path, settings=settings)
+    assert made.rejected is None and made.pairs
+    for window in (made.pairs[0].a, made.pairs[0].b):
+        assert 0 < window.rate_per_s <= place.effort.load.connections / 0.005
+    assert not place.bench.keeper.orphans()
 
 
 def test_slow_answers_lengthen_turns(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

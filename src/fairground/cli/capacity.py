@@ -19,6 +19,7 @@ from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
 from fairground.inputs import numbers, options
+from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import capacity as capacities
 from fairground.lab import pages
@@ -38,7 +39,8 @@ OPTIONS = (
     Option("budget", "Most time to spend on all of it, such as 90s or 20m; builds do not count.", str, "5m"),
     Option("width", "How narrow the bracket should be, in percent.", float, 5.0),
     Option("connections", "The most connections to open.", int, 1000),
-    *options.some("threads", "workers", "pool_size", "pool_wait_ms", "durable", "scale", "pin", "seats"),
+    *options.some("threads", "workers", "pool_size", "pool_wait_ms", "no_prepared", "durable", "scale", "pin", "seats"),
+    *options.ONE_PATH,
     Option("seed", "Seed of the requests.", int, 1),
     Option("resume", "Go on with an interrupted capacity: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *options.SHARED,
@@ -74,7 +76,7 @@ def _asked(given: Given, places: Places) -> CapacityAsked:
     load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_ms)
     settings, load = seated(given, load, given["database"])
     width = numbers.positive("--width", given["width"]) / 100
-    return CapacityAsked(cells, kept.text, _share(given["budget"], len(cells)), width, load, settings, given["seed"])
+    return CapacityAsked(cells, kept.text, _share(given["budget"], len(cells)), width, load, settings, given["seed"], path(given))
 
 
 def _share(budget: str, cells: int) -> float:

@@ -16,6 +16,7 @@ from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
 from fairground.inputs import numbers, options
+from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import compare as comparing
 from fairground.lab import pages
@@ -44,7 +45,8 @@ OPTIONS = (
     Option("fail_on", "Exit with 1 when B's whole interval is worse by more: slower:5%, dearer:5%, any:5%.", str | None, None,
            metavar="RULE"),
     Option("markdown", "Write the summary for a pull request to this file.", Path | None, None),
-    *options.some("threads", "workers", "pool_size", "pin", "seats"),
+    *options.some("threads", "workers", "pool_size", "no_prepared", "durable", "pin", "seats"),
+    *options.ONE_PATH,
     Option("seed", "Seed of the requests.", int, 1),
     Option("resume", "Go on with an interrupted comparison: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *options.SHARED,
@@ -100,6 +102,7 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
         margin=given["margin"] / 100,
         turn_s=numbers.positive("--turn", given["turn"]),
         planted=numbers.positive("--plant", given["plant"]) / 100 if given["plant"] else 0.0,
+        topology=path(given),
     )
 
 

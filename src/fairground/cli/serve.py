@@ -36,7 +36,9 @@ def serve(
     from fairground.serve import app
 
     if host in EVERYWHERE:
-        raise LabError(f"`--host {host}` stands for every address; the lab listens on one", "name the address that the browser opens")
+        raise LabError(
+            f"`--host {host}` stands for every address; the lab listens on one", "name the address that the browser opens"
+        )
     listener = _listening(host, port)
     port = listener.getsockname()[1]
     token = secrets.token_urlsafe(24)

@@ -77,9 +77,7 @@ def _unreached(address: Address, error: BaseException) -> LabError:
     refused = any("refused" in str(cause).lower() for cause in causes)
     if not refused and any("closed" in type(cause).__name__.lower() for cause in causes):
         spoken = "TLS with this certificate" if address.tls else "without TLS"
-        return LabError(
-            f"`{address}` hangs up: no scheduler speaks {spoken} there", "use the address that `host serve` printed"
-        )
+        return LabError(f"`{address}` hangs up: no scheduler speaks {spoken} there", "use the address that `host serve` printed")
     return LabError(
         f"no scheduler answers at `{address}`",
         "start one with `./fairground host serve`, or name the address that it printed",

@@ -305,7 +305,9 @@ def _accounts(workload: Workload, slot: str) -> Mapping[str, Mapping[str, object
     found = re.search(SLOT % re.escape(slot), f"{workload.path}\n{workload.body or ''}")
     numbers = re.fullmatch(r"\{int:(\d+)\.\.(\d+)\}", found[2]) if found else None
     if numbers is None:
-        raise LabError(f"slot `{slot}` of the workload `{workload.id}` is not a range of accounts", "write {int:a..b}", exit_code=3)
+        raise LabError(
+            f"slot `{slot}` of the workload `{workload.id}` is not a range of accounts", "write {int:a..b}", exit_code=3
+        )
     low, high = int(numbers[1]), int(numbers[2])
     return {id: account for id, account in accounts().items() if low <= int(id) <= high}
 

@@ -83,6 +83,15 @@ def topologies(given: Given) -> tuple[Topology, ...]:
     return conditions.topologies(fields["proxy"], fields["pooler"], *sizes, fields["wire"])
 
 
+def path(given: Given) -> Topology:
+    """The path of a verb that measures over one. LabError where several are named."""
+    found = topologies({**DEFAULTS, **given})
+    if len(found) > 1:
+        names = ", ".join(one.id for one in found)
+        raise LabError(f"this verb measures over one path, and {len(found)} are named: {names}", "measure one after the other")
+    return found[0]
+
+
 def _wish(given: Given) -> Wish:
     text = options.SEATS.values(given["seats"])["seats"]
     return Wish(text, given["workers"] is not None, given["threads"] is not None)

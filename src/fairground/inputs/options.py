@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
@@ -133,16 +133,16 @@ LOADS = (
            " stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
 )  # fmt: skip
 HOPS = (
-    Option("proxy", "Before the server, one or several: none,nginx,nginx-close.", str, "none", Of.TOPOLOGY,
+    Option("proxy", "Before the server: none, nginx or nginx-close; several separated by commas.", str, "none", Of.TOPOLOGY,
            parse=lambda _, text: numbers.names(text), key="proxies"),
-    Option("pooler", "Behind it: none, pgbouncer-session, pgbouncer-tx, pgcat-session or pgcat-tx, one or several.", str, "none",
-           Of.TOPOLOGY, parse=lambda _, text: numbers.names(text), key="poolers"),
+    Option("pooler", "Behind it: none, pgbouncer-session, pgbouncer-tx, pgcat-session or pgcat-tx; several separated by commas.",
+           str, "none", Of.TOPOLOGY, parse=lambda _, text: numbers.names(text), key="poolers"),
     Option("pooler_size", "Connections of the pooler to the database.", int, Topology.pooler_size, Of.TOPOLOGY, (),
            numbers.positive, "pooler_size", MANY),
     Option("pooler_clients", "Connections that the pooler accepts.", int, Topology.pooler_clients, Of.TOPOLOGY, (),
            numbers.positive, "pooler_clients", MANY),
-    Option("wire", "Distances, as what a round trip takes: none, server=0.2ms, database=1ms or both joined by +, one or several.",
-           str, "none", Of.TOPOLOGY, parse=wires.parse, key="wires"),
+    Option("wire", "A distance, as what a round trip takes: none, server=0.2ms, database=1ms or both joined by +; several"
+           " separated by commas.", str, "none", Of.TOPOLOGY, parse=wires.parse, key="wires"),
 )  # fmt: skip
 SETTINGS = (
     Option("workers", "Processes or threads of each server (default: its seats, or 2 where they are shared).", int | None, None,
@@ -225,6 +225,8 @@ OPTIONS = (
     *SHARED,
 )
 """Those of `run`."""
+ONE_PATH = tuple(replace(one, help=one.help.split("; several")[0].removesuffix(".") + ".") for one in HOPS)
+"""Those of a verb that measures over one path."""
 
 SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS)
 """What a suite says itself, so that nobody can say it beside a suite."""

@@ -13,7 +13,7 @@ from fairground.host.build import Unavailable
 from fairground.lab import setup
 from fairground.lab.events import Absent, Building, Built, Event, Sink
 from fairground.lab.places import Places
-from fairground.model import Server, Topology
+from fairground.model import LabError, Server, Topology
 
 
 def built(
@@ -46,6 +46,13 @@ def absent_topologies(places: Places, wanted: Iterable[Topology]) -> dict[str, A
     """`topology ID` → why it is not available, of those that are wanted."""
     found = {one.id: topology.lacking(one, places.environ.get("PATH")) for one in wanted}
     return {f"topology {id}": Absent(f"topology {id}", " → ".join(lacking)) for id, lacking in found.items() if lacking}
+
+
+def programs(places: Places, path: Topology) -> dict[str, str]:
+    """Program → version, of what a path needs. LabError where one is not here, with what would install it."""
+    if (lacking := topology.lacking(path, places.environ.get("PATH"))) is not None:
+        raise LabError(*lacking, exit_code=3)
+    return topology.versions([path], places.environ.get("PATH"))
 
 
 def reason(made: Unavailable) -> str:

@@ -15,11 +15,11 @@ from fairground.capacity.parts import Part, Phase
 from fairground.capacity.search import Capacity
 from fairground.host import machine
 from fairground.inputs import manifest
-from fairground.lab import measuring, setup
+from fairground.lab import building, measuring, setup
 from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
 from fairground.lab.places import Places
 from fairground.measure import Bench
-from fairground.model import Cell, LabError, Stack, Topology, Workload
+from fairground.model import Cell, LabError, Stack, Workload
 from fairground.model.record import CapacityAsked, End, Kind, Record
 from fairground.run import records
 
@@ -48,6 +48,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
     stacks = {one.id: one for server in places.load_servers() for one in server.stacks}
     wanted = {id: stacks[id] for id, _ in asked.cells}
     workloads = {one.id: manifest.render(one, settings.scale) for one in places.workloads()}
+    hops = building.programs(places, asked.topology)
     with ExitStack() as held:
         keeper = held.enter_context(setup.keeping(places))
         servers = list({one.server.id: one.server for one in wanted.values()}.values())
@@ -61,7 +62,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         yield Said("making the data …")
         database.prepare(settings.scale)
         yield from measuring.kept_awake(held, keeper, inputs)
-        record = measuring.opened(inputs, keeper, Kind.CAPACITY, asked, setup.versions(places, database), infos)
+        record = measuring.opened(inputs, keeper, Kind.CAPACITY, asked, setup.versions(places, database) | hops, infos)
         yield Began(record)
         bench = Bench(
             keeper,
@@ -88,7 +89,7 @@ class Driver:
         """What is missing of the cell of a number."""
         stack, workload = self.subjects[number - 1]
         asked, kept = self.asked, objective.parse(self.asked.objective)
-        cell = Cell(stack.id, workload.id, Topology(), asked.load, asked.settings)
+        cell = Cell(stack.id, workload.id, asked.topology, asked.load, asked.settings)
         climb = Climb(
             self.bench, cell, stack, workload, kept, pace(asked), asked.budget_s, self.folder / f"{number:02}", asked.seed,
             number, list(made),

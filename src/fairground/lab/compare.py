@@ -11,7 +11,7 @@ from fairground import contract
 from fairground.host import machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import measuring, revisions, setup
+from fairground.lab import building, measuring, revisions, setup
 from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
 from fairground.measure import Bench
@@ -62,6 +62,7 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
     arms = _arms(places, asked)
     if (warning := stopping.too_short(asked)) is not None:
         yield Said(warning)
+    hops = building.programs(places, asked.topology)
     with ExitStack() as held:
         keeper = held.enter_context(setup.keeping(places))
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)
@@ -69,11 +70,11 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run))
         yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
-        record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database), infos)
+        record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database) | hops, infos)
         yield Began(record)
         cases = contract.load(places.contract / "cases")
         bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
-        effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs)
+        effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
         make = functools.partial(one_round, bench, arms, effort, record.folder)
         yield from measuring.units(record, make, stopping.comparison_end)
 

@@ -68,8 +68,14 @@ def compared(record: Record[ComparisonAsked, Round]) -> Compared:
     decision = decided(record)
     took_s = math.fsum(one.took_s for one in made)
     notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
-    lines = comparison.lines(f"{asked.workload} c{asked.load.connections}", made, decision, asked.margin)
+    lines = comparison.lines(_subject(asked), made, decision, asked.margin)
     return Compared(title, asked.label_a, asked.label_b, lines, notes, modes=decision.modes)
+
+
+def _subject(asked: ComparisonAsked) -> str:
+    """`tx c100`, and the path where it is not direct."""
+    path = "" if asked.topology.id == "direct" else f" {asked.topology.id}"
+    return f"{asked.workload} c{asked.load.connections}{path}"
 
 
 def decided(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
@@ -122,6 +128,7 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
     document = {
         "capacities": [capacity.rows(one) for one in found],
         "settings": asdict(asked.settings),
+        "topology": asdict(asked.topology),
         "load": asdict(asked.load),
         "seed": asked.seed,
         "versions": dict(record.head.versions),
@@ -176,13 +183,14 @@ def _page_of_earlier(record: Record[Any, Any]) -> Path:
 def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
     """When and on what a capacity or a comparison was measured."""
     machine, settings = record.head.machine, record.head.asked.settings
-    workers = settings.workers
+    workers, path = settings.workers, record.head.asked.topology
     return (
         texts.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
         f"{seats.machine(machine.cores, [settings.pin])}{', kept from idling' if machine.awake else ''}",
         f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {settings.durability} durability",
         f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
+        *([] if path.id == "direct" else [f"path {path.id}"]),
     )
 
 

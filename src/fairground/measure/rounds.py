@@ -36,6 +36,7 @@ class Effort:
     seed: int = 1
     turn_s: float = TURN_S
     pairs: int = 5
+    topology: Topology = Topology()
 
 
 def one_round(bench: Bench, sides: tuple[Side, Side], effort: Effort, folder: Path, number: int) -> Round:
@@ -61,7 +62,7 @@ def one_round(bench: Bench, sides: tuple[Side, Side], effort: Effort, folder: Pa
 
 
 def _arm(side: Side, effort: Effort, number: int) -> StackArm:
-    cell = Cell(side.stack.id, effort.workload.id, Topology(), effort.load, effort.settings)
+    cell = Cell(side.stack.id, effort.workload.id, effort.topology, effort.load, effort.settings)
     return StackArm(side.label, cell, effort.workload, effort.seed + 1000 * number, side.stack, side.planted)
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fairground.model.plan import Load, Settings
+from fairground.model.plan import Load, Settings, Topology
 from fairground.model.result import Finding, Machine, StackInfo
 
 Asked = TypeVar("Asked", covariant=True)
@@ -102,6 +102,8 @@ class ComparisonAsked:
     turn_s: float
     planted: float = 0.0
     """The slowdown of B on purpose, as a share of its CPU."""
+    topology: Topology = Topology()
+    """The path of both arms."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class CapacityAsked:
     load: Load
     settings: Settings
     seed: int
+    topology: Topology = Topology()
 
 
 @dataclass(frozen=True)
