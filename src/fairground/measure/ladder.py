@@ -18,11 +18,11 @@ FEW = 4
 def next_clients(rates: Mapping[int, float], pool_size: int, most: int) -> int | None:
     """The next client count to try, from `rates` (clients → rate per second); None when more and fewer give no more.
 
-    First `pool_size`, `FEW` and twice the pool; then half and double the best, until it has a neighbour on either side within a
-    factor of two. Never above `most`.
+    First `pool_size` and `FEW`; then half and double the best, until it has a neighbour on either side within a factor of two.
+    Never above `most`.
     """
     most = max(1, most)
-    for count in (pool_size, FEW, 2 * pool_size):
+    for count in (pool_size, FEW):
         if (within := min(max(1, count), most)) not in rates:
             return within
     best = max(rates, key=lambda count: (rates[count], -count))
