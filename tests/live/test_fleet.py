@@ -3,70 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
 import pytest
 
+from builders.fleet import BRIEF, Fleet, until
 from builders.paths import ROOT
 from fairground.host import machine
 from fairground.run import store
 
-BRIEF = ["-w", "ping", "--blocks", "2", "--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4",
-         "--scale", "1"]  # fmt: skip
-
 pytestmark = [pytest.mark.live, pytest.mark.measures]
-
-
-class Fleet:
-    """Processes of one fleet, ended with the test."""
-
-    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
-        self._environment, self.folder = environment, folder
-        self._started: list[subprocess.Popen[str]] = []
-
-    def start(self, name: str, *words: str) -> subprocess.Popen[str]:
-        """Start the lab with these words; what it prints is in files."""
-        with open(self.folder / f"{name}.out", "w") as out, open(self.folder / f"{name}.err", "w") as err:
-            one = subprocess.Popen(
-                [sys.executable, "-m", "fairground", *words], env=self._environment, cwd=ROOT, text=True, stdout=out, stderr=err
-            )
-        self._started.append(one)
-        return one
-
-    def said(self, name: str) -> str:
-        """What a process has printed so far, on both streams."""
-        return (self.folder / f"{name}.out").read_text() + (self.folder / f"{name}.err").read_text()
-
-    def end(self) -> None:
-        """Nothing of it stays."""
-        for one in reversed(self._started):
-            if one.poll() is None:
-                one.terminate()
-        for one in self._started:
-            one.wait(30)
-
-
-@pytest.fixture
-def fleet(cache: Path, tmp_path: Path) -> Iterator[Fleet]:
-    """No process yet."""
-    found = Fleet({**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1", "PYTHONPATH": str(ROOT / "src")}, tmp_path)
-    yield found
-    found.end()
-
-
-def until(true: Callable[[], object], why: Callable[[], str], timeout_s: float = 120.0) -> None:
-    """Wait for something to become true."""
-    deadline = time.monotonic() + timeout_s
-    while not true():
-        assert time.monotonic() < deadline, why()
-        time.sleep(0.1)
 
 
 def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from fairground.host import LOOPBACK
 from fairground.model import LabError
 
 CONNECT_S = 5.0
+SILENT_S = 15.0
+"""A side that says nothing for so long is gone: its cable is cut, or it stands still. Hosts say something every few seconds."""
 NOT_SERVED = f"{LOOPBACK}:0"
 """Where Dask's own pages are: beyond loopback nobody sees them, and nothing of ours needs them."""
 SETTINGS = {
@@ -27,8 +29,13 @@ SETTINGS = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{CONNECT_S:g}s",
+    "distributed.comm.timeouts.tcp": f"{SILENT_S:g}s",
+    "distributed.scheduler.worker-ttl": f"{SILENT_S:g}s",
 }
-"""A process that waits beside a measurement has to be idle: by default Dask looks at itself a hundred times a second."""
+"""A process that waits beside a measurement has to be idle, and by default Dask looks at itself a hundred times a second.
+
+It also takes five minutes by default to notice that a host is silent.
+"""
 
 
 def settle() -> None:
