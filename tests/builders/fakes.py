@@ -71,6 +71,8 @@ class Server:
     engine_fails: bool = False
     unreadable: bool = False
     """Whether its database is gone when it is audited."""
+    silent: bool = False
+    """Whether it is sent requests and answers none of them."""
     unreachable: bool = False
     """Whether no connection to it ever stands: its engine has a result without a window."""
     will_not_stop: bool = False
@@ -344,8 +346,10 @@ class FakeEngine:
         return {"event": "second", "ok": GOOD, "not_ok": 0, "p99_us": 1000}
 
     def _answer(self) -> None:
-        self._good += GOOD
         self._server.loaded = True
+        if self._server.silent:
+            return
+        self._good += GOOD
         self._server.rows += round(GOOD * self._server.keeps)
 
     def go(self) -> None:
@@ -373,6 +377,6 @@ class FakeEngine:
 
     def result(self) -> Result:
         """All that it told as a result."""
-        made = facts(window=outcomes(self._good)).result
+        made = facts(window=outcomes(self._good, in_flight=LOAD.connections if self._server.silent else 0)).result
         assert made is not None
         return made
