@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ledger
-from generators import AB, FAIRLOAD, FAIRLOAD_GENERATOR, HEY, OHA, WRK, WRK_LUA, Generator, Seen, Shape
+from generators import AB, FAIRLOAD, FAIRLOAD_GENERATOR, HEY, OHA, STATUS_ONLY, WRK, WRK_LUA, Generator, Seen, Shape
 
 NGINX_CONF = """
 daemon off;
@@ -48,7 +48,10 @@ http {{
 
 @dataclass(frozen=True)
 class Case:
-    """A row of the table. `shared`: server and generator on one core. The bars are ratios to the first of `rivals`."""
+    """A row of the table. `shared`: server and generator on one core. The bars are ratios to the first of `rivals`.
+
+    `body`: what the null responder answers, and fairload compares with every answer; None: the status alone is looked at.
+    """
 
     name: str
     server: str
@@ -60,6 +63,7 @@ class Case:
     parameters: bool = False
     keep_alive: bool = True
     rate_per_s: int | None = None
+    body: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Sample:
 
 
 PLAIN = (WRK, AB, HEY, OHA)
+SMALL_BODY = '{"ok":true,"message":"OK"}'
+LARGE_BODY = json.dumps([{"id": number, "note": "x" * 180} for number in range(100)])  # as long as an answer to /users
 CASES = (
     Case("nginx, shared core, 100", "nginx", True, 100, PLAIN, 0.90, 1.06),
     Case("nginx, shared core, 100, parameters", "nginx", True, 100, (WRK_LUA, OHA), 0.78, 1.15, parameters=True),
@@ -83,6 +89,8 @@ CASES = (
     Case("null, 100, parameters", "null", False, 100, (WRK_LUA, OHA), 0.75, 1.35, parameters=True),
     Case("null, 1000, parameters", "null", False, 1000, (WRK_LUA, OHA), 0.75, 1.35, parameters=True),
     Case("nginx, shared core, 100, close", "nginx", True, 100, PLAIN, 0.95, 1.05, keep_alive=False),
+    Case("null, 100, every body compared", "null", False, 100, (STATUS_ONLY,), 1.03, 0.97, body=SMALL_BODY),
+    Case("null, 100, every body of 20 kB compared", "null", False, 100, (STATUS_ONLY,), 1.03, 0.97, body=LARGE_BODY),
     Case("null, open loop, 20k/s", "null", False, 100, (OHA,), 1.0, None, rate_per_s=20_000),
     Case("null, open loop, 50k/s", "null", False, 100, (OHA,), 1.0, None, rate_per_s=50_000),
     Case("null, open loop, 100k/s", "null", False, 100, (OHA,), 1.0, None, rate_per_s=100_000),
@@ -135,9 +143,9 @@ def measure(case: Case, rounds: int, seconds: float, port: int) -> list[Sample]:
     generators = [generator for generator in (FAIRLOAD_GENERATOR, *case.rivals) if generator.find()]
     cpus = sorted(os.sched_getaffinity(0))
     own = [cpus[-1]]
-    shape = Shape(port, case.connections, seconds, case.keep_alive, case.parameters, case.rate_per_s, path="/x")
+    shape = Shape(port, case.connections, seconds, case.keep_alive, case.parameters, case.rate_per_s, expect_body=case.body)
     samples = []
-    with serving(case.server, port, own if case.shared else [cpus[0]]):
+    with serving(case.server, port, own if case.shared else [cpus[0]], case.body):
         for number in range(rounds):
             turn = number % len(generators)
             for generator in generators[turn:] + generators[:turn]:
@@ -154,15 +162,15 @@ def sample(generator: str, number: int, seen: Seen, cpu_s: float) -> Sample:
 
 
 @contextlib.contextmanager
-def serving(kind: str, port: int, cpus: Sequence[int]) -> Iterator[None]:
-    """A server of its own on 127.0.0.1, on `cpus`, for the length of the block."""
+def serving(kind: str, port: int, cpus: Sequence[int], body: str | None = None) -> Iterator[None]:
+    """A server of its own on 127.0.0.1, on `cpus`, for the length of the block; a null responder answers `body`."""
     with tempfile.TemporaryDirectory() as folder:
         if kind == "nginx":
             config = Path(folder) / "nginx.conf"
             config.write_text(NGINX_CONF.format(folder=folder, port=port))
             argv = ["nginx", "-p", folder, "-c", str(config)]
         else:
-            argv = [str(FAIRLOAD), "null", "--port", str(port)]
+            argv = [str(FAIRLOAD), "null", "--port", str(port), *([] if body is None else ["--body", body])]
         child = subprocess.Popen(
             ["taskset", "-c", ",".join(map(str, cpus)), *argv], stdin=subprocess.PIPE, stderr=subprocess.PIPE
         )

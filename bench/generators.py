@@ -125,6 +125,11 @@ def fairload_argv(shape: Shape, _: Path) -> list[str]:
     return argv + ([] if shape.expect_body is None else ["--expect-body", shape.expect_body])
 
 
+def status_only_argv(shape: Shape, folder: Path) -> list[str]:
+    """The engine that looks at the status alone: what comparing bodies costs is the difference."""
+    return fairload_argv(replace(shape, expect_body=None), folder)
+
+
 def read_fairload(ran: Ran) -> Seen:
     if not ran.stdout:
         return Seen(None, None, None, None, ran.stderr.strip())
@@ -260,6 +265,7 @@ def _last_line(ran: Ran) -> str:
 
 
 FAIRLOAD_GENERATOR = Generator("fairload", "fairload", fairload_argv, read_fairload)
+STATUS_ONLY = replace(FAIRLOAD_GENERATOR, name="status only", argv=status_only_argv)
 WRK = Generator("wrk", "wrk", wrk_argv, read_wrk)
 WRK_LUA = replace(WRK, name="wrk+Lua")
 AB = Generator("ab", "ab", ab_argv, read_ab)

@@ -3,13 +3,15 @@
     bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
 
 Each row of `tests/zoo/expected.toml` that plants a limit, or says something wrong of a cell, gets one experiment of 90 s.
-With `--keep` each is written down as it ends and is not made again, so that the table can be filled in parts (`--only`).
+With `--keep` each is written down as it ends and is not made again, so that the table can be filled in parts (`--only`). What the
+page of an earlier call shows stays on it: the file of `--keep` may be another machine's.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
 import planted  # noqa: E402
 
 Row = dict[str, Any]
+MEASURED = re.compile(r"\| `([^`]+)` \| (.+) \| (confirmed|withdrawn|open|no experiment)(?: ✗)? \| .*\|$")
+"""A line of the page with an experiment: row, what it said, its outcome."""
 
 
 def main() -> None:
@@ -37,8 +41,10 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
     options = parser.parse_args()
     known, budget_s = kept(options.keep), numbers.seconds("--budget", options.budget)
+    measured = set(known)
+    known = shown(options.write) | known
     for row in (*planted.ROWS, *planted.WRONG):
-        if name(row) in known or options.only not in name(row) or planted.lacking(row) is not None:
+        if name(row) in measured or options.only not in name(row) or planted.lacking(row) is not None:
             continue
         known[name(row)] = found = measure(row, budget_s)
         print(f"{name(row)}: {found['outcome']}. {found['said']}", file=sys.stderr)
@@ -63,6 +69,13 @@ def kept(file: Path | None) -> dict[str, Row]:
     """The experiments of earlier calls, by the name of their row; of several the last."""
     lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
     return {found["row"]: found for found in map(json.loads, lines)}
+
+
+def shown(page: Path | None) -> dict[str, Row]:
+    """The experiments on an earlier page, by the name of their row; none where there is no page yet."""
+    lines = page.read_text(encoding="utf-8").splitlines() if page is not None and page.exists() else []
+    found = [match.groups() for match in map(MEASURED.match, lines) if match]
+    return {row: {"row": row, "said": said, "outcome": outcome.replace("no experiment", "none")} for row, said, outcome in found}
 
 
 def measure(row: Row, budget_s: float) -> Row:

@@ -10,6 +10,7 @@ import pytest
 
 import planted
 from builders.bench import bench
+from builders.paths import ROOT
 from fairground.judge import experiments
 
 REASONS = bench("reasons")
@@ -57,3 +58,27 @@ def test_what_is_kept_is_shown_and_the_last_of_several_counts(tmp_path: Path) ->
     assert f"| `{second}` | there is none | no experiment |" in text
     assert f"| `{wrong}` | by mistake | confirmed ✗ |" in text
     assert "1 of 2 came out so" in text and "not measured yet" in text
+
+
+def test_what_an_earlier_page_shows_stays_on_it(tmp_path: Path) -> None:
+    """A page that is made where nothing is kept loses no experiment; what is measured anew replaces it."""
+    right, wrong, none = REASONS.name(planted.ROWS[0]), REASONS.name(planted.WRONG[0]), REASONS.name(planted.ROWS[1])
+    known = {
+        right: {"row": right, "outcome": "confirmed", "said": "goodput rises by 90 %"},
+        wrong: {"row": wrong, "outcome": "confirmed", "said": "by mistake"},
+        none: {"row": none, "outcome": "none", "said": "there is none"},
+    }
+    page = tmp_path / "page.md"
+    assert REASONS.shown(page) == REASONS.shown(None) == {}
+    page.write_text(REASONS.page(known))
+    assert REASONS.shown(page) == known
+    assert REASONS.page(REASONS.shown(page)) == REASONS.page(known)
+
+
+def test_each_row_of_the_page_is_one_of_the_zoo() -> None:
+    """`docs/reasons-proven.md` has a line for each planted limit and each wrong reason."""
+    page = (ROOT / "docs" / "reasons-proven.md").read_text()
+    assert all(f"| `{REASONS.name(row)}` |" in page for row in (*planted.ROWS, *planted.WRONG))
+    assert {row["outcome"] for row in REASONS.shown(ROOT / "docs" / "reasons-proven.md").values()} <= {
+        "confirmed", "withdrawn", "open", "none"
+    }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -130,7 +131,35 @@ def test_a_missing_rival_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     """What is not installed is left out in plain sight."""
     engine = bench("engine")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert engine.missing_rivals(engine.CASES) == ["ab", "hey", "oha", "wrk"]
+    lacking = engine.missing_rivals(engine.CASES)
+    assert [name for name in lacking if name != "fairload"] == ["ab", "hey", "oha", "wrk"]  # the engine may not be built here
+
+
+def test_the_engine_is_held_against_itself_without_its_comparison(tmp_path: Path) -> None:
+    """Both runs are one and the same but for the body that every answer is compared with."""
+    engine, generators = bench("engine"), bench("generators")
+    pairs = [case for case in engine.CASES if case.body is not None]
+    assert pairs and all(case.rivals == (generators.STATUS_ONLY,) and case.cpu_bar == 1.03 for case in pairs)
+    assert {len(case.body) > 10_000 for case in pairs} == {True, False}
+    for case in pairs:
+        shape = generators.Shape(7101, case.connections, 1.0, expect_body=case.body)
+        exact, plain = (one.argv(shape, tmp_path) for one in (generators.FAIRLOAD_GENERATOR, generators.STATUS_ONLY))
+        assert exact == [*plain, "--expect-body", case.body]
+
+
+@pytest.mark.live
+def test_what_comparing_costs_can_be_measured() -> None:
+    """Both generators of each pair have their rounds, and every answer of the one that compares is right."""
+    engine, generators = bench("engine"), bench("generators")
+    if not generators.FAIRLOAD.exists():
+        pytest.skip("the engine is not built")
+    for case in (case for case in engine.CASES if case.body is not None):
+        with engine.serving("null", 7111, [min(os.sched_getaffinity(0))], case.body):
+            shape = generators.Shape(7111, 4, 0.2, expect_body=case.body)
+            seen = generators.read_fairload(generators.FAIRLOAD_GENERATOR.run(shape))
+        assert seen.ok and "wrong body" not in seen.words, seen.words
+        samples = engine.measure(case, 1, 0.2, 7111)
+        assert [one.generator for one in samples] == ["fairload", "status only"]
 
 
 def test_a_method_is_every_generators(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ class Server:
     engine_fails: bool = False
     unreadable: bool = False
     """Whether its database is gone when it is audited."""
+    silent: bool = False
+    """Whether it is sent requests and answers none of them."""
     unreachable: bool = False
     """Whether no connection to it ever stands: its engine has a result without a window."""
     will_not_stop: bool = False
@@ -83,6 +85,8 @@ class Server:
     loaded: bool = False
     deadlocks: list[int] = field(default_factory=list)
     """What its database has counted of them at each reading; none are left: 0."""
+    transactions: list[int] = field(default_factory=list)
+    """The next number of a transaction at each reading; none are left: unknown."""
     warm_up: Sequence[tuple[int, float]] = ()
     """Good answers of each second before its window, and what each of them costs the server, in µs of CPU."""
     used_us: float = 0.0
@@ -298,6 +302,10 @@ class FakeDatabase:
     def work(self) -> Work:
         return Work({})
 
+    def transactions(self) -> int | None:
+        """The next number of a transaction, at each reading; unknown where none is left."""
+        return self._server.transactions.pop(0) if self._server.transactions else None
+
     def wal_position(self) -> None:
         """It keeps none."""
 
@@ -344,8 +352,10 @@ class FakeEngine:
         return {"event": "second", "ok": GOOD, "not_ok": 0, "p99_us": 1000}
 
     def _answer(self) -> None:
-        self._good += GOOD
         self._server.loaded = True
+        if self._server.silent:
+            return
+        self._good += GOOD
         self._server.rows += round(GOOD * self._server.keeps)
 
     def go(self) -> None:
@@ -373,6 +383,6 @@ class FakeEngine:
 
     def result(self) -> Result:
         """All that it told as a result."""
-        made = facts(window=outcomes(self._good)).result
+        made = facts(window=outcomes(self._good, in_flight=LOAD.connections if self._server.silent else 0)).result
         assert made is not None
         return made

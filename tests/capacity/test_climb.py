@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -20,7 +21,7 @@ from fairground.inputs import manifest
 from fairground.judge import validity
 from fairground.measure import Bench
 from fairground.measure.clocks import with_cpu
-from fairground.model import Cell, Finding, Load, Settings, Topology
+from fairground.model import Cell, Finding, LabError, Load, Settings, Topology
 from fairground.postgres import Database
 from noise import OF_THE_MACHINE
 
@@ -39,6 +40,41 @@ def test_each_step_has_its_own_cpu() -> None:
     assert [one.busiest_thread_share for one in found] == [pytest.approx(0.2), pytest.approx(0.5)]
     assert with_cpu([replace(step(1000), duration_s=1.5)], clocks)[0].cpu_us == {}
     assert with_cpu(steps, clocks[:2])[1].cpu_us == {}
+
+
+class Silent:
+    """A server that is up and gives so many good answers to each load, on a machine that is void for the first so many."""
+
+    def __init__(self, good: list[int], void: int) -> None:
+        self._good, self._void, self.loads, self.rejected = good, void, 0, ""
+
+    def load(self, *_: object) -> Any:
+        self.loads += 1
+        sent = SimpleNamespace(window=SimpleNamespace(bad=0))
+        return SimpleNamespace(ok=self._good.pop(0), whole=sent, void="others worked" if self.loads <= self._void else None)
+
+    def reject(self, sentence: str) -> None:
+        self.rejected = sentence
+
+
+def closed(up: Silent, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the first load of a search makes of a server."""
+    monkeypatch.setattr(drive.time, "sleep", lambda _: None)
+    names = {"stack": SimpleNamespace(id="a:b"), "workload": SimpleNamespace(id="ping")}
+    climb = SimpleNamespace(pace=PACE, _shape=lambda _: Load(), _seed=lambda: 1, **names)
+    return Climb._closed(cast(Any, climb), cast(Any, up))
+
+
+def test_a_server_that_others_silence_is_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence on a void machine says nothing of the server, and after some tries the search says of what. On a quiet one it rejects."""
+    up = Silent([0, 0, 7], void=2)
+    assert closed(up, monkeypatch).ok == 7 and not up.rejected
+    up = Silent([0, 0, 7], void=1)
+    assert closed(up, monkeypatch) is None and up.rejected == "it gave no good answer to ping"
+    up = Silent([0] * 9, void=9)
+    with pytest.raises(LabError, match="others worked"):
+        closed(up, monkeypatch)
+    assert up.loads == drive.SPOILED and not up.rejected
 
 
 @pytest.fixture

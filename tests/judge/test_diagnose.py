@@ -141,6 +141,22 @@ def test_answers(counts: dict[str, Any], found: list[tuple[str, Severity]]) -> N
 
 
 @pytest.mark.parametrize(
+    ("counts", "bad"),
+    [
+        ({"timeout": 2, "in_flight": 3, "unsent": 4}, 0),
+        ({"shed": 1}, 1),
+        ({"status": {500: 2, 404: 1}}, 3),
+        ({"wrong_body": 1, "malformed": 1, "connect": 1, "reset": 1}, 4),
+        ({"unclassified": 2, "shed": None}, 2),
+    ],
+)
+def test_silence_is_told_from_bad_answers(counts: dict[str, Any], bad: int) -> None:
+    """The finding says how many requests got something worse than silence."""
+    (found,) = answers.window(replace(result(outcomes(ok=0, **counts)), completed_ok=0))
+    assert found.evidence["bad"] == bad
+
+
+@pytest.mark.parametrize(
     ("status", "wrong"),
     [({}, 0), ({500: 3, 503: 1}, 0), ({408: 1, 429: 2}, 0), ({200: 2}, 2), ({404: 3, 500: 9}, 3), ({200: 1, 302: 1, 400: 1}, 3)],
 )

@@ -42,7 +42,8 @@ def test_each_change_changes_one_thing(reason: str) -> None:
     """One field of the cell, statements, or a planted slowdown: never two of them, and never the stack."""
     hops = {"proxy-cpu": Topology("nginx"), "pooler": Topology(pooler="pgbouncer-tx")}
     hops |= dict.fromkeys(("wire", "wire-cpu"), Topology(wire=Wire(database_ms=1.0)))
-    cell = replace(CELL, topology=hops.get(reason, CELL.topology))
+    workload = "tx" if reason == "db-lock" else CELL.workload
+    cell = replace(CELL, workload=workload, topology=hops.get(reason, CELL.topology))
     found = made(reason, cell)
     labels = [one.label for one in found.changes]
     assert len(set(labels)) == len(labels) > 0
@@ -113,8 +114,10 @@ def test_other_loads_have_no_experiment(load: Load) -> None:
 
 
 def test_advisory_locks_are_taken_away_and_row_locks_get_more_rows() -> None:
-    """What the samples saw decides which."""
-    assert [one.cell.settings.scale for one in made("db-lock").changes] == [100]
+    """What the samples saw decides which. Transfers have no more rows to get: an experiment with a larger scale changes nothing."""
+    assert [one.cell.settings.scale for one in made("db-lock", replace(CELL, workload="tx")).changes] == [100]
+    for workload in ("transfer", "transfer-ordered"):
+        assert "a hundred users at any scale" in str(experiment("db-lock", replace(CELL, workload=workload), {}))
     (found,) = experiments.TABLE["db-lock"](CELL, {"waiting_for_advisory_locks": 0.9}).changes  # type: ignore[union-attr]
     assert found.cell == CELL and found.statements[-1].endswith("SET search_path = unlocked, pg_catalog, public")
 

@@ -45,6 +45,23 @@ def test_a_late_write_rejects(probes: list[Probe], words: str) -> None:
     assert words in found.sentence
 
 
+@pytest.mark.parametrize(
+    ("unflushed", "found"),
+    [([None, None], []), ([False, False], []), ([False, True, None], ["of 2 acknowledged writes, 1 were not on the disk yet"])],
+)
+def test_a_write_that_is_not_on_the_disk_rejects(unflushed: list[bool | None], found: list[str]) -> None:
+    """Where the database waits for its disk by itself, a server may not tell it otherwise."""
+    said = written.findings([replace(ON_TIME, unflushed=one) for one in unflushed], 2.0)
+    assert [one.id for one in said] == ["unflushed-writes"] * len(found)
+    assert all(one.severity is Severity.REJECT and words in one.sentence for one, words in zip(said, found, strict=True))
+
+
+def test_only_an_acknowledged_write_that_is_there_can_be_off_the_disk() -> None:
+    """Of a late one that is said already; of one that was refused or is unknown nobody promised anything."""
+    said = written.findings([replace(one, unflushed=True) for one in (LATE, REFUSED, UNKNOWN)], 2.0)
+    assert [one.id for one in said] == ["late-writes"]
+
+
 def test_the_audit_counts_what_probes_wrote() -> None:
     """Acknowledged probes are good answers and ledger entries, unknown ones are unknown, and refused ones are nothing."""
     before = replace(RESULT, ledgers={"tellers": {"3": LedgerRow(2, 10, 0, 0), "4": LedgerRow(1, 1, 0, 0)}})

@@ -67,3 +67,42 @@ def test_a_cache_without_room(tmp_path: Path, small_disk: Callable[..., Path]) -
     assert process.returncode == 3, said
     assert f"`{cache}" in said and "cannot be written: no space is left" in said, said
     assert "namespaces" not in said and "Traceback" not in said
+
+
+def refused(cache: Path, results: Path) -> str:
+    """What the lab says of a cache that it cannot write. It ends with exit code 3, and no traceback."""
+    process = lab({**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1"}, results, *WORDS)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 3 and "Traceback" not in said, said
+    return said
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_in_the_place_of_the_cache(below: str, tmp_path: Path) -> None:
+    """The file is named, and stays as it was."""
+    file = tmp_path / "cache"
+    file.write_text("mine")
+    assert "a file stands where a folder should be" in refused(file / below if below else file, tmp_path / "results")
+    assert file.read_text() == "mine"
+
+
+def test_a_cache_that_is_read_only(tmp_path: Path, small_disk: Callable[..., Path]) -> None:
+    """It is said of the cache, and not of the results, which can be written."""
+    cache = small_disk("cache", 4)
+    subprocess.run(["mount", "-o", "remount,ro", str(cache)], check=True)
+    said = refused(cache, tmp_path / "results")
+    assert f"`{cache}" in said and "its file system is read-only" in said, said
+
+
+@pytest.mark.parametrize("place", ["file", "read-only"])
+def test_results_that_cannot_be_written(place: str, cache: Path, tmp_path: Path, small_disk: Callable[..., Path]) -> None:
+    """The run ends before its first trial, and says which folder is meant."""
+    if place == "file":
+        results = tmp_path / "results"
+        results.write_text("mine")
+    else:
+        results = small_disk("results", 64)
+        subprocess.run(["mount", "-o", "remount,ro", str(results)], check=True)
+    said = refused(cache, results)
+    assert f"`{results}" in said, said
+    assert ("a file stands where a folder should be" if place == "file" else "its file system is read-only") in said, said

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import planted
 from builders.expected import each
 from builders.paths import TESTS
 from fairground import contract
@@ -19,7 +21,7 @@ from fairground.judge import answers
 from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check, run
 from fairground.measure.path import Route
-from fairground.model import Cell, Finding, Load, Settings, Severity, Slot, Stack, Topology, Trial, Verdict
+from fairground.model import Cell, Durability, Finding, Load, Settings, Severity, Slot, Stack, Topology, Trial, Verdict
 from fairground.postgres import Database
 from noise import OF_THE_MACHINE
 
@@ -55,8 +57,20 @@ def tried(bench: Bench, expected: dict, folder: Path) -> Trial:
         timeout_ms=5000,
     )
     settings = Settings(workers=1, pool_size=expected.get("pool_size", 8), scale=SCALE, **expected.get("settings", {}))
+    if expected.get("place") == "durable":
+        settings = replace(settings, durability=Durability.DURABLE)
     cell = Cell(stack.id, workload.id, Topology(), load, settings)
     return run(bench, Slot(1, 1, cell, 7), 1, stack, workload, folder, "trial")
+
+
+@contextmanager
+def placed(bench: Bench, expected: dict) -> Iterator[Bench]:
+    """The bench, or one with a database that waits for its disk, where the row asks for it."""
+    if expected.get("place") is None:
+        yield bench
+        return
+    with planted.standing(expected, lambda _: None) as (durable, _):
+        yield durable
 
 
 def patient(bench: Bench, expected: dict) -> Bench:
@@ -74,7 +88,8 @@ def test_trial_verdict(bench: Bench, expected: dict, tmp_path: Path) -> None:
     """A trial of the animal ends with its verdict and its finding, and leaves nothing running."""
     if expected.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):
         pytest.skip("a server cannot leave its control group here")
-    trial = tried(patient(bench, expected), expected, tmp_path / "trial")
+    with placed(bench, expected) as there:
+        trial = tried(patient(there, expected), expected, tmp_path / "trial")
     findings = of_the_animal(trial.findings)
     told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in trial.findings)
     assert answers.verdict(findings) == expected["verdict"], told

@@ -19,7 +19,9 @@ from fairground.model import (
     Cell,
     EventCount,
     Finding,
+    HostUse,
     MachineError,
+    RoleUse,
     Settings,
     Severity,
     Sizing,
@@ -168,6 +170,47 @@ def test_a_server_that_ends_in_its_turn_has_no_window(folder: Path, monkeypatch:
     played = pair(Server(), Server(ends_with=3), folder, monkeypatch)
     assert [window.arm for window in played.windows] == ["a"]
     assert (played.grave("a"), played.grave("b")) == ({}, {"server-exit": "reject"})
+
+
+def on_a_machine(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    """Others use two cores in each window, or nobody does anything else."""
+    real = loaded.machine_between
+
+    def between(*words: Any) -> tuple[RoleUse, HostUse]:
+        lab, use = real(*words)
+        calm = HostUse(0.0, 0.5, None, 0.0, {})
+        return lab, replace(calm, foreign_cpu_us=2e9 if busy else 0.0)
+
+    for module in (loaded, session):
+        monkeypatch.setattr(module, "machine_between", between)
+
+
+@pytest.mark.parametrize(("busy", "verdict"), [(True, Verdict.VOID), (False, Verdict.REJECTED)], ids=["busy", "quiet"])
+@pytest.mark.parametrize("in_turns", [False, True], ids=["whole", "turns"])
+def test_silence_is_the_machines_where_it_was_void(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, busy: bool, verdict: Verdict, in_turns: bool
+) -> None:
+    """A server that others starve is measured again. One that is silent on a quiet machine is rejected."""
+    on_a_machine(monkeypatch, busy)
+    silent = Server(silent=True)
+    played = pair(silent, Server(), folder, monkeypatch) if in_turns else trial(silent, folder, monkeypatch)
+    ended = played.ended["a"]
+    assert ended.verdict is verdict
+    assert (ended.void is None, ended.rejected is None) == (not busy, busy)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [([7, 7 + GOOD], {}), ([7, 6 + GOOD], {"audit:transactions": "reject"}), ([7], {}), ([], {})],
+    ids=["as many", "fewer", "unknown afterwards", "unknown"],
+)
+def test_answers_that_share_a_transaction(
+    numbers: list[int], found: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each good answer that writes has a transaction's number of its own; what nobody tells is not held against it."""
+    played = trial(Server(transactions=numbers), folder, monkeypatch)
+    assert played.grave("a") == found
+    assert ("transactions" in {line.id for line in played.ended["a"].audit}) is (len(numbers) == 2)
 
 
 def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

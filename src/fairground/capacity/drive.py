@@ -140,9 +140,19 @@ class Climb:
         return search.next_trial(self.pace.goal, start_per_s, parts.tried(self.parts, Phase.SEARCH))
 
     def _closed(self, up: Up) -> Window | None:
-        """A closed loop warms the server and tells about where to begin. Without a good answer there is nothing to search."""
+        """A closed loop warms the server and tells about where to begin. Without a good answer there is nothing to search.
+
+        LabError where the server was silent each time, and the machine void.
+        """
         shape = replace(self._shape(self.pace.warmup_s), model="closed", connections=FIRST_CONNECTIONS, window_s=1.0)
         measured = up.load(shape, self._seed())
+        for _ in range(SPOILED - 1):
+            if measured is None or not _silenced(measured):
+                break
+            time.sleep(PAUSE_S)
+            measured = up.load(shape, self._seed())
+        if measured is not None and _silenced(measured):
+            raise LabError(f"`{self.stack.id}` gave no answer, and the machine was void: {measured.void}", exit_code=3)
         if measured is not None and measured.ok == 0:
             up.reject(f"it gave no good answer to {self.workload.id}")
             return None
@@ -337,6 +347,11 @@ class Up:
     def failed(self) -> bool:
         """Whether it could not be loaded to the end."""
         return self._arm.label in self._session.failed
+
+
+def _silenced(measured: Window) -> bool:
+    """Whether nothing came back on a machine that was void: that says nothing of the server."""
+    return measured.ok == 0 and measured.whole.window.bad == 0 and measured.void is not None
 
 
 def _gravest(made: Trial) -> str | None:

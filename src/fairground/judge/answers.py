@@ -29,7 +29,10 @@ OF_THE_CLIENT = (408, 429)
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
-    """The gravest finding decides. A rejection stands even where the machine was noisy: noise makes no wrong answers."""
+    """The gravest finding decides. A rejection stands even where the machine was noisy: noise makes no wrong answers.
+
+    It can make silence, which `validity.excused` has made a note by then.
+    """
     severities = {finding.severity for finding in findings}
     if Severity.REJECT in severities:
         return Verdict.REJECTED
@@ -124,7 +127,7 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
                 "no-answers",
                 Severity.REJECT,
                 f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})",
-                {"sent": result.window.total},
+                {"sent": result.window.total, "bad": result.window.bad},
             ),
         )
     if result.window.not_ok:
@@ -274,6 +277,11 @@ def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tup
             )
         )
     return tuple(lines)
+
+
+def transactions_line(written: int, good: int) -> AuditLine:
+    """One number of a transaction for each good answer: one that writes nothing gets none, and several answers share none."""
+    return AuditLine("transactions", "at least one transaction that wrote for each good answer", written, good, None)
 
 
 def invariant_line(

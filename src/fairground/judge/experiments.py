@@ -18,6 +18,8 @@ SLOWED = 0.25
 """The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
 SHORT_DEADLOCK_MS = 50
 MORE_ROWS = 10
+AMONG_A_HUNDRED = ("transfer", "transfer-ordered")
+"""Workloads whose rows are as many at any scale."""
 PREPARED = "prepared-statements"
 REASONS = (*bottleneck.NAMES, levels.SERIALISED, PREPARED)
 """All reasons that a trial or a run can have."""
@@ -139,10 +141,12 @@ def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
     return _more(*_in_order(cell), sooner)
 
 
-def _row_locks(cell: Cell, evidence: Evidence) -> Experiment:
+def _row_locks(cell: Cell, evidence: Evidence) -> Experiment | str:
     """More rows to choose from, so that two seldom want the same one; of advisory locks, functions that lock nothing."""
     if evidence.get("waiting_for_advisory_locks"):
         return _more(Change("no advisory lock", "without advisory locks: functions of their names lock nothing", cell, UNLOCKED))
+    if cell.workload in AMONG_A_HUNDRED:
+        return "transfers are among a hundred users at any scale, so that there are no more rows to choose from"
     scale = MORE_ROWS * cell.settings.scale
     words = f"with scale {scale} in place of {cell.settings.scale}, ten times the rows"
     return _more(Change(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))

@@ -13,15 +13,31 @@ class Probe:
     """One such request: what it had in its slots, and whether it was acknowledged (None: its answer does not tell).
 
     `late_ms`: how long after the answer its write was there; 0 where it was there at once, None where it never came.
+    `unflushed`: whether its commit was not on the disk by then; None where nobody asked for that, or it cannot be told.
     """
 
     slots: Mapping[str, int]
     acknowledged: bool | None
     late_ms: float | None = 0.0
+    unflushed: bool | None = None
 
 
 def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
-    """Any acknowledged write that was not there at the moment of its answer rejects: the look began after the answer had come."""
+    """Any acknowledged write that was not there, or not on the disk, when its answer came rejects: the look was after it."""
+    return (*_late(probes, patience_s), *_unflushed(probes))
+
+
+def _unflushed(probes: Sequence[Probe]) -> tuple[Finding, ...]:
+    """A commit that does not wait for the disk is visible before it is there: a crash would undo what was acknowledged."""
+    told = [probe for probe in probes if probe.acknowledged and probe.late_ms == 0 and probe.unflushed is not None]
+    bad = sum(probe.unflushed is True for probe in told)
+    if not bad:
+        return ()
+    sentence = f"of {len(told)} acknowledged writes, {bad} were not on the disk yet, and the database waits for it by itself"
+    return (Finding("unflushed-writes", Severity.REJECT, sentence, {"looked_for": len(told), "unflushed": bad}),)
+
+
+def _late(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
     told = [probe for probe in probes if probe.acknowledged]
     lost = [probe for probe in told if probe.late_ms is None]
     late = [probe.late_ms for probe in told if probe.late_ms]

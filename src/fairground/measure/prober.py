@@ -20,6 +20,9 @@ from fairground.postgres import Database
 EVERY_S = 0.3
 PATIENCE_S = 2.0
 LOOK_EVERY_S = 0.002
+LOGGED = "SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_wal_insert_lsn()::text END"
+"""Where the log is written to now; NULL where the database itself does not wait for the disk."""
+FLUSHED = "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn"
 INT_SLOT = re.compile(r"(\w+)=\{int:(-?\d+)\.\.(-?\d+)\}")
 
 
@@ -71,19 +74,24 @@ class Prober:
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
         slots = drawn(self._workload.path, self._chance)
         target = INT_SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", self._workload.path)
-        before = self._value(connection, slots)
+        before, logged = self._value(connection, slots), _first(connection, LOGGED)
         acknowledged = self._ask(Request(self._workload.method, target, headers=self._workload.headers))
         answered = time.monotonic()
         late_ms: float | None = 0.0
+        flushed: object = None
         try:
-            while acknowledged and self._value(connection, slots) == before:
+            is_there = self._value(connection, slots) != before
+            # Its commit was logged after `logged`, so that it is on the disk only if the log is there beyond that.
+            flushed = None if logged is None else _first(connection, FLUSHED, [logged])
+            while acknowledged and not is_there:
                 late_ms = (time.monotonic() - answered) * 1000
                 if late_ms > PATIENCE_S * 1000:
                     late_ms = None
                     break
                 time.sleep(LOOK_EVERY_S)
+                is_there = self._value(connection, slots) != before
         finally:
-            self.probes.append(Probe(slots, acknowledged, late_ms))
+            self.probes.append(Probe(slots, acknowledged, late_ms, None if flushed is None else not flushed))
 
     def _value(self, connection: psycopg.Connection[Any], slots: dict[str, int]) -> object:
         return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
@@ -109,6 +117,15 @@ class Prober:
         if self._wire is not None:
             self._wire.__exit__()
         self._wire = None
+
+
+def _first(connection: psycopg.Connection[Any], statement: str, values: list[object] | None = None) -> object:
+    """The first value of a statement; None where the database does not tell us."""
+    try:
+        row = connection.execute(statement.encode(), values).fetchone()
+    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.ObjectNotInPrerequisiteState):
+        return None
+    return row[0] if row else None
 
 
 def drawn(path: str, chance: random.Random) -> dict[str, int]:

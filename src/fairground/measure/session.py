@@ -204,21 +204,27 @@ class Session:
         return _Still(Moment(self._bench.keeper.spun_ns()), counts)
 
     def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
-        """What an arm did between two moments. A window without a good answer is none: left out, it would flatter its arm."""
+        """What an arm did between two moments. A window without a good answer is none: left out, it would flatter its arm.
+
+        Silence rejects the arm, unless the machine was void: then the arm is.
+        """
         loaded, seen = self._loaded[label], self._seen[label]
         if loaded.failed:
             return None
         was, now = before.counts[label], after.counts[label]
         told = now.told - was.told
-        if told.ok == 0:
-            loaded.find("no-good-answer", Severity.REJECT, f"it gave no good answer in a whole window ({told.not_ok:,} others)")
-            return None
         roles = roles_between(seen.meters, was.reading, now.reading)
         lab, host = machine_between(before.moment, after.moment, self._used(before, after), "database" in roles)
         for role, us in now.shared_us.items():
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
         facts = validity.Facts(after.moment.host.at_s - before.moment.host.at_s, host=host)
         spoiled = validity.findings(facts, self._bench.thresholds, of=("machine",))
+        if told.ok == 0:
+            excused = told.not_ok == 0 and validity.spoiled(spoiled)
+            sentence = f"it gave no good answer in a whole window ({told.not_ok:,} others)"
+            sentence += ", and the machine was void" if excused else ""
+            loaded.find("no-good-answer", Severity.VOID if excused else Severity.REJECT, sentence)
+            return None
         counted = (told.ok, told.not_ok, told.active_s, roles | {"lab": lab}, host, spoiled)
         database = seen.so_far() if seen.database is not None else None
         window = Window(label, self._number, ask.load_of(label), *counted, database=database, warm_up=ask.warm_up)

@@ -71,6 +71,12 @@ class Outcomes:
         return (self.shed or 0) + (self.connect or 0) + (self.unsent or 0) + self._unexplained + sum(self.status.values())
 
     @property
+    def bad(self) -> int:
+        """Requests that got something other than a good answer or silence; what a generator does not explain is among them."""
+        kinds = (self.shed, self.wrong_body, self.connect, self.reset, self.malformed, self.unclassified)
+        return sum(kind or 0 for kind in kinds) + sum(self.status.values())
+
+    @property
     def unknown(self) -> int:
         """Requests that may or may not have been carried out by the server."""
         unexpected = sum(count for code, count in self.status.items() if code < 400)

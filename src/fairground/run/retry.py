@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.judge import validity
-from fairground.model import Severity, Trial, Verdict
+from fairground.model import Trial, Verdict
 
 PAUSES_S = (10, 30)
 """Before the second and the third attempt."""
-OF_THE_MACHINE = frozenset(check.id for check in validity.CHECKS if check.of == "machine")
+OF_THE_MACHINE = validity.OF_THE_MACHINE
 
 
 def pause_s(trial: Trial) -> int:
     """Seconds between a trial and its repetition: none where it is not repeated, or void by its own or the instrument's fault."""
     if trial.verdict is not Verdict.VOID or trial.attempt > len(PAUSES_S):
         return 0
-    disturbed = any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in trial.findings)
-    return PAUSES_S[trial.attempt - 1] if disturbed else 0
+    return PAUSES_S[trial.attempt - 1] if validity.spoiled(trial.findings) else 0
 
 
 def paused_s(trials: Sequence[Trial]) -> int:

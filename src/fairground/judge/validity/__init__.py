@@ -6,7 +6,7 @@ check reads and why stands beside it here, its bounds in `thresholds.toml`, and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from fairground.judge.thresholds import Thresholds
@@ -19,21 +19,26 @@ from fairground.model import Finding, Severity
 __all__ = [
     "BESIDE_FAULTS",
     "CHECKS",
+    "OF_THE_MACHINE",
     "Check",
     "Facts",
     "Reading",
     "beside_turns",
     "changes",
+    "excused",
     "findings",
     "identity",
     "own_side",
     "readings",
+    "spoiled",
     "unmade",
 ]
 
 CHECKS: tuple[Check, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
 KINDS = ("generator", "machine", "window", "database", "server")
 """What a check looks at."""
+OF_THE_MACHINE = frozenset(check.id for check in CHECKS if check.of == "machine")
+"""The checks whose findings are the machine's doing."""
 BESIDE_FAULTS = ("generator", "machine")
 """The kinds that hold where something is made to go wrong in the window: rates, waits and the database's rest are its subject."""
 
@@ -55,6 +60,27 @@ def _found(facts: Facts, thresholds: Thresholds, of: Collection[str]) -> Iterato
 def beside_turns(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings of a trial that also took turns: a change of the machine's pace meets all turns alike, and is a fact only."""
     return tuple(replace(one, severity=Severity.NOTE) if one.id == "canary" else one for one in findings)
+
+
+def spoiled(findings: Iterable[Finding]) -> bool:
+    """Whether what the machine did makes a measurement void."""
+    return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
+
+
+def excused(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings of a trial, in which a silent window on a void machine is a note.
+
+    A machine that others keep busy can make a server silent, and cannot make it answer wrongly. So only `no-answers` without a
+    bad answer is excused, and the trial is void as the machine was.
+    """
+    return tuple(_silence(one) if spoiled(findings) else one for one in findings)
+
+
+def _silence(finding: Finding) -> Finding:
+    if finding.id != "no-answers" or finding.evidence.get("bad") != 0:
+        return finding
+    sentence = f"{finding.sentence}: the machine was void, so this says nothing of the server"
+    return replace(finding, severity=Severity.NOTE, sentence=sentence)
 
 
 def readings(facts: Facts, thresholds: Thresholds) -> Mapping[str, float]:
