@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-equals pictures docs
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-equals bench-flood bench-page pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -66,6 +66,12 @@ bench-tuning: setup              ## what each tuned variant gains over the docum
 
 bench-awake: setup               ## what keeping processors awake changes here, into docs/awake.md: make bench-awake STACK=SERVER:ONE
 	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/awake.md
+
+bench-flood: setup               ## what a flood of requests to `serve` does to a run beside it, into docs/flood.md: make bench-flood STACK=SERVER:ONE
+	$(PYTHON) bench/flood.py --stack $(STACK) --keep results/bench-flood.jsonl --write docs/flood.md
+
+bench-page: setup                ## size, first paint and keys of the page of a whole lab, into docs/page.md: measures no server, a minute
+	$(PYTHON) bench/page.py --write docs/page.md
 
 bench-fleet: setup               ## how made-up hosts share a plan out, and what that costs the lab: measures no server, about a minute
 	$(PYTHON) bench/fleets.py

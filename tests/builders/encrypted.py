@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -51,6 +51,14 @@ class Answers(BaseHTTPRequestHandler):
         """Nobody reads it."""
 
 
+class Frames(BaseHTTPRequestHandler):
+    """The beginning of HTTP/2, an empty frame of settings, whatever is asked."""
+
+    def handle(self) -> None:
+        self.request.recv(1)
+        self.request.sendall(b"\0\0\0\4\0\0\0\0\0")
+
+
 class Service(ThreadingHTTPServer):
     """A client that hangs up, or believes no certificate, is no news."""
 
@@ -62,11 +70,13 @@ class Service(ThreadingHTTPServer):
 
 
 @contextmanager
-def encrypted(name: str) -> Iterator[int]:
-    """A service that shows the certificate `name` for a while; its port."""
+def encrypted(name: str, protocols: Sequence[str] = (), answers: type[BaseHTTPRequestHandler] = Answers) -> Iterator[int]:
+    """A service that shows the certificate `name` for a while, and names `protocols` by ALPN (none: it has no ALPN); its port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(paper(name), paper(name).replace(".pem", ".key"))
-    service = Service(("127.0.0.1", 0), Answers)
+    if protocols:
+        context.set_alpn_protocols(list(protocols))
+    service = Service(("127.0.0.1", 0), answers)
     service.socket = context.wrap_socket(service.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=service.serve_forever, args=(0.05,))
     thread.start()

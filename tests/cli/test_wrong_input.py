@@ -10,6 +10,8 @@ from cli.command import ONE, RUN, Done, Run
 from fairground.model import StorageError
 from fairground.run import journal
 
+TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
+
 
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
@@ -36,6 +38,14 @@ from fairground.run import journal
             (*RUN, "--stack", "alder-on"),
             "there is no stack `alder-on`",
             "did you mean `alder-one` or `alder-one:plain` or `alder-one:fancy`?",
+        ),
+        *(
+            ((verb, "http://localhost:3000/x"), f"`{verb}` takes no URL, and `http://localhost:3000/x` is one", TRY)
+            for verb in ("capacity", "doctor")
+        ),
+        *(
+            ((verb, "--stack", "http://localhost:3000/x"), "`http://localhost:3000/x` is a URL, and no stack", TRY)
+            for verb in ("capacity", "run")
         ),
         ((*RUN, "--stack", "alder-one:fanci"), "there is no stack `alder-one:fanci`", None),
         ((*RUN, "--stack", "zzz"), "there is no stack `zzz`", "`./fairground list` shows them all"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from builders.encrypted import encrypted, paper
+from builders.encrypted import Frames, encrypted, paper
 from builders.paths import ROOT
 from builders.service import served
 from fairground.contract import encryption
@@ -74,6 +74,34 @@ def test_certificates_that_are_not_believed(shows: str, trusted: str, says: str,
         behaviour.examine(asked(port, Tls("localhost", paper(trusted))))
     assert f"got no answer: {says}" in caught.value.message
     assert hint in (caught.value.hint or "") and "--insecure" in (caught.value.hint or "") and caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("protocols", "chosen", "says"),
+    [
+        (("h2", "http/1.1"), "h2", "chooses HTTP/2, which is not measured: all of this is HTTP/1.1"),
+        (("http/1.1",), "http/1.1", "chooses HTTP/1.1, where HTTP/2 is offered, too"),
+        ((), None, "chooses no protocol by ALPN"),
+    ],
+)
+def test_what_a_browser_would_speak(protocols: tuple[str, ...], chosen: str | None, says: str) -> None:
+    """A service that also speaks HTTP/2 is asked in HTTP/1.1, and the checks say so."""
+    with encrypted("good", protocols) as port:
+        found = behaviour.examine(asked(port, Tls("localhost", paper("authority"))))
+    (alpn,) = [one for one in found.findings if one.id == "alpn"]
+    assert alpn.severity is Severity.NOTE and says in alpn.sentence and alpn.evidence == {"protocol": chosen}
+    assert found.body == b"hello"
+
+
+def test_a_service_of_http_2_alone() -> None:
+    """What cannot be asked in HTTP/1.1 gives no answer, and the hint says why; where HTTP/2 is not offered, it does not."""
+    tls = Tls("localhost", paper("authority"))
+    with encrypted("good", ("h2",), Frames) as port, pytest.raises(LabError) as caught:
+        behaviour.examine(asked(port, tls))
+    assert caught.value.exit_code == 3 and "chooses HTTP/2, and `try` asks in HTTP/1.1" in (caught.value.hint or "")
+    with encrypted("good", answers=Frames) as port, pytest.raises(LabError) as other:
+        behaviour.examine(asked(port, tls))
+    assert "HTTP/2" not in (other.value.hint or "")
 
 
 def test_the_other_scheme() -> None:

@@ -103,8 +103,8 @@ def _foreign(error: Exception) -> None:
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
         if hasattr(error, "format_message"):
-            usage = "./fairground --help" if getattr(error, "ctx", None) is None else f"./{error.ctx.command_path} --help"  # type: ignore[attr-defined]
-            _complain(_lower(error.format_message()), usage)
+            path = "fairground" if getattr(error, "ctx", None) is None else error.ctx.command_path  # type: ignore[attr-defined]
+            _misused(path, _lower(error.format_message()))
             sys.exit(2)
         sys.exit(code)
     import tempfile
@@ -116,6 +116,19 @@ def _foreign(error: Exception) -> None:
         f"a fault of the lab itself: {type(error).__name__}: {error}", f"the traceback is in {log.name}; finished trials are kept"
     )
     sys.exit(OUR_FAULT)
+
+
+def _misused(path: str, sentence: str) -> None:
+    """A usage error in the parser's words, unless a URL stands where none is taken: somebody has a service, and no stack."""
+    _, _, named = sentence.partition("unexpected extra argument(s) (")
+    url = named.partition(" ")[0].rstrip(")")
+    if url.startswith(("http://", "https://")):
+        _complain(
+            f"`{path.rpartition(' ')[2]}` takes no URL, and `{url}` is one",
+            f"a service without a contract: ./fairground try {url}",
+        )
+    else:
+        _complain(sentence, f"./{path} --help")
 
 
 def _lower(sentence: str) -> str:

@@ -16,6 +16,8 @@ from fairground.model import LabError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("0.0.0.0", "::", "")
+WAITING = 1024
+"""Connections that may wait to be accepted. The kernel counts one that finds no room, and a trial would warn of it."""
 CLOSING_S = 2
 """How long a browser that watches may hold up the end."""
 
@@ -34,6 +36,7 @@ def serve(
     import uvicorn
 
     from fairground.serve import app
+    from fairground.serve.allowance import Allowance
 
     if host in EVERYWHERE:
         raise LabError(
@@ -55,15 +58,16 @@ def serve(
     if host not in LOOPBACK:
         say.note(f"{host} is not loopback: anybody who reads the address on the network can use the lab")
     config = uvicorn.Config(
-        guarded,
+        Allowance(guarded, ends=lambda: server.should_exit),
         log_level="warning",
         access_log=False,
         lifespan="off",
         server_header=False,
         timeout_graceful_shutdown=CLOSING_S,
     )
+    server = uvicorn.Server(config)
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        server.run(sockets=[listener])
     finally:
         lab.close()
 
@@ -77,7 +81,7 @@ def _listening(host: str, port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
-        listener.listen(128)
+        listener.listen(WAITING)
     except OSError as error:
         listener.close()
         sentence = f"nothing can listen at {host}:{port}: {(error.strerror or str(error)).lower()}"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import ssl
 
 PROBE_S = 2.0
+HTTP_1, HTTP_2 = "http/1.1", "h2"
+"""Protocols as ALPN names them."""
 TLS_RECORDS = (b"\x15", b"\x16")
 """How an alert and a handshake begin."""
 EXPIRED, NOT_YET, SELF_SIGNED, OTHER_NAMES = 10, 9, 18, (62, 64)
@@ -21,12 +23,12 @@ UNKNOWN = (2, 19, 20, 21)
 
 
 @cache
-def context(tls: Tls) -> ssl.SSLContext:
+def context(tls: Tls, protocols: tuple[str, ...] = (HTTP_1,)) -> ssl.SSLContext:
     """The settings of all connections, those of the load engine. OSError where the certificates of `tls.ca` cannot be read."""
     import ssl
 
     found = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    found.set_alpn_protocols(["http/1.1"])
+    found.set_alpn_protocols(list(protocols))
     if tls.insecure:
         found.check_hostname, found.verify_mode = False, ssl.CERT_NONE
         return found
@@ -82,6 +84,19 @@ def speaks_tls(host: str, port: int) -> bool:
             return plain.recv(1) in TLS_RECORDS
     except OSError:
         return False
+
+
+def chosen(host: str, port: int, tls: Tls) -> str | None:
+    """What a service chooses of HTTP/2 and HTTP/1.1 (ALPN, RFC 7301), as browsers offer them; None: nothing, or no handshake."""
+    both = context(tls, (HTTP_2, HTTP_1))
+    try:
+        with (
+            socket.create_connection((host, port), timeout=PROBE_S) as plain,
+            both.wrap_socket(plain, server_hostname=tls.name) as encrypted,
+        ):
+            return encrypted.selected_alpn_protocol()
+    except OSError:
+        return None
 
 
 def speaks_http(host: str, port: int) -> bool:

@@ -75,6 +75,8 @@ def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
     """The stack `server:variant`, or all stacks of `server`."""
     stacks = [stack for server in servers for stack in server.stacks]
     found = tuple(stack for stack in stacks if text in (stack.id, stack.server.id))
+    if not found and "://" in text:
+        raise LabError(f"`{text}` is a URL, and no stack", f"a service without a contract: ./fairground try {text}")
     if not found:
         names = [server.id for server in servers] + [stack.id for stack in stacks]
         near = [f"`{name}`" for name in difflib.get_close_matches(text, names, n=3, cutoff=0.4)]

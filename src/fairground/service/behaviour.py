@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
-from fairground.contract.encryption import speaks_http, speaks_tls
+from fairground.contract.encryption import HTTP_1, HTTP_2, chosen, speaks_http, speaks_tls
 from fairground.contract.wire import Answer, Trouble, Wire
 from fairground.model import Finding, LabError, Severity
 from fairground.model.wire import Tls, request_bytes
@@ -44,6 +44,15 @@ HINTS = {
     "malformed": "does this port speak HTTP/1.1? Its log may say why it closed the connection",
 }
 """What to do about each kind of trouble; what is not named here is taken for another protocol."""
+ANOTHER_PROTOCOL = ("handshake", "malformed", "closed", "reset", "endless")
+"""Kinds of trouble that a service without HTTP/1.1 may cause."""
+HTTP_2_ALONE = "by ALPN the service chooses HTTP/2, and `try` asks in HTTP/1.1: let it speak that, too"
+CHOICES = {
+    HTTP_1: "by ALPN the service chooses HTTP/1.1, where HTTP/2 is offered, too",
+    HTTP_2: "by ALPN the service chooses HTTP/2, which is not measured: all of this is HTTP/1.1, which it speaks, too",
+}
+"""What is said of the protocol that a service chooses where it has the choice."""
+NO_CHOICE = "the service chooses no protocol by ALPN: its clients speak HTTP/1.1"
 MISTAKES = {
     "expired": "renew it, or measure in spite of it: --insecure",
     "stranger": "--ca FILE believes that certificate, or those that its authority signed; --insecure believes every one",
@@ -101,7 +110,7 @@ def examine(asked: Asked) -> Conduct:
     if first.status == 400 and asked.tls is None and speaks_tls(asked.host, asked.port):
         raise Encrypted(f"{_named(asked)} got status 400: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
     bodies = {answer.body for answer in seen.answers}
-    findings = [*_encryption(asked.tls, seen), *_answered(seen), *_on_the_wire(asked, first.status)]
+    findings = [*_encryption(asked, seen), *_answered(seen), *_on_the_wire(asked, first.status)]
     return Conduct(
         status=first.status,
         content_type=first.header("content-type"),
@@ -125,6 +134,8 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
         return LabError(f"{began}: {PLAIN}", f"ask it in plain HTTP: http://{asked.authority}")
     if not trouble.unconnected and asked.tls is None and speaks_tls(asked.host, asked.port):
         return Encrypted(f"{began}: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
+    if asked.tls is not None and kind in ANOTHER_PROTOCOL and chosen(asked.host, asked.port, asked.tls) == HTTP_2:
+        return NoAnswer(f"{began}: {trouble.sentence}", HTTP_2_ALONE, exit_code=3)
     return NoAnswer(f"{began}: {trouble.sentence}", HINTS.get(kind, HINTS["malformed"]), exit_code=3)
 
 
@@ -161,8 +172,9 @@ def _repeated(asked: Asked) -> _Sequence:
     return seen
 
 
-def _encryption(tls: Tls | None, seen: _Sequence) -> Iterator[Finding]:
-    """What a handshake ended with, and whether the certificate was believed for a reason."""
+def _encryption(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
+    """What a handshake ended with, whether the certificate was believed for a reason, and what a browser would speak."""
+    tls = asked.tls
     if tls is None:
         return
     if tls.insecure:
@@ -170,6 +182,8 @@ def _encryption(tls: Tls | None, seen: _Sequence) -> Iterator[Finding]:
     else:
         whose = "an authority of this machine" if tls.ca is None else f"`{tls.ca}`"
         yield _finding("tls", Severity.NOTE, f"{seen.agreed}; the certificate is for `{tls.name}`, by {whose}")
+    protocol = chosen(asked.host, asked.port, tls)
+    yield _finding("alpn", Severity.NOTE, CHOICES.get(protocol or "", NO_CHOICE), protocol=protocol)
 
 
 def _light(answer: Answer, before: Sequence[Answer]) -> Answer:
