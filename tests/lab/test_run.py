@@ -21,6 +21,7 @@ from fairground.lab.events import Began, Building, Built, Event, Planned, Report
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
+from fairground.postgres import packages
 from fairground.run import retry, store
 
 LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
@@ -53,6 +54,10 @@ def test_a_dry_run_plans_and_starts_nothing(inputs: runs.Inputs, tmp_path: Path)
     both = replace(SUITE, groups=(GROUP, replace(GROUP, settings=replace(GROUP.settings, scale=2))))
     with pytest.raises(LabError, match="the plan has several values of `scale`: 1, 2"):
         runs.dry_run(both, inputs)
+    own, other = (replace(GROUP, settings=replace(GROUP.settings, postgres_version=version)) for version in (18, 16))
+    assert runs.dry_run(replace(SUITE, groups=(own,)), inputs).slots == runs.dry_run(SUITE, inputs).slots
+    with pytest.raises(LabError, match="^a given database is of one version, and several are asked for"):
+        runs.dry_run(replace(SUITE, groups=(own, other)), replace(inputs, database_url="postgresql://127.0.0.1/x"))
 
 
 @pytest.mark.parametrize(
@@ -99,6 +104,27 @@ def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
     done = store.done_slots(before)
     assert {event.trial.number for event in rest if isinstance(event, TrialDone)} == {1, 2} - done
     assert isinstance(rest[-1], Reported) and rest[-1].run.finished
+
+
+@pytest.mark.measures
+def test_a_run_measures_two_versions(inputs: runs.Inputs) -> None:
+    """Each cell on the server of its version, each with limits of its own; and a version that cannot be had is left out."""
+    if (missing := packages.lacking(16, os.environ.get("PATH"))) is not None:
+        pytest.skip(missing[0])
+    group = replace(GROUP, workloads=("db-ping",))
+    groups = [replace(group, settings=replace(group.settings, postgres_version=version)) for version in (18, 16)]
+    *_, end = runs.run(replace(SUITE, groups=tuple(groups)), inputs)
+    assert isinstance(end, Reported) and end.run.finished
+    run = end.run
+    assert {trial.cell.id.partition("c8")[2]: trial.verdict is not Verdict.VOID for trial in run.trials} == {
+        "": True,
+        " pg16": True,
+    }
+    assert {name: text.split(".")[0] for name, text in run.versions.items() if name.startswith("PostgreSQL")} == {
+        "PostgreSQL": "18", "PostgreSQL 16": "16",
+    }  # fmt: skip
+    assert {limit.postgres_version for limit in run.limits} == {None, 16}
+    assert "PostgreSQL 16" in end.path.read_text()
 
 
 def until_trial(events: Iterable[Event]) -> list[Event]:

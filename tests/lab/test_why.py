@@ -39,6 +39,18 @@ def test_words_name_one_cell() -> None:
     assert "alder:inline" in str(error.value.hint)
 
 
+def test_an_id_names_its_own_cell() -> None:
+    """The id of a cell on the lab's own PostgreSQL is a part of one on another version, and means the first alone."""
+    run = fixture.two_blocks()
+    slot = next(one for one in run.plan.slots if (one.cell.stack, one.cell.workload) == ("birch:pool", "tx"))
+    other = replace(slot.cell, settings=replace(slot.cell.settings, postgres_version=17))
+    both = replace(run, plan=replace(run.plan, slots=(slot, replace(slot, cell=other))))
+    assert why.chosen(both, slot.cell.id.split()) == slot.cell
+    assert why.chosen(both, other.id.split()) == why.chosen(both, ("birch", "pg17")) == other
+    with pytest.raises(LabError, match="names 2 cells"):
+        why.chosen(both, ("birch", "tx"))
+
+
 def test_the_question_is_what_most_trials_named() -> None:
     """The reason with its sentence, and changes of the cell with windows of a second."""
     asked = why.question(limited(), ("birch", "tx"), None, 60.0)

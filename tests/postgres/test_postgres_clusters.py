@@ -18,8 +18,8 @@ import pytest
 from builders.paths import ROOT
 from fairground import postgres
 from fairground.host import Keeper
-from fairground.model import Durability, LabError
-from fairground.postgres import Database, embedded
+from fairground.model import MAJORS, OWN_MAJOR, Durability, LabError
+from fairground.postgres import Database, embedded, packages
 
 CONTRACT = ROOT / "contract"
 PATIENCE_S = 30.0
@@ -158,18 +158,36 @@ def test_broken_cluster_says_why(keeper: Keeper, tmp_path: Path) -> None:
     assert str(data) in caught.value.hint
 
 
+@pytest.mark.parametrize("version", MAJORS)
+@pytest.mark.live
+def test_each_version_starts(keeper: Keeper, cache: Path, version: int) -> None:
+    """A cluster of its own in a folder with the version's name, with every setting of the lab, and the contract's data."""
+    if packages.lacking(version, os.environ.get("PATH")) is not None and version != OWN_MAJOR:
+        pytest.skip(f"PostgreSQL {version} cannot be brought here")
+    database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, version=version)
+    try:
+        database.prepare(1)
+        database.reset(1)
+        assert database.version().split(".")[0] == str(version)
+        assert database.owner is not None and database.owner.log.parent.name.startswith(f"{version}-")
+        known = embedded.known_settings(packages.programs(version, cache, os.environ))
+        assert {name.lower() for name in embedded.settings(Durability.RELAXED)} <= known
+    finally:
+        database.stop()
+
+
 def test_too_many_labs(tmp_path: Path) -> None:
     """When every cluster is in use the lab says so instead of sharing one."""
-    held = [embedded.Cluster.claim(tmp_path) for _ in range(embedded.MAX_CLUSTERS)]
+    held = [embedded.Cluster.claim(tmp_path, 18, tmp_path) for _ in range(embedded.MAX_CLUSTERS)]
     with pytest.raises(LabError, match="^8 other runs use the embedded PostgreSQL$"):
-        embedded.Cluster.claim(tmp_path)
+        embedded.Cluster.claim(tmp_path, 18, tmp_path)
     held[3]._lock.close()
-    assert embedded.Cluster.claim(tmp_path).folder == held[3].folder
+    assert embedded.Cluster.claim(tmp_path, 18, tmp_path).folder == held[3].folder
 
 
 def test_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package that carries PostgreSQL the sentence says so, and how to get it."""
-    monkeypatch.setattr(embedded.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(packages.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(LabError) as caught:
         embedded.binary("postgres")
     assert caught.value.message == "the package with the embedded PostgreSQL is not installed"

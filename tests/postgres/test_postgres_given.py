@@ -205,6 +205,15 @@ def test_given_server_that_is_too_old(bare: Database, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.live
+def test_given_server_of_another_version(bare: Database) -> None:
+    """A version that is asked for has to be the server's; its own is taken."""
+    with pytest.raises(LabError, match="^the given PostgreSQL is version 18, and version 17 is asked for$") as caught:
+        postgres.given(url_of(bare), CONTRACT, 17)
+    assert caught.value.exit_code == 2 and caught.value.hint == "leave out `--database`, or ask for 18 or no version"
+    assert postgres.given(url_of(bare), CONTRACT, 18).version().startswith("18.")
+
+
+@pytest.mark.live
 def test_given_server_without_tls(bare: Database) -> None:
     """TLS that is asked for is not left out where the server has none."""
     assert "SSL was required" in refusal(url_of(bare) + "?sslmode=require").message

@@ -168,6 +168,21 @@ def test_topology_that_is_not_here_is_left_out() -> None:
     assert built.skipped == {"topology pgcat-tx": "no pgcat"}
 
 
+def test_version_that_is_not_here_is_left_out() -> None:
+    """Cells on a version of PostgreSQL that cannot be had are left out with the reason; stacks are compared on one version."""
+    parts = [Part(stacks(2), workloads(1), (Load(),), (Topology(),), Settings(postgres_version=one)) for one in (16, 17, None)]
+    suite = Suite("s", "S", "", 1, 1, ())
+    built = plan.build(suite, parts, "./fairground run", {"PostgreSQL 16": "no network"})
+    assert {slot.cell.settings.postgres_version for slot in built.slots} == {17, None}
+    assert built.skipped == {"PostgreSQL 16": "no network"}
+    rounds_of = {
+        slot.round: {one.cell.settings.postgres_version for one in built.slots if one.round == slot.round} for slot in built.slots
+    }
+    assert len(rounds_of) == 2 and all(len(found) == 1 for found in rounds_of.values())
+    with pytest.raises(LabError, match=r"nothing is left to measure \(PostgreSQL 16: no network\)"):
+        plan.build(suite, parts[:1], "./fairground run", {"PostgreSQL 16": "no network"})
+
+
 @given(SMALL, SMALL, st.integers(1, 8))
 def test_stream_of_requests_is_common_to_a_block(stack_count: int, workload_count: int, blocks: int) -> None:
     """All cells of a block draw the same numbers, and every block draws new ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.claims.statement import Term
-from fairground.model import Cell, Suite, Topology, Trial
+from fairground.model import OWN_MAJOR, Cell, Suite, Topology, Trial
 
 
 class Untestable(Exception):
@@ -31,6 +31,7 @@ def marks(cell: Cell) -> frozenset[str]:
             f"scope={settings.pool_scope}",
             f"workers={settings.workers}",
             f"prepared={'on' if settings.prepared else 'off'}",
+            f"postgres={settings.postgres_version or OWN_MAJOR}",
             str(settings.durability),
         }
     )

@@ -10,14 +10,14 @@ from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice
 from fairground.cli.run import measure_suite
 from fairground.cli.seats import machine
-from fairground.inputs import manifest, options
+from fairground.inputs import asked, manifest, options
 from fairground.inputs.options import Given
 from fairground.lab import reasons
 from fairground.lab import run as runs
 from fairground.lab.places import Places
 
 
-@takes(options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
+@takes(options.VERSION, options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
 def demo(_: typer.Context, given: Given) -> None:
     """Everything in one go: build the servers, measure seven workloads briefly, write report.html.
 
@@ -25,6 +25,8 @@ def demo(_: typer.Context, given: Given) -> None:
     """
     places, seats, database = Places.of(os.environ, None, given["results"]), given["seats"], given["database"]
     suite = manifest.load_suite(places.suites / "demo.toml", machine=machine(database), seats=seats)
-    command = "./fairground demo" + ("" if seats is None else f" --seats {seats}")
+    suite = asked.on_versions(suite, given)
+    said = ((option.spelling, given[option.name]) for option in (options.VERSION, options.SEATS))
+    command = " ".join(["./fairground demo", *(f"{spelling} {text}" for spelling, text in said if text is not None)])
     inputs = runs.Inputs(places, command, database, reasons.budget_s(given["why"]))
     measure_suite(suite, inputs, Voice(given["quiet"], given["as_json"]))

@@ -9,7 +9,7 @@ from typing import Any
 from fairground.inputs import conditions, faults, numbers, options, seating
 from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
-from fairground.model import LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology, Until
+from fairground.model import OWN_MAJOR, LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology, Until
 
 DECIDING_S = 30 * 60.0
 """The most seconds of a run that is to decide and was given no budget."""
@@ -18,10 +18,13 @@ DEFAULTS: Given = {one.name: one.default for one in options.OPTIONS}
 
 
 def suite(given: Given, title: str, stacks: Sequence[str], machine: Seats | None = None) -> Suite:
-    """A suite of one group, of these stacks, measured once under seed 1. `machine`: its seats where they are apart."""
+    """A suite of these stacks, measured once under seed 1. It has a group for each version of PostgreSQL.
+
+    `machine`: its seats where they are apart.
+    """
     workloads = tuple(given["workload"] or ("all",))
     group = SuiteGroup(tuple(stacks), workloads, loads(given), settings(given), topologies(given))
-    return Suite("run", title, "", 1, 1, (seating.group(group, _wish(given), machine),))
+    return on_versions(Suite("run", title, "", 1, 1, (seating.group(group, _wish(given), machine),)), given)
 
 
 def overridden(suite: Suite, given: Given) -> Suite:
@@ -38,6 +41,14 @@ def overridden(suite: Suite, given: Given) -> Suite:
     if "budget_s" in said:
         said = {"blocks": 0} | said
     return replace(suite, **said)
+
+
+def on_versions(suite: Suite, given: Given) -> Suite:
+    """The suite with each of its groups on the versions of PostgreSQL that are named, where any is."""
+    if given["postgres_version"] is None:
+        return suite
+    groups = tuple(one for group in suite.groups for one in conditions.on_versions(group, versions(given)))
+    return replace(suite, groups=groups)
 
 
 def loads(given: Given) -> tuple[Load, ...]:
@@ -67,12 +78,22 @@ def settings(given: Given) -> Settings:
     return conditions.check(Settings(**fields))
 
 
+def versions(given: Given) -> tuple[int | None, ...]:
+    """The versions of PostgreSQL; None: whichever there is, where nothing is said."""
+    return options.VERSION.values(given["postgres_version"])["postgres_version"] or (None,)
+
+
 def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
     """The settings of a verb that takes some of the options, and its load, in their seats."""
     said = {**DEFAULTS, **given}
     if said["threads"] is not None:
         load = replace(load, threads=numbers.positive("--threads", said["threads"]))
-    found = seating.seated(settings(said), (), _wish(said), machine)
+    version, *others = versions(said)
+    if others:
+        raise LabError(f"`{options.VERSION.spelling}` names several versions, and this is measured on one", "name one of them")
+    if version == OWN_MAJOR and said["database"] is None:
+        version = None  # as where none is named; a given database may be of another one
+    found = seating.seated(replace(settings(said), postgres_version=version), (), _wish(said), machine)
     return found, seating.threaded(load, found, _wish(said), machine)
 
 

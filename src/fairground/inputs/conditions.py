@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairground.inputs import numbers, options
-from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, Topology, Wire
+from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, SuiteGroup, Topology, Wire
 
 NONE = "none"
 """How a person writes that a hop does not exist."""
@@ -73,6 +73,11 @@ def check(settings: Settings) -> Settings:
     for key, wrong, hint in mistakes(settings):
         raise LabError(f"`--{key.replace('_', '-')}` {wrong}", hint)
     return settings
+
+
+def on_versions(group: SuiteGroup, versions: Sequence[int | None]) -> tuple[SuiteGroup, ...]:
+    """The group on each of these versions of PostgreSQL: stacks are compared on one of them."""
+    return tuple(replace(group, settings=replace(group.settings, postgres_version=version)) for version in versions)
 
 
 def topologies(

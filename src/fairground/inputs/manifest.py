@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import audits, conditions, edges, events, faults, options, published, seating, wires
+from fairground.inputs import audits, conditions, edges, events, faults, numbers, options, published, seating, wires
 from fairground.inputs.source import Location, Source, known, nearest, shown
 from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
@@ -276,6 +276,7 @@ class _GroupTable:
     pooler_size: int | None = None
     pooler_clients: int | None = None
     wires: tuple[str, ...] | None = None
+    postgres_versions: tuple[str, ...] | None = None
     settings: conditions.SettingsTable | None = None
     seats: str | None = None
     only: tuple[str, ...] | None = None  # profiles that the group belongs to; None: all
@@ -317,7 +318,8 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
-    groups = tuple(_seated(source, *one, file, machine, seats) for one in here if _is_in(one[1], profile))
+    chosen = [one for one in here if _is_in(one[1], profile)]
+    groups = tuple(made for one in chosen for made in _seated(source, *one, file, machine, seats))
     return Suite(
         path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, anchor=file.anchor, controls=file.controls,
         load=_usual(source, file), settings=(file.settings or conditions.SettingsTable()).settings(),
@@ -347,8 +349,8 @@ def _is_in(group: _GroupTable, profile: str | None) -> bool:
 
 def _seated(
     source: Source, location: Location, table: _GroupTable, file: SuiteFile, machine: Seats | None, said: str | None
-) -> SuiteGroup:
-    """A group in its seats."""
+) -> tuple[SuiteGroup, ...]:
+    """A group in its seats, once for each version of PostgreSQL that it names."""
     group, settings = _group(source, location, table, file), table.settings or file.settings
     text = said or table.seats or file.seats
     if text is not None:
@@ -361,7 +363,18 @@ def _seated(
             raise source.error(here, f"`seats` is `{text}` in", f"write {error.hint}") from error
     threads = table.threads if table.threads is not None else file.threads
     wish = seating.Wish(text, settings is not None and settings.workers is not None, threads is not None)
-    return seating.group(group, wish, machine)
+    return conditions.on_versions(seating.group(group, wish, machine), _versions(source, location, table, file))
+
+
+def _versions(source: Source, location: Location, table: _GroupTable, file: SuiteFile) -> tuple[int | None, ...]:
+    """The versions of PostgreSQL that a group names; None where nothing does."""
+    key, owner = "postgres_versions", (table, location) if table.postgres_versions is not None else (file, ())
+    if (said := owner[0].postgres_versions) is None:
+        return (None,)
+    try:
+        return numbers.majors(key, ",".join(said))
+    except LabError as error:
+        raise source.error((*owner[1], key), f"{error.message}, in", error.hint or "leave it out") from error
 
 
 def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFile) -> SuiteGroup:

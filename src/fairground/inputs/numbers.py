@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from fairground.model import ROLES, LabError, Until
+from fairground.model import MAJORS, ROLES, LabError, Until
 
 Above = TypeVar("Above", int, float)
 
@@ -69,6 +69,17 @@ def seconds(option: str, text: str) -> float:
 def names(text: str) -> list[str]:
     """Names separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def majors(option: str, text: str) -> tuple[int, ...]:
+    """Major versions of PostgreSQL separated by commas, each once."""
+    found = dict.fromkeys(names(text))
+    for name in found:
+        if name not in map(str, MAJORS):
+            raise LabError(f"`{option}`: the lab has no PostgreSQL `{name}`", f"choose among {', '.join(map(str, MAJORS))}")
+    if not found:
+        raise LabError(f"`{option}` names no version", f"choose among {', '.join(map(str, MAJORS))}")
+    return tuple(map(int, found))
 
 
 def spacing(option: str, text: str) -> str:

@@ -167,6 +167,13 @@ SETTINGS = (
     Option("postgres", "A setting of PostgreSQL: work_mem=8MB; repeatable.", list[str] | None, None, Of.SETTINGS,
            parse=lambda spelling, texts: numbers.assignments(spelling, texts or ()), key="postgres", metavar="NAME=VALUE"),
 )  # fmt: skip
+VERSION = Option(
+    "postgres_version", "PostgreSQL of the lab's own, one or several: 16,17,18 (default: 18).", str | None, None, Of.SETTINGS,
+    parse=if_given(numbers.majors), key="postgres_versions", metavar="MAJOR",
+)  # fmt: skip
+"""The version beneath the cells; several make a group of each."""
+ONE_VERSION = replace(VERSION, help="PostgreSQL of the lab's own: 16, 17 or 18 (default: 18).")
+"""That of a verb which measures on one."""
 SEATS = Option(
     "seats", "Cores of roles: apart (default; shared with --cpus), shared, or server=0-1,database=2,generator=3.", str | None,
     None, Of.SETTINGS, parse=if_given(seating.parse), key="seats",
@@ -215,6 +222,7 @@ OPTIONS = (
     *LOADS,
     *HOPS,
     *SETTINGS,
+    VERSION,
     SEATS,
     Option("profile", "A profile of the suite, such as full.", str | None, None),
     *SUITE,
@@ -228,7 +236,7 @@ OPTIONS = (
 ONE_PATH = tuple(replace(one, help=one.help.split("; several")[0].removesuffix(".") + ".") for one in HOPS)
 """Those of a verb that measures over one path."""
 
-SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS)
+SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS, VERSION)
 """What a suite says itself, so that nobody can say it beside a suite."""
 
 

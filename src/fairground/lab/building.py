@@ -11,9 +11,10 @@ from fairground.host import Keeper, build
 from fairground.host.build import Built as Made
 from fairground.host.build import Unavailable
 from fairground.lab import setup
-from fairground.lab.events import Absent, Building, Built, Event, Sink
+from fairground.lab.events import Absent, Building, Built, Event, Said, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Topology
+from fairground.postgres import packages
 
 
 def built(
@@ -53,6 +54,23 @@ def programs(places: Places, path: Topology) -> dict[str, str]:
     if (lacking := topology.lacking(path, places.environ.get("PATH"))) is not None:
         raise LabError(*lacking, exit_code=3)
     return topology.versions([path], places.environ.get("PATH"))
+
+
+def absent_versions(keeper: Keeper, places: Places, versions: Iterable[int | None]) -> Generator[Event, None, dict[str, Absent]]:
+    """Bring what the lab needs to start these versions of PostgreSQL; `PostgreSQL MAJOR` → why it cannot be had here."""
+    found = dict[str, Absent]()
+    for version in versions:
+        if version is None:
+            continue
+        try:
+            if packages.at_hand(version, places.cache) is None:
+                yield Said(f"bringing PostgreSQL {version} …")
+                packages.programs(version, places.cache, keeper.environ)
+        except LabError as error:
+            what = f"PostgreSQL {version}"
+            found[what] = Absent(what, error.message + (f" → {error.hint}" if error.hint else ""))
+    yield from found.values()
+    return found
 
 
 def reason(made: Unavailable) -> str:

@@ -57,7 +57,9 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         infos = setup.stack_infos(list(wanted.values()), made)
         if all(one.unavailable is not None for one in infos.values()):
             raise LabError("none of these stacks can run here", "./fairground doctor", exit_code=3)
-        database = held.enter_context(setup.database(keeper, places, inputs.database_url, settings.run))
+        database = held.enter_context(
+            setup.database(keeper, places, inputs.database_url, settings.run, settings.postgres_version)
+        )
         yield from map(Said, database.remarks)
         yield Said("making the data …")
         database.prepare(settings.scale)

@@ -67,7 +67,8 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         keeper = held.enter_context(setup.keeping(places))
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)
         infos = {arm.label: _info(arm, made) for arm, made in zip(arms, builds, strict=True)}
-        database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run))
+        version = asked.settings.postgres_version
+        database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run, version))
         yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
         record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database) | hops, infos)

@@ -25,6 +25,7 @@ def checks(places: Places) -> tuple[Check, ...]:
         *isolation.checks(isolation.read()),
         counters.check(),
         *setup.tool_checks(places),
+        *setup.postgres_checks(places),
         setup.awake_check(places),
         _engine(places),
     )

@@ -14,7 +14,8 @@ from fairground.generators import Installed
 from fairground.host import Keeper, machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, ceilings, measuring, reasons, setup
+from fairground.lab import building, ceilings, databases, measuring, reasons, setup
+from fairground.lab.databases import Databases
 from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.measure import Bench, ceiling
@@ -34,7 +35,6 @@ from fairground.model import (
     storing,
 )
 from fairground.model.record import Kind
-from fairground.postgres import Database
 from fairground.report.charts import figures, render
 from fairground.report.run import page, why
 from fairground.report.trial import trial_page
@@ -66,7 +66,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
 
     `sink` hears what happens inside one long call: commands of a build, and the progress of a trial.
     """
-    places = inputs.places
+    places, suite = inputs.places, databases.settled(suite, inputs.database_url)
     servers, workloads = places.load_servers(), places.workloads()
     _, wish = _foreseen(suite, inputs, servers, workloads)
     chosen = wish.stacks_of(servers)
@@ -74,21 +74,22 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         tools = setup.tools(places, wish.generators)
         absent = building.absent_topologies(places, wish.topologies) | building.absent_generators(places, tools)
         yield from absent.values()
-        lacking = {name: one.why for name, one in absent.items()}
         keeper = held.enter_context(setup.keeping(places))
+        if inputs.database_url is None:
+            absent |= yield from building.absent_versions(keeper, places, wish.versions)
+        lacking = {name: one.why for name, one in absent.items()}
         builds = yield from building.built(keeper, servers_of(chosen), places, sink)
         lacking |= {one.id: building.reason(made) for one in chosen if isinstance(made := builds[one.server.id], Unavailable)}
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
         frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
         needs = Needs.of(frozen)
-        database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
-        yield from map(Said, database.remarks)
+        found = held.enter_context(Databases(keeper, places, inputs.database_url, needs.database, needs.versions))
         yield Said("making the data …")
-        database.prepare(needs.database.scale)
+        yield from map(Said, found.ready())
         yield from keep_awake(held, keeper, places)
         here = {name: tool for name, tool in tools.items() if tool is not None and name in needs.generators}
-        hall = Hall(keeper, database, chosen, workloads, places, here, sink)
+        hall = Hall(keeper, found, chosen, workloads, places, here, sink)
         versions = hall.versions(needs.topologies)
         folder = store.create(
             places.results,
@@ -96,7 +97,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
             started_unix_s=time.time(),
             machine=machine.fingerprint(keeper.awake),
             versions=versions,
-            database_settings=database.settings(),
+            database_settings=found.settings(),
             stacks=setup.stack_infos(chosen, builds),
             workloads=needs.texts(workloads),
         )
@@ -126,9 +127,9 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
             all_known(known, left, chosen, places)
             builds = yield from building.built(keeper, servers_of(chosen), places, sink)
             same_as_before(known, chosen, builds)
-            database = held.enter_context(setup.database(keeper, places, inputs.database_url, needs.database))
-            yield from map(Said, database.remarks)
-            hall = Hall(keeper, database, chosen, places.workloads(), places, _tools(places, needs), sink)
+            found = held.enter_context(Databases(keeper, places, inputs.database_url, needs.database, needs.versions))
+            yield from map(Said, found.ready())
+            hall = Hall(keeper, found, chosen, places.workloads(), places, _tools(places, needs), sink)
             runner.one_version(known, hall.versions(needs.topologies))
             if known.machine.awake:
                 yield from keep_awake(held, keeper, places, must=True)
@@ -200,13 +201,15 @@ def measured(found: Run) -> int:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a plan needs of the lab, by name; its database server is one for the whole plan."""
+    """What a plan needs of the lab, by name; all its database servers are under the settings `database`."""
 
     stacks: frozenset[str]
     workloads: frozenset[str]
     generators: tuple[str, ...]
     topologies: tuple[Topology, ...]
     database: RunSettings
+    versions: tuple[int | None, ...]
+    """Of PostgreSQL, as cells' settings say them, each once."""
 
     @classmethod
     def of(cls, planned: Plan) -> Needs:
@@ -218,6 +221,7 @@ class Needs:
             tuple(dict.fromkeys(cell.load.generator for cell in cells)),
             tuple(dict.fromkeys(cell.topology for cell in cells)),
             _one({cell.settings.run for cell in cells}),
+            tuple(dict.fromkeys(cell.settings.postgres_version for cell in cells)),
         )
 
     def stacks_of(self, servers: Sequence[Server]) -> list[Stack]:
@@ -242,7 +246,7 @@ class Needs:
 
 
 def _one(values: Collection[RunSettings]) -> RunSettings:
-    """The settings that all cells share; LabError when they do not, since a run has one database server."""
+    """The settings that all cells share; LabError when they do not, since a run's database servers have the same."""
     if len(values) != 1:
         apart = next(one.name for one in fields(RunSettings) if len({getattr(value, one.name) for value in values}) > 1)
         there = ", ".join(sorted({str(getattr(value, apart)) for value in values}))
@@ -253,7 +257,7 @@ def _one(values: Collection[RunSettings]) -> RunSettings:
 
 def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads: Sequence[Workload]) -> tuple[Plan, Needs]:
     """The plan if everything could be built, and what it needs. LabError for what cannot be measured here."""
-    planned = plan.of_suite(suite, servers, workloads, inputs.command)
+    planned = plan.of_suite(databases.settled(suite, inputs.database_url), servers, workloads, inputs.command)
     needs = Needs.of(planned)
     check_plan(planned, needs, workloads, inputs.database_url)
     check_machine(planned, inputs.database_url)
@@ -264,7 +268,9 @@ def check_plan(planned: Plan, needs: Needs, workloads: Sequence[Workload], datab
     """LabError for what no machine can measure."""
     cells = dict.fromkeys(slot.cell for slot in planned.slots)
     generators.check(cells, needs.rendered(workloads))
-    postgres.check(dict(needs.database.postgres))
+    databases.check(needs.versions, database_url)
+    if None in needs.versions:  # others know their own settings, once they are here
+        postgres.check(dict(needs.database.postgres))
     for cell in cells:
         setup.check_fault(cell, database_url)
 
@@ -286,7 +292,7 @@ class Hall:
     """What is up while the trials of a run are made."""
 
     keeper: Keeper
-    database: Database
+    databases: Databases
     stacks: Sequence[Stack]
     workloads: Sequence[Workload]
     places: Places
@@ -297,7 +303,7 @@ class Hall:
     def versions(self, topologies: Sequence[Topology]) -> dict[str, str]:
         """Versions of everything that the plan uses, these topologies among them."""
         hops = topology.versions(topologies, self.places.environ.get("PATH"))
-        return setup.versions(self.places, self.database) | setup.tool_versions(self.tools) | hops
+        return setup.versions_with(self.places, self.databases.releases()) | setup.tool_versions(self.tools) | hops
 
 
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator[Event]:
@@ -311,8 +317,8 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
 
 def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what the machine of a run can do at most, unless that is known."""
-    bounds = ceiling.Bench(hall.keeper, hall.database, hall.places.engine, known.folder / "limits", machine.cores())
-    yield from ceilings.measured(bounds, known, needs.rendered(hall.workloads))
+    bounds = ceiling.Bench(hall.keeper, hall.databases.now, hall.places.engine, known.folder / "limits", machine.cores())
+    yield from ceilings.measured(bounds, known, needs.rendered(hall.workloads), hall.databases.of)
     yield from ceilings.qualified(bounds, known)
 
 
@@ -320,8 +326,11 @@ def stage(needs: Needs, hall: Hall) -> tuple[Mapping[str, Stack], Mapping[str, W
     """What the trials of a plan are made with: stacks and workloads by their ids, and the bench."""
     places = hall.places
     cases = contract.load(places.contract / "cases")
-    disks = setup.disks(places, hall.database)
-    bench = Bench(hall.keeper, hall.database, places.engine, cases, machine.cores(), hall.sink, tools=hall.tools, disks=disks)
+    database = hall.databases.now
+    bench = Bench(
+        hall.keeper, database, places.engine, cases, machine.cores(), hall.sink, tools=hall.tools,
+        disks=setup.disks(places, database), databases=hall.databases.of,
+    )  # fmt: skip
     return {stack.id: stack for stack in hall.stacks}, needs.rendered(hall.workloads), bench
 
 

@@ -19,8 +19,8 @@ from fairground.host.build import Built, Unavailable
 from fairground.host.machine import Check
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
-from fairground.model import Cell, FaultKind, LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
-from fairground.postgres import Database
+from fairground.model import MAJORS, OWN_MAJOR, Cell, FaultKind, LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
+from fairground.postgres import Database, packages
 
 AWAKE = "FAIRGROUND_AWAKE"
 THREADS_PER_CORE = 8
@@ -59,16 +59,22 @@ def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[s
 
 
 @contextmanager
-def database(keeper: Keeper, places: Places, url: str | None, settings: RunSettings) -> Iterator[Database]:
-    """The given database, or the embedded one under a run's settings, stopped at the end."""
+def database(
+    keeper: Keeper, places: Places, url: str | None, settings: RunSettings, version: int | None = None
+) -> Iterator[Database]:
+    """The given database, or the embedded one under a run's settings, stopped at the end.
+
+    `version`: the major version that is asked for; None: the lab's own, or whichever the given database has.
+    """
     if url and settings.postgres:
         raise LabError(
             "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
         )
     if url:
-        found = postgres.given(url, places.contract)
+        found = postgres.given(url, places.contract, version)
     else:
-        found = postgres.start(keeper, places.cache, settings.durability, places.contract, dict(settings.postgres))
+        own = dict(settings.postgres)
+        found = postgres.start(keeper, places.cache, settings.durability, places.contract, own, version or OWN_MAJOR)
     try:
         yield found
     finally:
@@ -149,9 +155,14 @@ def stack_infos(stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailabl
 
 def versions(places: Places, found: Database) -> dict[str, str]:
     """Versions of the lab's own parts."""
+    return versions_with(places, {"PostgreSQL": found.version()})
+
+
+def versions_with(places: Places, databases: Mapping[str, str]) -> dict[str, str]:
+    """Versions of the lab's own parts, and of `databases` by name."""
     engine = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
     own = {name: version(name) for name in ("psycopg", "hdrhistogram")}
-    return {"fairground": lab_version(), "engine": engine, "PostgreSQL": found.version(), "Python": sys.version.split()[0], **own}
+    return {"fairground": lab_version(), "engine": engine, **databases, "Python": sys.version.split()[0], **own}
 
 
 def tools(places: Places, names: Iterable[str]) -> dict[str, Installed | None]:
@@ -185,6 +196,22 @@ def tool_checks(places: Places) -> list[Check]:
             lines.append(
                 Check(f"generator-{name}", "optional", f"load generator {name} is not installed", install_words(places, name))
             )
+    return lines
+
+
+def postgres_checks(places: Places) -> list[Check]:
+    """The doctor's lines about versions of PostgreSQL beside the lab's own."""
+    lines = []
+    for major in (one for one in MAJORS if one != OWN_MAJOR):
+        found, missing = packages.at_hand(major, places.cache), packages.lacking(major, places.environ.get("PATH"))
+        if found is not None:
+            line = Check(f"postgres-{major}", "ok", f"PostgreSQL {major} is at {found}")
+        elif missing is not None:
+            line = Check(f"postgres-{major}", "optional", *missing)
+        else:
+            words = f"PostgreSQL {major} is not here yet: the first run that names it brings it from a package registry"
+            line = Check(f"postgres-{major}", "optional", words)
+        lines.append(line)
     return lines
 
 

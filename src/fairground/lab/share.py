@@ -20,6 +20,7 @@ from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
 from fairground.lab import building, setup
 from fairground.lab import run as runs
+from fairground.lab.databases import Databases
 from fairground.lab.events import Event, Said, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Workload, storing
@@ -47,23 +48,24 @@ def _answer(order: Order, places: Places, host: str, held: ExitStack) -> Answer:
     chosen = needs.stacks_of(_servers(order, places, workloads))
     tools = setup.tools(places, needs.generators)
     absent = building.absent_topologies(places, needs.topologies) | building.absent_generators(places, tools)
-    lacking = {name: one.why for name, one in absent.items()}
     keeper = held.enter_context(setup.keeping(places))
+    absent |= _heard(building.absent_versions(keeper, places, needs.versions), said)
+    lacking = {name: one.why for name, one in absent.items()}
     builds: Mapping[str, Built | Unavailable] = _heard(building.built(keeper, runs.servers_of(chosen), places, unheard), said)
     lacking |= {one.id: building.reason(made) for one in chosen if isinstance(made := builds[one.server.id], Unavailable)}
     if keeper.groups.version is None:
         lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made there"
-    database = held.enter_context(setup.database(keeper, places, None, needs.database))
-    said += database.remarks
-    database.prepare(needs.database.scale)
+    present = [version for version in needs.versions if f"PostgreSQL {version}" not in lacking] or [None]
+    databases = held.enter_context(Databases(keeper, places, None, needs.database, present))
+    said += databases.ready()
     _heard(runs.keep_awake(held, keeper, places), said)
     here = {name: tool for name, tool in tools.items() if tool is not None}
-    hall = runs.Hall(keeper, database, chosen, workloads, places, here, unheard)
+    hall = runs.Hall(keeper, databases, chosen, workloads, places, here, unheard)
     found = Answer(
         host,
         machine.fingerprint(keeper.awake),
         hall.versions([one for one in needs.topologies if f"topology {one.id}" not in absent]),
-        database.settings(),
+        databases.settings(),
         setup.stack_infos(chosen, builds),
         lacking,
         tuple(said),

@@ -62,6 +62,8 @@ def chosen(run: Run, words: Sequence[str]) -> Cell:
     """The one cell that all words name: stack or server, workload, topology, load. LabError where it is none, or several."""
     cells = list(dict.fromkeys(slot.cell for slot in run.plan.slots if slot.control is None))
     found = [cell for cell in cells if all(word in _names(cell) for word in words)]
+    # The id of a cell on the lab's own PostgreSQL is a part of the ids of those on other versions.
+    found = [cell for cell in found if cell.id.split() == list(words)] or found
     if len(found) == 1:
         return found[0]
     if not found:
@@ -92,7 +94,9 @@ def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
         (built,) = yield from measuring.built(keeper, [stack.server], places)
         if isinstance(built, Unavailable):
             raise LabError(f"`{stack.server.id}` cannot run here: {built.reason}", built.hint, exit_code=3)
-        database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.cell.settings.run))
+        settings = asked.cell.settings
+        url, version = inputs.database_url, settings.postgres_version
+        database = held.enter_context(setup.database(keeper, places, url, settings.run, version))
         yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
         infos = setup.stack_infos([stack], {stack.server.id: built})

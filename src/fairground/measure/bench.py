@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground import contract, generators
@@ -32,3 +32,9 @@ class Bench:
     machine: Machine | None = None
     disks: Sequence[Path] = ()
     """Folders, beside that of the results, on whose disks there must be room while something is measured."""
+    databases: Callable[[int | None], Database] | None = None
+    """The running database server of a version, as cells' settings say it; None: `database` is the only one."""
+
+    def on(self, version: int | None) -> Bench:
+        """The bench with the database server of a version."""
+        return self if self.databases is None else replace(self, database=self.databases(version))

@@ -13,6 +13,8 @@ from fairground.model.error import LabError, MachineError, StorageError, of_mach
 from fairground.model.fault import Fault, FaultKind, Recovery
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
+    MAJORS,
+    OWN_MAJOR,
     POOLERS,
     PROXIES,
     ROLES,
@@ -82,6 +84,8 @@ SCHEMA_VERSION = 1
 """Version of everything the lab writes as JSON; `store` reads this and all older ones."""
 
 __all__ = [
+    "MAJORS",
+    "OWN_MAJOR",
     "POOLERS",
     "PROXIES",
     "ROLES",

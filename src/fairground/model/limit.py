@@ -20,6 +20,8 @@ class Limit:
     is_ceiling: bool = True
     """False where locks limit the workload: more or fewer clients than the pool would change what is measured, and a stack that
     holds its locks for less time than pgbench does more."""
+    postgres_version: int | None = None
+    """That of the cells which it is the limit of, as their settings say it."""
 
 
 @dataclass(frozen=True)

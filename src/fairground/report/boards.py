@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from fairground.model import Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
+from fairground.model import OWN_MAJOR, Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
 from fairground.report.charts.palette import STACKS_IN_COLOUR
 from fairground.report.text import seats
 from fairground.stats import intervals, moderated
@@ -134,12 +134,17 @@ def boards(run: Run, *, judged: bool = True) -> tuple[Board, ...]:
         )
     ):
         grouped.setdefault((cell.workload, cell.topology, cell.load, cell.settings), []).append(cell)
+    versions = {cell.settings.postgres_version for cell in planned}
     per_workload = Counter(key[0] for key in grouped)
     rows = _rows(run, planned)
-    return tuple(_board(run, cells, rows, judge, alone=per_workload[cells[0].workload] == 1) for cells in grouped.values())
+    return tuple(
+        _board(run, cells, rows, judge, alone=per_workload[cells[0].workload] == 1, told=len(versions) > 1)
+        for cells in grouped.values()
+    )
 
 
-def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge | None, *, alone: bool) -> Board:
+def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge | None, *, alone: bool, told: bool) -> Board:
+    """`alone`: no other board is of its workload. `told`: the run is of several versions of PostgreSQL."""
     first = cells[0]
     made = [known[cell] for cell in cells]
     rows = tuple(sorted(made, key=lambda row: (row.middle is None, -(row.middle or 0.0), row.stack)))
@@ -152,10 +157,12 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
         str(first.settings.durability),
         "prepared" if first.settings.prepared else "unprepared",
         *resources(first.settings),
+        *([postgres(first.settings)] if told else []),
     )
     condition = "" if alone else " · ".join(parts)
     slug = first.workload if alone else "-".join((first.workload, *parts)).replace(" ", "")
-    limit = next((limit for limit in run.limits if limit.workload == first.workload), None)
+    limited = (first.workload, first.settings.postgres_version)
+    limit = next((limit for limit in run.limits if (limit.workload, limit.postgres_version) == limited), None)
     absent = {}
     for name, reason in run.plan.skipped.items():
         stack, _, workload = name.partition(" ")
@@ -163,6 +170,11 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
             absent[stack] = reason
     blocks = len({block for row in rows for block in row.by_block})
     return Board(slug, first.workload, condition, rows, limit, blocks, absent, *compared)
+
+
+def postgres(settings: Settings) -> str:
+    """The PostgreSQL beneath a cell of a run that has several: `PostgreSQL 17`."""
+    return f"PostgreSQL {settings.postgres_version or OWN_MAJOR}"
 
 
 def resources(settings: Settings) -> tuple[str, ...]:

@@ -107,8 +107,8 @@ def of_suite(
 ) -> Plan:
     """The plan of a suite. A cell that stands in several of its groups is measured once.
 
-    `unavailable` says of stacks by id, of load generators by `generator NAME`, and of topologies by `topology ID`, why they are
-    not here; of the slowed control, as `control slowed`, why none can be made.
+    `unavailable` says of stacks by id, of load generators by `generator NAME`, of topologies by `topology ID`, and of versions of
+    PostgreSQL by `PostgreSQL MAJOR`, why they are not here; of the slowed control, as `control slowed`, why none can be made.
     """
     parts = [
         Part(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
@@ -164,7 +164,10 @@ def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     heats: dict[HeatKey, Heat] = {}
     for whole in parts:
         names = [f"generator {load.generator}" for load in whole.loads] + [f"topology {one.id}" for one in whole.topologies]
+        names.append(f"PostgreSQL {whole.settings.postgres_version}")
         skipped |= {name: unavailable[name] for name in sorted(set(names)) if name in unavailable}
+        if names[-1] in unavailable:
+            continue
         part = replace(
             whole,
             loads=tuple(load for load in whole.loads if f"generator {load.generator}" not in unavailable),

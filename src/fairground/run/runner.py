@@ -66,9 +66,10 @@ def _measure(
     done, tried = store.done_slots(known), _attempts(known.everything)
     for together in _rounds([slot for slot in slots if slot.number not in done]):
         left = [(slot, tried.get(slot.number, 0) + 1) for slot in together]
+        here = bench.on(together[0].cell.settings.postgres_version)
         while left:
             attempts = [_attempt(slot, number, stacks[slot.cell.stack], folder) for slot, number in left]
-            found = measure.together(bench, attempts, workloads[together[0].cell.workload])
+            found = measure.together(here, attempts, workloads[together[0].cell.workload])
             for one in found:
                 store.append(folder, one)
             yield from found

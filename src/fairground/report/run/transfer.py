@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model import Cell, Run, Trial, foreign
+from fairground.model import OWN_MAJOR, Cell, Limit, Run, Trial, foreign
 from fairground.report.boards import CONFIDENCE, Board, Row
 from fairground.report.text import words
 from fairground.stats import differences, intervals
@@ -173,15 +173,20 @@ def cells(one: Crossing) -> tuple[str, ...]:
 
 
 def pgbench_words(run: Run) -> str | None:
-    """What the database does without any server, from the run's limits; None where it has not both."""
-    rates = {limit.workload: limit for limit in run.limits if limit.source == "pgbench"}
-    if CROSSING not in rates or ORDERED not in rates:
-        return None
-    crossing, ordered = rates[CROSSING], rates[ORDERED]
+    """What the database does without any server, on each of its versions, from the run's limits; None where none has both."""
+    rates = {(limit.postgres_version, limit.workload): limit for limit in run.limits if limit.source == "pgbench"}
+    versions = [one for one, workload in rates if workload == CROSSING and (one, ORDERED) in rates]
+    said = [_without_server(rates[one, CROSSING], rates[one, ORDERED], len(versions) > 1) for one in versions]
+    return " ".join(said) or None
+
+
+def _without_server(crossing: Limit, ordered: Limit, named: bool) -> str:
+    """Both rates on one version of the database, which is `named` where there are several."""
+    on = f" on PostgreSQL {crossing.postgres_version or OWN_MAJOR}" if named else ""
     told = ordered.rate_per_s >= TELLING * crossing.rate_per_s
     meaning = "no server and no language is in that difference" if told else "so short a measurement may meet few deadlocks"
     return (
-        f"pgbench alone does {words.number(crossing.rate_per_s)} such transactions a second crossing and "
+        f"pgbench alone{on} does {words.number(crossing.rate_per_s)} such transactions a second crossing and "
         f"{words.number(ordered.rate_per_s)} in order ({crossing.detail}): {meaning}."
     )
 

@@ -15,6 +15,11 @@ def command(trial: Trial) -> str:
     """
     cell = trial.cell
     words = ["run", "--stack", cell.stack, "--workload", cell.workload]
-    for some, where in ((options.LOADS, cell.load), (options.HOPS, cell.topology), (options.SETTINGS, cell.settings)):
+    settings = (*options.SETTINGS, options.VERSION)
+    for some, where in (
+        (options.LOADS, cell.load),
+        (options.HOPS, cell.topology),
+        (settings, cell.settings),
+    ):
         words += [word for option in some for word in option.typed(where)]
     return "./fairground " + shlex.join([*words, options.SEATS.spelling, seating.SHARED, "--stream", str(trial.seed)])

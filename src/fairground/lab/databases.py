@@ -1,0 +1,106 @@
+"""The database servers of a run: one for each version of PostgreSQL that its cells name, of which one runs at a time.
+
+So each trial has one database server on the machine, as in a run of one version: another one would hold its memory meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+
+from fairground.host import Keeper
+from fairground.lab import setup
+from fairground.lab.places import Places
+from fairground.model import OWN_MAJOR, LabError, RunSettings, Suite
+from fairground.postgres import Database
+
+Version = int | None
+"""As a cell's settings say it; None: the lab's own, or that of the given database."""
+
+
+class Databases:
+    """What starts and stops them. Leave it as a context: then none runs."""
+
+    def __init__(
+        self, keeper: Keeper, places: Places, url: str | None, settings: RunSettings, versions: Sequence[Version]
+    ) -> None:
+        check(versions, url)
+        self._keeper, self._places, self._url, self._settings, self._versions = keeper, places, url, settings, versions
+        self._held, self._running = ExitStack(), dict[Version, Database]()
+        self._releases, self._disclosed = dict[Version, str](), dict[Version, dict[str, str]]()
+
+    def __enter__(self) -> Databases:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._held.close()
+
+    def of(self, version: Version) -> Database:
+        """The server of a version, running; another one is stopped first."""
+        if version not in self._running:
+            self._running.clear()
+            self._held.close()
+            server = setup.database(self._keeper, self._places, self._url, self._settings, version)
+            self._running[version] = self._held.enter_context(server)
+        return self._running[version]
+
+    @property
+    def now(self) -> Database:
+        """The server that runs, else the first."""
+        return next(iter(self._running.values()), None) or self.of(self._versions[0])
+
+    def ready(self) -> Iterator[str]:
+        """Start each once and make its data, the first at last, so that it runs then. What is to be said of them."""
+        for version in reversed(self._versions):
+            database = self.of(version)
+            yield from database.remarks
+            database.prepare(self._settings.scale)
+            self._releases[version], self._disclosed[version] = database.version(), database.settings()
+
+    def releases(self) -> dict[str, str]:
+        """`PostgreSQL` → its release once it is `ready`; with several versions that of another is `PostgreSQL 17`."""
+        one = len(self._releases) == 1
+        found = {"PostgreSQL" if one or version is None else named(version): text for version, text in self._releases.items()}
+        return dict(sorted(found.items()))
+
+    def settings(self) -> dict[str, str]:
+        """Settings that differ from the defaults, once all are `ready`. One that versions do not share names its version."""
+        names = sorted({name for settings in self._disclosed.values() for name in settings})
+        found = dict[str, str]()
+        for name in names:
+            values = {version: settings.get(name) for version, settings in self._disclosed.items()}
+            if len(set(values.values())) == 1:
+                found[name] = str(next(iter(values.values())))
+            else:
+                found |= {f"{name} ({named(version)})": text for version, text in values.items() if text is not None}
+        return found
+
+
+def named(version: Version) -> str:
+    """`PostgreSQL 17`."""
+    return f"PostgreSQL {version or OWN_MAJOR}"
+
+
+def check(versions: Sequence[Version], url: str | None) -> None:
+    """LabError for several versions of a given database, which has one."""
+    if url and len(versions) > 1:
+        raise LabError(
+            f"a given database is of one version, and several are asked for: {', '.join(map(named, versions))}",
+            "name one of them, or leave out `--database`",
+        )
+
+
+def settled(suite: Suite, url: str | None) -> Suite:
+    """The suite without the lab's own version where it is named: the cell is the same as that of a suite which names none.
+
+    A given database may be of another version, so that there a version which is named stays.
+    """
+    if url:
+        return suite
+    own = [replace(one, settings=replace(one.settings, postgres_version=None)) for one in suite.groups]
+    groups = [
+        usual if group.settings.postgres_version == OWN_MAJOR else group for group, usual in zip(suite.groups, own, strict=True)
+    ]
+    return replace(suite, groups=tuple(groups))
