@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders.paths import ROOT
-from fairground.claims import cells, judgement
+from fairground.claims import cells, judgement, statement
 from fairground.claims.judgement import ClaimVerdict
 from fairground.inputs import manifest
 from fairground.model import Claim, PublishedTable, Suite
@@ -86,6 +86,26 @@ def test_a_size_that_the_text_claims_is_held_against_the_table() -> None:
     judged = {one.claim.id: one for one in judgement.judge(found, [])}
     assert judged["fast-fail-60-percent"].paper is False and judged["fast-fail-2.5x"].paper is True
     assert "published: 2.52 against 1.60" in judged["fast-fail-60-percent"].sentence
+
+
+def test_the_five_hold_all_claims_and_numbers() -> None:
+    """A hostile count of the five sources found 109 claims and 435 numbers; what is counted here by itself is no less."""
+    found = [suite(name) for name in CLAIMS]
+    assert sum(len(theirs(one)) for one in found) >= 109
+    assert sum(len(table.values) for one in found for table in numbers(one)) >= 435
+
+
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_a_claim_with_a_number_is_held_against_no_bar_of_ours(name: str) -> None:
+    """A published ratio is tested for its direction, so that its size is an answer of its own; another bar is said to be ours."""
+    for claim in theirs(suite(name)):
+        if not claim.published or not claim.test:
+            continue
+        test = statement.parse(claim.test)
+        same = test.op == "~" and (bool(test.right.terms) or test.right.factor == 1)
+        absolute = test.kind == "ratio" and len(test.terms) == 1
+        some = test.kind == "number" and test.right.factor <= 0.001
+        assert (test.against_one and test.op != "~") or same or absolute or some or "Our bar" in claim.note, claim.id
 
 
 @pytest.mark.parametrize("name", sorted(DURABLE))
