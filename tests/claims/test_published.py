@@ -21,6 +21,14 @@ UNMEASURED = {"apostol": 0, "users": 0, "pgbench-tx": 0, "transfer": 8, "lookup"
 """Those among them that no metric measures."""
 DURABLE = {"apostol": False, "users": True, "pgbench-tx": True, "transfer": True, "lookup": False}
 """Whether the source's database was durable; that of `lookup` has none."""
+NEEDED = {
+    "apostol": ("pgbouncer-tx", "pgbouncer-session"),
+    "pgbench-tx": ("pgbouncer-tx", "pool=2000"),
+    "transfer": ("wrk wait=0", "shed("),
+    "users": ("ping c128 ab close", "users c128 ab close"),
+    "lookup": ("bytes(go-gin", "lookup c30 vegeta"),
+}
+"""What the explanations and conditions of each suite rest on, as its claims say it."""
 OURS = ("(our", "(from its own table)")
 """How a claim begins that the source does not make."""
 
@@ -132,6 +140,27 @@ def test_every_explanation_is_tested_or_not_measured(name: str) -> None:
         if claim.reason:
             told = replication.explained(judged, page)
             assert told.endswith("Not measured.") if not claim.shown_by else all(one in told for one in claim.shown_by), claim.id
+
+
+def test_the_quick_profile_measures_what_each_explanation_of_conditions_needs() -> None:
+    """Poolers, a pool of 2,000, 503s under wrk and ab on a cheap request are cells of the quick profile, and claims speak of them."""
+    spoken = {name: " ".join(one.test or "" for one in suite(name).claims) for name in CLAIMS}
+    loads = {name: {(load.generator, one) for one in suite(name).groups for load in one.loads} for name in CLAIMS}
+    for name, marks in NEEDED.items():
+        assert all(mark in spoken[name] for mark in marks), name
+    assert {"pgbouncer-tx", "pgbouncer-session"} <= poolers("apostol") and {"pgbouncer-tx", "pgcat-tx"} <= poolers("pgbench-tx")
+    assert max(one.settings.pool_size for one in suite("pgbench-tx").groups) == 2000
+    assert any(tool == "ab" and group.workloads == ("ping",) for tool, group in loads["users"])
+    assert any(tool == "wrk" and group.settings.pool_wait_ms == 0 for tool, group in loads["transfer"])
+    behind = [one for one in suite("pgbench-tx").claims if one.id.endswith("-works-behind-a-pooler")]
+    assert {one.test.split()[0].removeprefix("errors(") for one in behind if one.test} == {
+        "python-fastapi:documented", "node-express:documented", "node-express:postgresjs", "node-next:postgresjs",
+    }  # fmt: skip
+
+
+def poolers(name: str) -> set[str]:
+    """The poolers that the quick profile of a suite measures, where they are there."""
+    return {path.pooler for group in suite(name).groups for path in group.topologies if path.pooler}
 
 
 def test_a_claim_of_another_profile_says_which() -> None:
