@@ -38,7 +38,7 @@ bench-engine: setup              ## what the load engine costs, beside other gen
 	$(PYTHON) bench/engine.py
 
 replications: setup              ## the five published benchmarks, their quick profiles, into docs/replications.md: about an hour
-	for suite in apostol users pgbench-tx transfer lookup; do ./fairground replicate $$suite --quiet --markdown docs/replications.md || exit; done
+	./fairground replicate all --quiet --markdown docs/replications.md
 
 bench-memory: setup              ## how much memory the load engine needs: measures, asserts nothing
 	$(PYTHON) bench/memory.py
