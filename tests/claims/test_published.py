@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from builders.paths import ROOT
@@ -159,6 +161,16 @@ def test_the_quick_profile_measures_what_each_explanation_of_conditions_needs() 
 def poolers(name: str) -> set[str]:
     """The poolers that the quick profile of a suite measures, where they are there."""
     return {path.pooler for group in suite(name).groups for path in group.topologies if path.pooler}
+
+
+def test_explanations_of_transfers_name_the_claims_that_show_them() -> None:
+    """What docs/transfer.md says happens, and each remedy, names claims of the suite that have a test, or says that it is not measured."""
+    text = (ROOT / "docs" / "transfer.md").read_text()
+    happens, helps = text.split("## What happens")[1].split("## Measured by a run")[0].split("## What helps, and what does not")
+    tested = {one.id for one in suite("transfer").claims if one.test}
+    for part in (happens, *helps.strip().removeprefix("- ").split("\n- ")):
+        named = set(re.findall(r"`([a-z0-9-]+)`", part)) & tested
+        assert named or "Not measured" in part, part
 
 
 def test_a_claim_of_another_profile_says_which() -> None:
