@@ -38,7 +38,7 @@ bench-engine: setup              ## what the load engine costs, beside other gen
 	$(PYTHON) bench/engine.py
 
 replications: setup              ## the five published benchmarks, their quick profiles, into docs/replications.md: about an hour
-	for suite in apostol users pgbench-tx transfer lookup; do ./fairground replicate $$suite --quiet --markdown docs/replications.md || exit; done
+	./fairground replicate all --quiet --markdown docs/replications.md
 
 bench-memory: setup              ## how much memory the load engine needs: measures, asserts nothing
 	$(PYTHON) bench/memory.py
@@ -61,8 +61,8 @@ bench-limits: setup              ## how often a planted limit is named, and no o
 bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/reasons-proven.md: about 45 minutes, and in parts
 	$(PYTHON) bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
 
-bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts
-	$(PYTHON) bench/tuning.py --keep results/bench-tuning.jsonl --write docs/tuning.md
+bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts of BUDGET=30m
+	$(PYTHON) bench/tuning.py $(if $(BUDGET),--budget $(BUDGET)) --keep results/bench-tuning.jsonl --write docs/tuning.md
 
 bench-awake: setup               ## what keeping processors awake changes here, into docs/awake.md: make bench-awake STACK=SERVER:ONE
 	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/awake.md

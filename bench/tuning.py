@@ -1,9 +1,11 @@
 """What each tuning buys: every tuned variant against the documented one of its server; two tables as Markdown.
 
-    bench/tuning.py --budget 3m --keep results/bench-tuning.jsonl --write docs/tuning.md
+    bench/tuning.py --budget 30m --keep results/bench-tuning.jsonl --write docs/tuning.md
 
 The whole takes hours. With `--keep` each comparison is written down as it ends, is not measured again, and the tables show all
-that the file holds, so that it can be filled in parts (`--only`, `--workload`). Each is `./fairground compare DOCUMENTED TUNED`.
+that the file holds, so that it can be filled in parts (`--budget`, `--only`, `--workload`). What is interrupted in the midst of a
+comparison loses that one. Each is `./fairground compare DOCUMENTED TUNED`, in rounds of short turns. It ends where the interval
+is within ± 2 % (`--width`), or after 60 s (`--each`), which hold the six starts that a verdict asks for.
 A variant `x` is held against `documented-x` where there is one, else against `documented`. It measures, and asserts nothing.
 """
 
@@ -13,8 +15,11 @@ import argparse
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
+
+from fairground.inputs import numbers
 
 ABOUT = """\
 # What each tuning buys
@@ -37,16 +42,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="only tuned variants with this in their id")
     parser.add_argument("--workload", action="append", choices=WORKLOADS, help="repeatable (all four)")
-    parser.add_argument("--budget", default="3m", help="of one comparison")
+    parser.add_argument("--each", default="60s", help="the most time of one comparison")
+    parser.add_argument("--width", type=float, default=2.0, help="a comparison ends within ± this many percent")
+    parser.add_argument("--budget", help="of this call, such as 30m: no comparison is begun that would end after it")
     parser.add_argument("--keep", type=Path, help="JSON lines: add each comparison, and show the earlier ones too")
     parser.add_argument("--write", type=Path, help="put the tables into this Markdown file")
     options = parser.parse_args()
     stacks, rows, lab = listed(), kept(options.keep), version()
-    for pair, workload in todo(stacks, rows, options.only, options.workload or WORKLOADS):
-        lines = compare(pair, workload, options.budget)
+    left, began, took_s = todo(stacks, rows, options.only, options.workload or WORKLOADS), time.monotonic(), list[float]()
+    budget_s = None if options.budget is None else numbers.seconds("--budget", options.budget)
+    for place, (pair, workload) in enumerate(left):
+        start = time.monotonic()
+        if not fits(budget_s, start - began, took_s):
+            print(f"{len(left) - place} comparisons are left for another call", file=sys.stderr)
+            break
+        lines = compare(pair, workload, options.each, options.width)
+        took_s.append(time.monotonic() - start)
         if lines is None:
             continue
-        rows.append({"lab": lab, "pair": pair, "workload": workload, "budget": options.budget, "lines": lines})
+        rows.append({"lab": lab, "pair": pair, "workload": workload, "budget": options.each, "lines": lines})
         print(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput", file=sys.stderr)
         if options.keep:
             options.keep.parent.mkdir(parents=True, exist_ok=True)
@@ -101,9 +115,14 @@ def todo(stacks: list[Row], rows: list[Row], only: str, workloads: tuple[str, ..
     ]
 
 
-def compare(pair: Pair, workload: str, budget: str) -> dict[str, Row] | None:
+def fits(budget_s: float | None, spent_s: float, took_s: list[float]) -> bool:
+    """Whether another comparison, as long as the longest so far, ends within the call's budget; the first is always begun."""
+    return budget_s is None or not took_s or spent_s + max(took_s) <= budget_s
+
+
+def compare(pair: Pair, workload: str, each: str, width: float) -> dict[str, Row] | None:
     """One comparison's lines by their quantity; None where nothing could be measured, which is said."""
-    command = [str(ROOT / "fairground"), "compare", *pair, "-w", workload, "--budget", budget, "--json"]
+    command = [str(ROOT / "fairground"), "compare", *pair, "-w", workload, "--budget", each, "--width", f"{width:g}", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"{pair[1]} {workload}: nothing measured: {done.stderr.strip()[-300:]}", file=sys.stderr)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from builders.bench import bench
 
@@ -71,3 +74,24 @@ def test_a_row_tells_the_gains_and_what_was_called() -> None:
     assert "| `one:a` | `documented` | **-20.0% (-21.0% to -19.0%)** | – | +0.0% (-1.0% to +1.0%) = | – |" in text
     assert "- `one:a`: a flag; an allocator." in text
     assert "one:b" not in text
+
+
+def test_a_call_begins_what_fits_into_its_budget() -> None:
+    """The first comparison always, and then those that end in time if they take as long as the longest; without a budget all."""
+    assert TUNING.fits(60.0, 0.0, []) and TUNING.fits(None, 1e6, [50.0])
+    assert TUNING.fits(100.0, 50.0, [20.0, 30.0, 50.0]) and not TUNING.fits(100.0, 51.0, [20.0, 30.0, 50.0])
+
+
+def test_a_comparison_is_asked_for_its_time_and_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both reach `compare`, which makes its rounds of turns until either is spent; what fails is said and kept out."""
+    asked = list[list[str]]()
+
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        asked.append(command)
+        return SimpleNamespace(returncode=0, stdout='{"lines": [{"quantity": "goodput", "change": 0.1}]}', stderr="")
+
+    monkeypatch.setattr(TUNING.subprocess, "run", run)
+    assert TUNING.compare(("one:documented", "one:a"), "tx", "45s", 2.0) == {"goodput": {"quantity": "goodput", "change": 0.1}}
+    assert asked[0][1:] == [
+        "compare", "one:documented", "one:a", "-w", "tx", "--budget", "45s", "--width", "2", "--json",
+    ]  # fmt: skip

@@ -18,4 +18,6 @@ def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> Job:
     """One run of a second with four connections, or what `load` says otherwise."""
     shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000} | load))
     asked = WORKLOADS[workload]
-    return Job(shape, asked, Templates.of(asked), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder)
+    return Job(
+        shape, asked, Templates.of(asked), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder, shape.stages
+    )

@@ -213,6 +213,32 @@ def test_a_claim_with_a_number_has_three_answers(test: str, published: float | N
     assert found.words == words
 
 
+@pytest.mark.parametrize(
+    ("test", "published", "words"),
+    [
+        ("rps(a:x ping) / rps(c:x ping) > 1", 1.2, "holds, size and direction"),
+        ("rps(a:x ping) / rps(c:x ping) > 1", 1.05, "holds, direction only"),
+        ("rps(c:x ping) < rps(a:x ping)", 0.95, "holds, direction only"),
+        ("rps(c:x ping) / rps(a:x ping) < 0.95", 0.95, "holds, size and direction"),  # a bound is no equality
+        ("errors(c:x ping) > 0.1%", 0.2, "holds, size and direction"),
+        ("errors(c:x ping) > 0.1%", 0.5, "holds, direction only"),
+        ("timeouts(c:x ping) > 0", 50, "holds"),  # how many there are depends on how long was counted
+    ],
+)
+def test_small_differences_and_shares_have_a_size(test: str, published: float, words: str) -> None:
+    """What differs by a seventh is not the size of a twentieth, though it is within 25 %; a share of answers has a size as a ratio has."""
+    failing = [trial("c:x", 870 + 4 * (block % 2), block) for block in range(1, 5)]
+    (found,) = judgement.judge(suite(Claim("one", "it is so", test, published)), [*STEADY, *map(failed, failing)])
+    assert found.words == words
+
+
+def failed(one: Trial) -> Trial:
+    """The trial with a timeout for each four good answers."""
+    assert one.result is not None
+    window = replace(one.result.window, timeout=250, status={})
+    return replace(one, result=replace(one.result, window=window))
+
+
 PAPER = (
     PublishedTable("Rates", "rps", "requests/s", "ping c100", {"a:x": 2_000.0, "b:x": 1_000.0}),
     PublishedTable("Medians", "p50", "ms", "ping c100", {"a:x": 10.0, "b:x": 30.0}),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from builders.paths import ROOT
-from fairground.claims import cells, judgement
+from fairground.claims import cells, judgement, statement
 from fairground.claims.judgement import ClaimVerdict
 from fairground.inputs import manifest
 from fairground.model import Claim, PublishedTable, Suite
@@ -21,6 +23,14 @@ UNMEASURED = {"apostol": 0, "users": 0, "pgbench-tx": 0, "transfer": 8, "lookup"
 """Those among them that no metric measures."""
 DURABLE = {"apostol": False, "users": True, "pgbench-tx": True, "transfer": True, "lookup": False}
 """Whether the source's database was durable; that of `lookup` has none."""
+NEEDED = {
+    "apostol": ("pgbouncer-tx", "pgbouncer-session"),
+    "pgbench-tx": ("pgbouncer-tx", "pool=2000"),
+    "transfer": ("wrk wait=0", "shed("),
+    "users": ("ping c128 ab close", "users c128 ab close"),
+    "lookup": ("bytes(", "lookup c30 vegeta"),
+}
+"""What the explanations and conditions of each suite rest on, as its claims say it."""
 OURS = ("(our", "(from its own table)")
 """How a claim begins that the source does not make."""
 
@@ -88,6 +98,26 @@ def test_a_size_that_the_text_claims_is_held_against_the_table() -> None:
     assert "published: 2.52 against 1.60" in judged["fast-fail-60-percent"].sentence
 
 
+def test_the_five_hold_all_claims_and_numbers() -> None:
+    """A hostile count of the five sources found 109 claims and 435 numbers; what is counted here by itself is no less."""
+    found = [suite(name) for name in CLAIMS]
+    assert sum(len(theirs(one)) for one in found) >= 109
+    assert sum(len(table.values) for one in found for table in numbers(one)) >= 435
+
+
+@pytest.mark.parametrize("name", sorted(CLAIMS))
+def test_a_claim_with_a_number_is_held_against_no_bar_of_ours(name: str) -> None:
+    """A published ratio is tested for its direction, so that its size is an answer of its own; another bar is said to be ours."""
+    for claim in theirs(suite(name)):
+        if not claim.published or not claim.test:
+            continue
+        test = statement.parse(claim.test)
+        same = test.op == "~" and (bool(test.right.terms) or test.right.factor == 1)
+        absolute = test.kind == "ratio" and len(test.terms) == 1
+        some = test.kind == "number" and test.right.factor <= 0.001
+        assert (test.against_one and test.op != "~") or same or absolute or some or "Our bar" in claim.note, claim.id
+
+
 @pytest.mark.parametrize("name", sorted(DURABLE))
 def test_durability_is_the_sources_own(name: str) -> None:
     """The suite quotes the durability of its source, and measures all of its groups under it; nothing else is plain in its claims."""
@@ -112,6 +142,35 @@ def test_every_explanation_is_tested_or_not_measured(name: str) -> None:
         if claim.reason:
             told = replication.explained(judged, page)
             assert told.endswith("Not measured.") if not claim.shown_by else all(one in told for one in claim.shown_by), claim.id
+
+
+def test_the_quick_profile_measures_what_each_explanation_of_conditions_needs() -> None:
+    """Poolers, a pool of 2,000, 503s under wrk and ab on a cheap request are cells of the quick profile, and claims speak of them."""
+    spoken = {name: " ".join(one.test or "" for one in suite(name).claims) for name in CLAIMS}
+    loads = {name: {(load.generator, one) for one in suite(name).groups for load in one.loads} for name in CLAIMS}
+    for name, marks in NEEDED.items():
+        assert all(mark in spoken[name] for mark in marks), name
+    assert {"pgbouncer-tx", "pgbouncer-session"} <= poolers("apostol") and {"pgbouncer-tx", "pgcat-tx"} <= poolers("pgbench-tx")
+    assert max(one.settings.pool_size for one in suite("pgbench-tx").groups) == 2000
+    assert any(tool == "ab" and group.workloads == ("ping",) for tool, group in loads["users"])
+    assert any(tool == "wrk" and group.settings.pool_wait_ms == 0 for tool, group in loads["transfer"])
+    behind = [one for one in suite("pgbench-tx").claims if one.id.endswith("-works-behind-a-pooler")]
+    assert len({one.test.split()[0] for one in behind if one.test}) == 4
+
+
+def poolers(name: str) -> set[str]:
+    """The poolers that the quick profile of a suite measures, where they are there."""
+    return {path.pooler for group in suite(name).groups for path in group.topologies if path.pooler}
+
+
+def test_explanations_of_transfers_name_the_claims_that_show_them() -> None:
+    """What docs/transfer.md says happens, and each remedy, names claims of the suite that have a test, or says that it is not measured."""
+    text = (ROOT / "docs" / "transfer.md").read_text()
+    happens, helps = text.split("## What happens")[1].split("## Measured by a run")[0].split("## What helps, and what does not")
+    tested = {one.id for one in suite("transfer").claims if one.test}
+    for part in (happens, *helps.strip().removeprefix("- ").split("\n- ")):
+        named = set(re.findall(r"`([a-z0-9-]+)`", part)) & tested
+        assert named or "Not measured" in part, part
 
 
 def test_a_claim_of_another_profile_says_which() -> None:

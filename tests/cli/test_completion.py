@@ -117,7 +117,7 @@ def values(line: str) -> list[str]:
         ("run suites/d", ["suites/demo.toml"]),
         ("run --resume ", RUNS),
         ("capacity --resume ", ["latest", "2026-capacity"]),
-        ("replicate ", ["demo"]),
+        ("replicate ", ["demo", "all"]),
         ("replicate demo --run ", RUNS),
         ("compare ", [*STACKS, *RUNS]),
         ("compare alder:plain 2026", ["2026-run"]),

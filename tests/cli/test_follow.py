@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 
 from fairground.cli import follow, say
-from fairground.lab.events import Checked, Checking, Event
+from fairground.lab.events import Checked, Checking, Event, Replicating
 
 
 def test_a_check_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,3 +23,16 @@ def test_a_check_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert list(follow.follow(lambda _: events())) == [end]
     assert lines == ["checking 1/40: alder:plain", "checking 2/40: birch:plain, about 13 min left"]
+
+
+def test_several_replications_say_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each suite that begins has its place, and what those after it take at least; the last has none after it."""
+    lines = list[str]()
+    monkeypatch.setattr(say, "note", lines.append)
+
+    def events() -> Generator[Event]:
+        yield Replicating("first", 1, 2, 1800.0, 1200.0)
+        yield Replicating("last", 2, 2, 0.0, 0.0)
+
+    assert list(follow.follow(lambda _: events())) == []
+    assert lines == ["replication 1/2: first; 1 more after it, at least 20 min", "replication 2/2: last"]

@@ -26,3 +26,9 @@ def test_claims_on_cells_that_a_run_lacks_cannot_be_tested(lab: Run, tmp_path: P
     assert told.count("<!-- transfer -->") == 1 and "○ cannot be tested here" in told
     document(lab(*words))
     assert (tmp_path / "told.md").read_text() == told
+
+
+def test_one_run_is_not_judged_by_all_suites(lab: Run) -> None:
+    """`all` measures: a run that is there belongs to one suite, and the sentence says so."""
+    done = lab("replicate", "all", "--run", "latest", "--results", "results")
+    assert done.returncode == 2 and "`--run` judges the run of one suite, and `all` names several" in done.stderr

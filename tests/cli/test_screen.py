@@ -5,15 +5,16 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-from fairground.cli.screen import Screen
+from fairground.cli.screen import Screen, duration
 from fairground.cli.streams import Terminal
+from fairground.run import plan
 from report import fixture
 
 
-def left(budget_s: float | None, *took_s: float) -> str:
-    """What is said of the time left after trials that took so long."""
+def left(budget_s: float | None, *took_s: float, later_s: float = 0.0) -> str:
+    """What is said of the time left after trials that took so long, where `later_s` more are expected after the run."""
     run = fixture.one_block()
-    shown = Screen(replace(run.plan, budget_s=budget_s), (), Terminal(file=io.StringIO()), live=False)
+    shown = Screen(replace(run.plan, budget_s=budget_s), (), Terminal(file=io.StringIO()), live=False, later_s=later_s)
     for trial, duration_s in zip(run.trials, took_s, strict=False):
         shown.finished(replace(trial, duration_s=duration_s))
     return shown.left
@@ -30,3 +31,13 @@ def test_a_budget_bounds_it() -> None:
     assert left(60.0) == ", at most 60 s left"
     assert left(60.0, 10.0, 10.0) == ", at most 40 s left"
     assert left(900.0, 10.0, 10.0) == ", about 2 min left"
+
+
+def test_runs_after_this_one_are_in_the_time_left() -> None:
+    """What is left of this run and of those after it, as far as trials tell how wrong expectations are."""
+    run = fixture.one_block()
+    each_s = plan.seconds(run.plan.slots[:1])
+    rest_s = 3600.0 + plan.seconds(run.plan.slots[3:])
+    said = left(None, each_s, each_s, each_s, later_s=3600.0)
+    assert said.endswith(f" left, about {duration(rest_s)} with the runs after it")
+    assert left(None, each_s, later_s=3600.0) == ""

@@ -97,7 +97,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         (
             ("replicate", "absent"),
             "there is no suite `absent` to replicate",
-            "suites with claims: apostol, lookup, pgbench-tx, transfer, users",
+            "suites with claims: apostol, lookup, pgbench-tx, transfer, users, all",
         ),
         (("check", "--servers", "servers"), "name a stack, or say `--all`", "./fairground check SERVER"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,33 @@ def test_k6_script_says_the_load(tmp_path: Path) -> None:
     evenly = scenario(rate_per_s=2.5, model="open", arrivals="constant")
     assert (evenly["executor"], evenly["rate"], evenly["timeUnit"]) == ("constant-arrival-rate", 2500, "1000s")
     assert _options(job(keep_alive=False))["noConnectionReuse"] is True
+
+
+def test_k6_ramps_through_the_stages_of_a_load(tmp_path: Path) -> None:
+    """The script as k6 gets it: users to begin with, and those that each stage ends with; its warm-up has no stages."""
+    from fairground.generators.k6 import _options
+
+    ramp = job(folder=tmp_path, stages=((20.0, 150), (10.5, 0)), window_s=30.5)
+    generators.TOOLS["k6"].command(ramp)
+    told = (tmp_path / "requests.js").read_text().split("export const options = ")[1].split(";\n")[0]
+    assert json.loads(told)["scenarios"]["load"] == {
+        "executor": "ramping-vus",
+        "startVUs": 4,
+        "stages": [{"duration": "20s", "target": 150}, {"duration": "10.5s", "target": 0}],
+        "gracefulRampDown": "2s",
+        "gracefulStop": "2s",
+    }
+    warming: Any = _options(replace(ramp, stages=(), seconds=2.0))
+    assert warming["scenarios"]["load"]["executor"] == "constant-vus" and warming["scenarios"]["load"]["vus"] == 4
+
+
+@pytest.mark.parametrize("name", ["engine", *(one for one in generators.TOOLS if one != "k6")])
+def test_others_refuse_stages(name: str) -> None:
+    """A generator that keeps its connections is refused before anything is started."""
+    load = Load(connections=4, stages=((20.0, 150),), window_s=20.0, timeout_ms=1000, generator=name)
+    cell = Cell("a:x", "ping", Topology(), load, Settings())
+    with pytest.raises(LabError, match="keeps its number of connections, and has no stages"):
+        generators.check([cell], WORKLOADS)
 
 
 def test_k6_sleeps_where_the_load_pauses(tmp_path: Path) -> None:

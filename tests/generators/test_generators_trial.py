@@ -188,6 +188,9 @@ def test_suites_name_generators(tmp_path: Path) -> None:
     assert (load.generator, load.requests, load.model, load.id) == ("ab", 1000, "closed", "c128-1000requests-close-ab")
     (load,) = suite(tmp_path, "think_ms = 5").groups[0].loads
     assert (load.think_ms, load.id) == (5.0, "c128-think5ms")
+    (load,) = suite(tmp_path, 'generator = "k6"', "stages = [[20.0, 150], [10.0, 600]]").groups[0].loads
+    assert (load.stages, load.window_s, load.most_connections) == (((20.0, 150), (10.0, 600)), 30.0, 600)
+    assert load.id == "c128-k6-150in20s-600in10s"
     said = suite(tmp_path, 'generator = "k6"', "rate_per_s = 500.0", 'arrivals = "constant"', "threads = 2")
     (load,) = said.groups[0].loads
     assert (load.model, load.rate_per_s, load.arrivals, load.threads) == ("open", 500.0, "constant", 2)
@@ -202,6 +205,11 @@ def test_suites_name_generators(tmp_path: Path) -> None:
         (("requests = 5", "rate_per_s = 5.0"), "`requests` and `rate_per_s` exclude each other in"),
         (("think_ms = 5", "rate_per_s = 5.0"), "`think_ms` and `rate_per_s` exclude each other in"),
         (("think_ms = -1",), "`think_ms` is -1 in"),
+        (("stages = [[0.0, 150]]",), r"`stages` has `\[0, 150\]` in"),
+        (("stages = [[1.0, -1]]",), r"`stages` has `\[1, -1\]` in"),
+        (("stages = [[1.0, 5]]", "requests = 5"), "`stages` and `requests` exclude each other in"),
+        (("stages = [[1.0, 5]]", "rate_per_s = 5.0"), "`stages` and `rate_per_s` exclude each other in"),
+        (("stages = [[1.0, 5]]", "window_s = 5.0"), "`stages` and `window_s` exclude each other in"),
     ],
 )
 def test_mistakes_in_a_suites_load(lines: tuple[str, ...], said: str, tmp_path: Path) -> None:

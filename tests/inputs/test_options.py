@@ -97,6 +97,20 @@ def test_pauses_belong_to_a_closed_loop() -> None:
             asked.loads(given(think_ms=wrong))
 
 
+def test_stages_make_the_window() -> None:
+    """Each stage says its seconds and the connections that it ends with; the command that measures again says the same."""
+    (load,) = asked.loads(given(generator="k6", stage=["20=150", "10.5=0"]))
+    assert (load.stages, load.window_s, load.most_connections) == (((20.0, 150), (10.5, 0)), 30.5, 150)
+    option = next(one for one in options.LOADS if one.name == "stage")
+    assert asked.loads(given(generator="k6", stage=option.typed(load)[1::2])) == (load,)
+    for wrong in ("20", "x=5", "0=5", "5=-1"):
+        with pytest.raises(LabError, match="`--stage "):
+            asked.loads(given(stage=[wrong]))
+    for name, value in (("rate", 5.0), ("requests", 10)):
+        with pytest.raises(LabError, match=f"^`--stage` and `--{name}` exclude each other$"):
+            asked.loads(given(stage=["20=150"], **{name: value}))
+
+
 def test_a_budget_decides_the_number_of_blocks() -> None:
     """With a budget and no number of blocks the budget says how many; what is not said stays as the suite has it."""
     suite = replace(asked.suite(given(), "title", ["a:b"]), blocks=4, seed=9)

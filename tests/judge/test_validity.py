@@ -279,6 +279,14 @@ def test_littles_law_counts_pauses() -> None:
     assert "the latencies and pauses add up to +400.0% of that" in said.sentence
 
 
+def test_littles_law_asks_nothing_of_stages() -> None:
+    """Where connections come and go, their number at a moment is not known, and latencies that add up to less are no fault."""
+    ramp = replace(CLOSED, load=replace(CLOSED.load, stages=((10.0, 5),)))
+    few = latency(count=170_000, mean_us=1000, max_us=1)
+    assert severities("little", facts(CLOSED, latency_all=few)) == [Severity.VOID]
+    assert severities("little", facts(ramp, latency_all=few)) == []
+
+
 def test_a_request_from_before_the_window_may_hold_a_connection_in_it() -> None:
     """Connections that wait for what was asked before the window are no fault of the counting; the seconds show them, and it is said."""
     lacking = facts(CLOSED, latency_all=latency(count=670_000, mean_us=1000, max_us=5000))

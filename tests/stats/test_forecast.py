@@ -29,3 +29,17 @@ def test_what_is_given_is_close() -> None:
         given += found is not None
         far += found is not None and abs(found - sum(rest)) > forecast.CLOSE * sum(rest)
     assert given > 1000 and far <= 0.1 * given
+
+
+@pytest.mark.parametrize(
+    ("took_s", "expected_s", "left_s"),
+    [
+        ((), (), None),
+        ((12.0, 24.0), (10.0, 20.0), None),
+        ((12.0, 24.0, 6.0), (10.0, 20.0, 5.0), 120.0),
+        ((12.0, 24.0, 60.0), (10.0, 20.0, 5.0), None),
+    ],
+)
+def test_a_rest_of_other_work_is_scaled(took_s: tuple[float, ...], expected_s: tuple[float, ...], left_s: float | None) -> None:
+    """What took a fifth longer than expected says that of the rest; too few, or such as differ by factors, say nothing."""
+    assert forecast.scaled_s(took_s, expected_s, 100.0) == (None if left_s is None else pytest.approx(left_s))

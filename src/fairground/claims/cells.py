@@ -22,6 +22,7 @@ def marks(cell: Cell) -> frozenset[str]:
             load.generator,
             f"threads={load.threads}",
             f"think={load.think_ms:g}",
+            f"stages={'+'.join(str(ends) for _, ends in load.stages) or 'none'}",
             f"fault={load.fault or 'none'}",
             f"wire={cell.topology.wire or 'none'}",
             *(name for name in (cell.topology.proxy, cell.topology.pooler) if name),

@@ -18,10 +18,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from statistics import fmean
 
 from fairground.claims.cells import Untestable, meant
 from fairground.claims.numbers import share_or_count, values, why_none
-from fairground.claims.statement import Product, Statement, Term, parse, with_stacks
+from fairground.claims.statement import SHARE_METRICS, Product, Statement, Term, parse, with_stacks
 from fairground.claims.tables import published
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
 from fairground.stats.differences import Spread, known_spread_interval, residual_spread
@@ -40,6 +41,9 @@ TIED = 0.05
 
 BAND = 0.25
 """A published size is found when ours is within this share of it. One for all suites."""
+
+ALIKE = 2.0
+"""And where a ratio is held against 1, when its logarithm is neither more nor less than so many times the published one."""
 
 
 class ClaimVerdict(StrEnum):
@@ -107,7 +111,8 @@ def _tested(claim: Claim, statement: Statement, suite: Suite, trials: Sequence[T
     except Untestable as reason:
         return Judgement(claim, ClaimVerdict.UNTESTED, str(reason))
     rests_on = tuple(sorted({trial.number for trial in trials if trial.cell in cells.values()}))
-    size = _is_of_size(claim, statement, measured) if verdict is ClaimVerdict.HOLDS else None
+    ours = _number_of(statement, cells, trials, measured)
+    size = _is_of_size(claim, statement, ours) if verdict is ClaimVerdict.HOLDS else None
     return Judgement(claim, verdict, sentence, measured, rests_on, size)
 
 
@@ -124,12 +129,32 @@ def _hardness(op: str, judged: Judgement) -> tuple[int, float]:
     return order.index(judged.verdict), middle if op in (">", ">=") else -middle
 
 
-def _is_of_size(claim: Claim, statement: Statement, measured: Interval | None) -> bool | None:
-    """Whether the published number was found; None where there is none, or only "the same" was claimed."""
-    if claim.published is None or claim.published <= 0 or measured is None or statement.op == "~":
+def _number_of(
+    statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial], measured: Interval | None
+) -> float | None:
+    """What stands beside a published number: the middle of a ratio, or the mean of a share.
+
+    Counts have none, since they depend on how long was counted.
+    """
+    if measured is not None:
+        return measured.middle * (statement.right.factor if statement.right.terms else 1.0)
+    (term,) = statement.terms
+    if statement.kind != "number" or term.metric not in SHARE_METRICS:
         return None
-    ours = measured.middle * (statement.right.factor if statement.right.terms else 1.0)
-    return 1 / (1 + BAND) <= ours / claim.published <= 1 + BAND
+    return fmean(value for one in trials if one.cell == cells[term] and (value := share_or_count(term.metric, one)) is not None)
+
+
+def _is_of_size(claim: Claim, statement: Statement, ours: float | None) -> bool | None:
+    """Whether the published number was found; None where there is none, or only "the same" was claimed.
+
+    What is said of a ratio is its distance from 1, so that of ours has to be alike, too: 1.25 is not found by 1.01.
+    """
+    if claim.published is None or claim.published <= 0 or ours is None or statement.op == "~":
+        return None
+    near = 1 / (1 + BAND) <= ours / claim.published <= 1 + BAND
+    if not statement.against_one or claim.published == 1:
+        return near
+    return near and 1 / ALIKE <= math.log(ours) / math.log(claim.published) <= ALIKE
 
 
 def _beside_nearest(judged: Judgement, suite: Suite, trials: Sequence[Trial]) -> Judgement:

@@ -88,6 +88,12 @@ class Statement:
             return "word"
         return "ratio" if all(term.metric in RATIO_METRICS for term in self.terms) else "number"
 
+    @property
+    def against_one(self) -> bool:
+        """Whether a ratio of cells is held against 1: it says which side is more, and no bound."""
+        divided = bool(self.left.below or self.right.terms)
+        return self.kind == "ratio" and divided and self.right.factor == 1
+
 
 def parse(text: str) -> Statement:
     """The statement that `text` makes. Raises StatementError."""

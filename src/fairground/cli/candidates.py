@@ -67,6 +67,10 @@ def _suite_files(there: There) -> Iterable[Name]:
     return [one._replace(value=f"suites/{one.value}.toml") for one in there.suites()]
 
 
+def _suites_or_all(there: There) -> Iterable[Name]:
+    return [*there.suites(), Name("all", "those with claims, one after the other")]
+
+
 def _stacks_or_runs(there: There) -> Iterable[Name]:
     return [*there.stacks(), *there.records("run")]
 
@@ -94,7 +98,7 @@ ARGUMENTS: Mapping[str, tuple[Values, ...]] = {
     "run": (_suite_files,),
     "compare": (_stacks_or_runs, _stacks_or_runs),
     "why": (_runs, _cells),
-    "replicate": (lambda there: there.suites(),),
+    "replicate": (_suites_or_all,),
     "list": (_lists,),
     "check": (_stacks,),
     "report": (_records,),

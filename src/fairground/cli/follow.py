@@ -24,6 +24,7 @@ from fairground.lab.events import (
     Checking,
     Event,
     Planned,
+    Replicating,
     Said,
     Sink,
     TrialDone,
@@ -83,6 +84,7 @@ class _Shown:
         self._voice = voice
         self._told = 0.0
         self._held = ExitStack()
+        self._later_s = 0.0
         self._screen: Screen | None = None
         self._clock = Clock(say.talk, Clock.wanted(say.talk, voice.quiet))
         self.folder: Path | None = None
@@ -124,6 +126,11 @@ class _Shown:
                 left = "" if event.left_s is None else f", about {duration(event.left_s)} left"
                 say.note(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}{left}"))
                 self._clock.shows(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}"))
+            case Replicating():
+                self._later_s = event.later_s
+                after = event.suites - event.place
+                rest = f"; {after} more after it, at least {duration(event.later_least_s)}" if after else ""
+                say.note(foreign.line(f"replication {event.place}/{event.suites}: {event.suite}{rest}"))
             case Planned():
                 self.folder = event.folder
                 say.note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")
@@ -132,7 +139,8 @@ class _Shown:
             case Began():
                 self._clock.close()  # a terminal has one foot
                 live = say.talk.is_terminal and "CI" not in os.environ
-                self._screen = self._held.enter_context(Screen(event.plan, event.done, say.talk, live, self._voice.quiet))
+                screen = Screen(event.plan, event.done, say.talk, live, self._voice.quiet, self._later_s)
+                self._screen = self._held.enter_context(screen)
             case TrialDone():
                 self._trial(event)
             case Trying(asked):

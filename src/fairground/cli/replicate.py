@@ -6,6 +6,7 @@ import os
 import shlex
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -17,14 +18,14 @@ from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab import replicate as use_case
 from fairground.lab import run as runs
-from fairground.lab.events import Replicated, Reported
+from fairground.lab.events import Replicated
 from fairground.lab.places import Places
 from fairground.lab.replicate import Inputs
 from fairground.report import replication
 from fairground.report.replication import Replication
 
 OPTIONS = (
-    Option("suite", "A suite with claims, such as transfer.", str, ..., argument=True),
+    Option("suite", "A suite with claims, such as transfer; all: one after the other.", str, ..., argument=True),
     Option("profile", "quick (minutes) or full (hours).", str, "quick"),
     Option("blocks", "Repeat every cell this many times (default: as the profile says).", int | None, None),
     Option("of_run", "Judge the claims on this run; measure nothing.", str | None, None, spelled="--run", metavar="RUN"),
@@ -39,7 +40,7 @@ def replicate(_: typer.Context, given: Given) -> None:
     """Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.
 
     Examples: ./fairground replicate transfer · ./fairground replicate apostol --profile full ·
-    ./fairground replicate users --blocks 8 ·
+    ./fairground replicate users --blocks 8 · ./fairground replicate all --resume latest ·
     ./fairground replicate users --run latest --markdown docs/replications.md
     """
     blocks = None if given["blocks"] is None else numbers.positive("--blocks", given["blocks"])
@@ -47,42 +48,60 @@ def replicate(_: typer.Context, given: Given) -> None:
         Places.of(os.environ, given["servers"], given["results"]), given["suite"], given["profile"], blocks, given["of_run"],
         given["resume"], given["markdown"], given["database"],
     )  # fmt: skip
-    again = shlex.join(("replicate", inputs.suite, "--profile", inputs.profile, "--resume", "RUN"))
-    voice = Voice(given["quiet"], again=again)
-    report, judged = follow(lambda sink: use_case.replicate(inputs, sink), voice)
-    assert isinstance(report, Reported) and isinstance(judged, Replicated), "a replication ends with its report and its verdicts"
-    _say(judged.found, judged.path, given["as_json"])
-    if not runs.measured(report.run):
+    voice, several = Voice(given["quiet"], again=_again(inputs)), inputs.suite == use_case.ALL
+    work = use_case.every if several else use_case.replicate
+    ends = list[Replicated]()
+    for event in follow(lambda sink: work(inputs, sink), voice):
+        if isinstance(event, Replicated):
+            ends.append(event)
+            if not given["as_json"]:
+                _say(event.found, event.path)
+    if given["as_json"]:
+        told = [_document(one.found, one.path) for one in ends]
+        say.document({"replications": told} if several else told[0])
+    if not any(runs.measured(one.found.run) for one in ends):
         raise typer.Exit(NOTHING_MEASURED)
 
 
-def _say(found: Replication, path: Path, as_json: bool) -> None:
-    if as_json:
-        rows = [
-            {
-                "id": one.claim.id,
-                "says": one.claim.says,
-                "test": one.claim.test,
-                "published": one.claim.published,
-                "verdict": str(one.verdict),
-                "sentence": one.sentence,
-                "measured": asdict(one.measured) if one.measured else None,
-                "size": one.size,
-                "paper": one.paper,
-            }
-            for one in found.judgements
-        ]
-        tables = [
-            {
-                "title": one.table.title,
-                "unmeasured": one.table.unmeasured,
-                "correlation": one.correlation,
-                "rows": [asdict(row) for row in one.rows],
-            }
-            for one in found.tables
-        ]
-        say.document({"suite": found.suite.id, "run": found.run.id, "claims": rows, "tables": tables, "page": str(path)})
-        return
+def _again(inputs: Inputs) -> str:
+    """What goes on with an interrupted run. Of all suites it also says what those after it are measured with."""
+    words = ["replicate", inputs.suite, "--profile", inputs.profile]
+    if inputs.suite == use_case.ALL and inputs.blocks is not None:
+        words += ["--blocks", str(inputs.blocks)]
+    if inputs.suite == use_case.ALL and inputs.markdown is not None:
+        words += ["--markdown", str(inputs.markdown)]
+    return shlex.join((*words, "--resume", "RUN"))
+
+
+def _document(found: Replication, path: Path) -> dict[str, Any]:
+    """A replication for machines."""
+    rows = [
+        {
+            "id": one.claim.id,
+            "says": one.claim.says,
+            "test": one.claim.test,
+            "published": one.claim.published,
+            "verdict": str(one.verdict),
+            "sentence": one.sentence,
+            "measured": asdict(one.measured) if one.measured else None,
+            "size": one.size,
+            "paper": one.paper,
+        }
+        for one in found.judgements
+    ]
+    tables = [
+        {
+            "title": one.table.title,
+            "unmeasured": one.table.unmeasured,
+            "correlation": one.correlation,
+            "rows": [asdict(row) for row in one.rows],
+        }
+        for one in found.tables
+    ]
+    return {"suite": found.suite.id, "run": found.run.id, "claims": rows, "tables": tables, "page": str(path)}
+
+
+def _say(found: Replication, path: Path) -> None:
     for one in found.judgements:
         mark = replication.GLYPHS[one.verdict]
         say.line(f"{mark} {one.claim.says}")

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from fairground.cli.board import MARK, STYLE, reason
 from fairground.model import Plan, Progress, Slot, Trial, Verdict
+from fairground.run import plan as planned
 from fairground.run import store
 from fairground.stats import forecast
 from fairground.stats.intervals import significant
@@ -28,8 +29,12 @@ BAR_CELLS = 24
 class Screen:
     """Follows one run. On a terminal: finished trials scroll, two lines at the bottom live. Else: plain lines."""
 
-    def __init__(self, plan: Plan, done: Sequence[Trial], console: Console, live: bool, quiet: bool = False) -> None:
-        self._plan, self._console, self._quiet = plan, console, quiet
+    def __init__(
+        self, plan: Plan, done: Sequence[Trial], console: Console, live: bool, quiet: bool = False, later_s: float = 0.0
+    ) -> None:
+        """`later_s`: what the runs after this one are expected to take, by their loads alone."""
+        self._plan, self._console, self._quiet, self._later_s = plan, console, quiet, later_s
+        self._expected: list[float] = []
         self._done = {trial.number for trial in done if trial.verdict is not Verdict.VOID}
         self._counts = {verdict: sum(trial.verdict is verdict for trial in done) for verdict in Verdict}
         self._spent: list[float] = []
@@ -64,6 +69,7 @@ class Screen:
         """A trial ended: one line that stays."""
         self._counts[trial.verdict] += 1
         self._spent.append(trial.duration_s)
+        self._expected.append(planned.seconds(slot for slot in self._plan.slots if slot.number == trial.number))
         if trial.verdict is not Verdict.VOID or trial.attempt >= store.ATTEMPTS:
             self._done.add(trial.number)
         if not self._quiet:
@@ -96,8 +102,17 @@ class Screen:
         budget_s = self._plan.budget_s
         most_s = None if budget_s is None else max(0.0, budget_s - self._spent_before_s - sum(self._spent))
         if most_s is not None and (left_s is None or most_s < left_s):
-            return f", at most {duration(most_s)} left"
-        return "" if left_s is None else f", about {duration(left_s)} left"
+            return f", at most {duration(most_s)} left{self._in_all}"
+        return self._in_all if left_s is None else f", about {duration(left_s)} left{self._in_all}"
+
+    @property
+    def _in_all(self) -> str:
+        """`, about 2 h 10 min with the runs after it`; nothing where there are none, or trials do not tell."""
+        if not self._later_s:
+            return ""
+        rest_s = self._later_s + planned.seconds(slot for slot in self._plan.slots if slot.number not in self._done)
+        left_s = forecast.scaled_s(self._spent, self._expected, rest_s)
+        return "" if left_s is None else f", about {duration(left_s)} with the runs after it"
 
 
 def milliseconds(microseconds: float | None) -> str:

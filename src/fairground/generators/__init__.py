@@ -79,4 +79,6 @@ def with_share(result: Result, load: Load, use: RoleUse) -> Result:
 
 
 def _engine_refusal(load: Load) -> str | None:
+    if load.stages:
+        return "keeps its number of connections, and has no stages"
     return "measures a time, and not a number of requests" if load.requests is not None else None

@@ -1,4 +1,4 @@
-"""k6: closed loop, open loop at an even rate, or a number of requests; every request is made by a script of ours.
+"""k6: closed loop (in stages, too), open loop at an even rate, or a number of requests; our script makes every request.
 
 What it counts: `http_reqs` are all requests that ended; the script counts those without the expected status apart, by status or
 by k6's code of the error. What the open loop could not send for want of a free virtual user is `dropped_iterations`. Its latency
@@ -100,6 +100,10 @@ def _options(job: Job) -> dict[str, object]:
     elif load.rate_per_s is not None:
         rate = _rate(load.rate_per_s)
         shape = {"executor": "constant-arrival-rate", "duration": lasts, "preAllocatedVUs": load.connections, **rate}
+    elif job.stages:
+        stages = [{"duration": f"{seconds:g}s", "target": ends} for seconds, ends in job.stages]
+        # A user who has to go waits for the answer to its request, as all of them do at the end of the window.
+        shape = {"executor": "ramping-vus", "startVUs": load.connections, "stages": stages, "gracefulRampDown": end}
     else:
         shape = {"executor": "constant-vus", "vus": load.connections, "duration": lasts}
     return {
@@ -168,4 +172,5 @@ TOOL = Tool(
     random_body=True,
     sequence=True,
     pauses=True,
+    ramps=True,
 )

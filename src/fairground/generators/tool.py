@@ -40,6 +40,8 @@ class Job:
     first: int
     """What `{seq}` counts from."""
     folder: Path
+    stages: tuple[tuple[float, int], ...] = ()
+    """The load's stages; a warm-up has none."""
 
     @property
     def url(self) -> str:
@@ -124,6 +126,8 @@ class Tool:
     sequence: bool = False
     pauses: bool = False
     """It can pause between an answer and the next request."""
+    ramps: bool = False
+    """It can change its number of connections while it measures."""
     whole_seconds: bool = False
     one_thread: bool = False
     """It can use one processor at most."""
@@ -139,6 +143,7 @@ class Tool:
             (load.model == "open" and load.arrivals != "constant", f"spaces its arrivals evenly, and not `{load.arrivals}`"),
             (load.requests is not None and not self.counts, "measures a time, and not a number of requests"),
             (load.think_ms != 0 and not self.pauses, "cannot pause between an answer and the next request"),
+            (bool(load.stages) and not self.ramps, "keeps its number of connections, and has no stages"),
             (load.threads != 1 and not self.threads, "cannot be told how many threads to use"),
             (not templates.fixed and not self.random_path, "sends one and the same request all the time"),
             (templates.in_body and not self.random_body, "cannot put a value of its own into each body"),
@@ -171,7 +176,7 @@ class ToolSession:
         self._keeper, self._installed, self._tool = keeper, installed, installed.tool
         self._load, self._halted, self._second = load, False, 0
         shared = (load, task.workload, Templates.of(task.workload), task.host, task.port)
-        window = Job(*shared, 2 * task.seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator")
+        window = Job(*shared, 2 * task.seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator", load.stages)
         warmup = Job(*shared, 2 * task.seed, load.warmup_min_s, None, 1, folder / "generator-warmup")
         self._jobs = [warmup, window] if load.warmup_min_s else [window]
         self._pending: list[dict[str, Any]] = [{"event": "start"}]
@@ -247,7 +252,7 @@ class ToolSession:
             samples=(),
             cpu_us=None,
             busiest_thread_share=None,
-            uncounted_most=None if any(seen.lossy for seen in (window, *self._seen)) else runs * self._load.connections,
+            uncounted_most=None if any(seen.lossy for seen in (window, *self._seen)) else runs * self._load.most_connections,
             caveats=(*window.caveats, *_without_edges(self._window.workload)),
         )
 

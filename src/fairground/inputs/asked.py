@@ -58,6 +58,11 @@ def loads(given: Given) -> tuple[Load, ...]:
         raise LabError("`--rate` and `--requests` exclude each other", "a rate is kept for a window, `--window`")
     if fields["rate_per_s"] is not None and fields["think_ms"]:
         raise LabError("`--rate` and `--think-ms` exclude each other", "a rate says when requests are due; leave the pause out")
+    if fields["stages"]:
+        for key in ("rate_per_s", "requests"):
+            if fields[key] is not None:
+                raise LabError(f"`--stage` and `--{key.partition('_')[0]}` exclude each other", "leave one of them out")
+        fields["window_s"] = sum(seconds for seconds, _ in fields["stages"])
     if fields["threads"] is None:
         del fields["threads"]
     if fields["rate_per_s"] is None:

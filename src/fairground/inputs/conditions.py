@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -63,9 +64,14 @@ def load_mistakes(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         yield "arrivals", f"is `{said['arrivals']}`", "write poisson or constant"
     if not 0 <= (said["think_ms"] or 0) <= numbers.MOST_PAUSE_MS:
         yield "think_ms", f"is {said['think_ms']:g}", f"write 0 to {numbers.MOST_PAUSE_MS}"
-    for key in ("requests", "think_ms"):
+    for key in ("requests", "think_ms", "stages"):
         if said[key] and said["rate_per_s"] is not None:
             yield key, "and `rate_per_s` exclude each other", "leave one of them out"
+    if said["stages"] and said["requests"]:
+        yield "stages", "and `requests` exclude each other", "leave one of them out"
+    for seconds, ends in said["stages"] or ():
+        if not 0 < seconds < math.inf or ends < 0:
+            yield "stages", f"has `[{seconds:g}, {ends}]`", "write seconds above 0, and connections: `[[20.0, 150], [30.0, 600]]`"
 
 
 def check(settings: Settings) -> Settings:

@@ -270,6 +270,7 @@ class _GroupTable:
     arrivals: str | None = None
     requests: int | None = None
     think_ms: float | None = None
+    stages: tuple[tuple[float, int], ...] | None = None
     faults: tuple[str, ...] | None = None
     proxies: tuple[str, ...] | None = None
     poolers: tuple[str, ...] | None = None
@@ -385,6 +386,8 @@ def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFi
         if not merged[key]:
             missing = place[key] if merged[key] is not None else (*location, key)
             raise source.error(missing, f"`{key}` is missing or empty in", f"give `{key}` a list, here or at the top")
+    if merged["stages"] and group.window_s is not None:
+        raise source.error((*location, "window_s"), "`stages` and `window_s` exclude each other in", "stages make the window")
     if min(merged["connections"]) < 1:
         raise source.error(place["connections"], "`connections` has a number below 1 in", "write at least `[1]`")
     for key, hint in options.ABOVE_ZERO.items():
@@ -410,6 +413,8 @@ def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Locati
     for key, wrong, hint in conditions.load_mistakes(merged):
         raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
+    if merged["stages"]:
+        given["window_s"] = sum(seconds for seconds, _ in merged["stages"])
     return given | {"model": Load.model if merged["rate_per_s"] is None else "open"}
 
 

@@ -119,6 +119,20 @@ def assignments(option: str, texts: Sequence[str]) -> tuple[tuple[str, str], ...
     return overrides({name.strip(): value.strip() for name, _, value in pairs})
 
 
+def stages(option: str, texts: Sequence[str]) -> tuple[tuple[float, int], ...]:
+    """`20=150`: within 20 seconds to 150 connections, each."""
+    found = []
+    for text in texts:
+        seconds, _, ends = text.partition("=")
+        try:
+            found.append((positive(option, float(seconds)), int(ends)))
+        except ValueError:
+            raise LabError(f"`{option} {text}` should be seconds and connections", f"for instance {option} 20=150") from None
+        if found[-1][1] < 0:
+            raise LabError(f"`{option} {text}` should be 0 connections or more")
+    return tuple(found)
+
+
 def by_role(cores: Mapping[str, Sequence[int]]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Role → cores as a value, in the order of the roles."""
     return tuple((role, tuple(sorted(set(cores[role])))) for role in sorted(cores, key=_place))

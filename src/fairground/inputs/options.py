@@ -129,6 +129,9 @@ LOADS = (
            if_given(numbers.positive), "requests", MANY),
     Option("think_ms", "Closed loop: pause of each connection before its next request, in ms.", float, 0.0, Of.LOAD,
            parse=numbers.pause, key="think_ms"),
+    Option("stage", "Closed loop: within so many seconds to so many connections, from --connections on; repeatable. They make the"
+           " window.", list[str] | None, None, Of.LOAD, ("stages",),
+           lambda spelling, texts: numbers.stages(spelling, texts or ()), "stages", metavar="SECONDS=MANY"),
     Option("fault", "What goes wrong in the window: none, database-restart@3s, connections-cut@3s, pooler-restart@3s or"
            " stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
 )  # fmt: skip

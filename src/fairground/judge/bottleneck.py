@@ -400,7 +400,7 @@ def _connections(facts: Facts) -> Iterator[Finding]:
     """
     result, load = facts.result, facts.cell.load
     latency = result.latency_ok
-    if load.model != "closed" or latency is None or not latency.mean_us or not facts.used:
+    if load.model != "closed" or load.stages or latency is None or not latency.mean_us or not facts.used:
         return
     pausing = result.goodput_per_s * load.think_ms / 1000
     explained = (_in_flight(facts) or 0.0) + pausing >= facts.at.in_flight * load.connections

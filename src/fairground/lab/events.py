@@ -97,6 +97,20 @@ class TriedReason:
 
 
 @dataclass(frozen=True)
+class Replicating:
+    """A published benchmark is measured now, number `place` of `suites`.
+
+    `later_s` is what those after it are expected to take, by their loads alone; no machine needs less than `later_least_s`.
+    """
+
+    suite: str
+    place: int
+    suites: int
+    later_s: float
+    later_least_s: float
+
+
+@dataclass(frozen=True)
 class SiteRecord:
     """The pages of a record are in the site: number `place` of `records`."""
 
@@ -184,6 +198,7 @@ Event = (
     | Checked
     | Kept
     | CrossChecked
+    | Replicating
     | Replicated
     | SiteRecord
     | SiteWritten

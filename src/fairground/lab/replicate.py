@@ -1,8 +1,8 @@
-"""`replicate`: a published benchmark's cells are measured, and each of its claims gets a verdict."""
+"""`replicate`: a published benchmark's cells are measured, and each of its claims gets a verdict. Or those of all suites."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,17 +10,22 @@ from fairground.claims import judgement, tables
 from fairground.inputs import manifest
 from fairground.lab import run as runs
 from fairground.lab import setup, splice
-from fairground.lab.events import Event, Replicated, Reported, Sink, unheard
+from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Run, Suite
 from fairground.report import replication
 from fairground.report.replication import Replication
-from fairground.run import journal, store
+from fairground.run import journal, plan, store
+
+ALL = "all"
+"""What is said in place of a suite for all of those with claims."""
+NOT_HERE = 3
+"""The exit code of what is missing on this machine."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is replicated. `of_run`: judge that run and measure nothing; `resume`: go on with that run; both by name."""
+    """What is replicated: a suite or `ALL`. By name, `of_run`: judge that run and measure nothing; `resume`: go on with it."""
 
     places: Places
     suite: str
@@ -48,12 +53,58 @@ def replicate(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
             yield _judged(chosen, event.run, inputs)
 
 
+def every(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
+    """Replicate one suite after the other, by name; each has a run of its own, and `Replicated` at its end.
+
+    With `resume` that run is gone on with, and the suites after its own are measured: those before it have their runs. LabError,
+    before anything is measured, for what no machine can measure. A suite that cannot run here is told of and left out.
+    """
+    if inputs.of_run is not None:
+        raise LabError(f"`--run` judges the run of one suite, and `{ALL}` names several", "name the suite of the run")
+    chosen = {name: suite(replace(inputs, suite=name)) for name in with_claims(inputs.places)}
+    begun = None if inputs.resume is None else _suite_of(store.load(store.find(inputs.places.results, inputs.resume)), chosen)
+    names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
+    carried = runs.Inputs(inputs.places, inputs.command, inputs.database_url)
+    plans = [runs.dry_run(chosen[name], carried) for name in names]
+    for place, name in enumerate(names):
+        later = plans[place + 1 :]
+        times = sum(map(plan.estimate_s, later)), sum(map(plan.least_s, later))
+        yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), *times)
+        yield from _unless_absent(replace(inputs, suite=name, resume=inputs.resume if name == begun else None), sink)
+
+
+def _unless_absent(inputs: Inputs, sink: Sink) -> Generator[Event]:
+    """The events of one suite; in place of an error for what is missing here, that it is absent."""
+    begun = False
+    try:
+        for event in replicate(inputs, sink):
+            begun = begun or isinstance(event, Planned | Reported)
+            yield event
+    except LabError as error:
+        if begun or error.exit_code != NOT_HERE:
+            raise
+        yield Absent(f"suite {inputs.suite}", error.message)
+
+
+def _suite_of(found: Run, chosen: Mapping[str, Suite]) -> str:
+    """The suite that a run measured. LabError where it is none of those."""
+    for name, one in chosen.items():
+        if one.title == found.plan.title:
+            return name
+    raise LabError(f"run `{found.id}` is of none of the suites {', '.join(chosen)}", "./fairground list runs")
+
+
+def with_claims(places: Places) -> list[str]:
+    """The suites that can be replicated, by name."""
+    return [one.stem for one in sorted(places.suites.glob("*.toml")) if "[[claims]]" in one.read_text(encoding="utf-8")]
+
+
 def suite(inputs: Inputs) -> Suite:
     """The suite under its profile. LabError when there is none of that name, or it claims nothing."""
     path = inputs.places.suites / f"{inputs.suite}.toml"
     if not path.exists():
-        there = [one.stem for one in sorted(inputs.places.suites.glob("*.toml")) if "[[claims]]" in one.read_text()]
-        raise LabError(f"there is no suite `{inputs.suite}` to replicate", f"suites with claims: {', '.join(there)}")
+        there = ", ".join([*with_claims(inputs.places), ALL])
+        raise LabError(f"there is no suite `{inputs.suite}` to replicate", f"suites with claims: {there}")
     if not manifest.load_suite(path).claims:  # such a suite has no profiles either
         raise LabError(f"the suite `{inputs.suite}` makes no claims", f"./fairground run suites/{inputs.suite}.toml")
     found = manifest.load_suite(path, inputs.profile, setup.machine_seats(inputs.database_url))

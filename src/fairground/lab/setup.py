@@ -118,9 +118,11 @@ def check_fault(cell: Cell, database_url: str | None) -> None:
 def check_amounts(load: Load, settings: Settings) -> None:
     """LabError for more connections, threads or processors than this machine can have: nothing needs to be built to know that."""
     cores, connections = machine.cores(), machine.most_connections()
-    if load.connections > connections:
+    if load.most_connections > connections:
         why = f"this machine has ports and open files for {connections:,}"
-        raise LabError(f"{load.connections:,} connections are more than can be opened: {why}", f"--connections {connections}")
+        raise LabError(
+            f"{load.most_connections:,} connections are more than can be opened: {why}", f"--connections {connections}"
+        )
     if load.threads > cores * THREADS_PER_CORE:
         why = f"it has {cores} core{'s' if cores > 1 else ''}"
         raise LabError(f"{load.threads:,} threads of the generator are too many for this machine: {why}", f"--threads {cores}")

@@ -53,8 +53,9 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) ->
     """
     bench.folder.mkdir(parents=True, exist_ok=True)
     short = replace(
-        load, window_s=WINDOW_S, generator="engine", model="closed", rate_per_s=None, requests=None, think_ms=0.0, fault=None
-    )
+        load, connections=load.most_connections, window_s=WINDOW_S, generator="engine", model="closed", rate_per_s=None,
+        requests=None, think_ms=0.0, fault=None, stages=(),
+    )  # fmt: skip
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
     if workload.limit_sql is not None:
         return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql))

@@ -90,7 +90,8 @@ class Load:
 
     `requests`: so many are sent, however long it takes, and `window_s` is measured instead of given. `think_ms`: each connection
     of a closed loop pauses so long between an answer and its next request; no latency includes it. `fault`: what is made to go
-    wrong in the window; None: nothing is.
+    wrong in the window; None: nothing is. `stages`: the seconds of each stage of a closed loop's window, and the connections that
+    it ends with. Their number changes evenly from the stage before, the first from `connections`. They are as long as the window.
     """
 
     connections: int = 100
@@ -107,6 +108,12 @@ class Load:
     requests: int | None = None
     think_ms: float = 0.0
     fault: Fault | None = None
+    stages: tuple[tuple[float, int], ...] = ()
+
+    @property
+    def most_connections(self) -> int:
+        """The most connections at once."""
+        return max(self.connections, *(ends for _, ends in self.stages), 0)
 
     @property
     def id(self) -> str:
@@ -119,6 +126,7 @@ class Load:
             "" if self.think_ms == 0 else f"-think{self.think_ms:g}ms",
             "" if self.generator == "engine" else f"-{self.generator}",
             "" if self.fault is None else f"-{self.fault.id}",
+            *(f"-{ends}in{seconds:g}s" for seconds, ends in self.stages),
         )
         return f"c{self.connections}{''.join(parts)}"
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 CLOSE = 0.30
 """A forecast that may well be further off than this share of itself is none."""
 DEVIATIONS = 2.0
+TELLING = 3
+"""So many tell how far off expectations are."""
 
 
 def left_s(took_s: Sequence[float], rest: int) -> float | None:
@@ -23,3 +25,17 @@ def left_s(took_s: Sequence[float], rest: int) -> float | None:
     mean, spread = statistics.fmean(took_s), statistics.stdev(took_s)
     doubt_s = DEVIATIONS * spread * math.sqrt(rest + rest**2 / len(took_s))
     return mean * rest if doubt_s <= CLOSE * mean * rest else None
+
+
+def scaled_s(took_s: Sequence[float], expected_s: Sequence[float], rest_s: float) -> float | None:
+    """Seconds of a rest that is expected to take `rest_s`, by what was done against what was expected of it, one by one.
+
+    For a rest of other kinds of work, each expected to take a time of its own. None where fewer than `TELLING` are done, or where
+    the mean of their ratios may be off by more than `CLOSE` of itself.
+    """
+    ratios = [took / expected for took, expected in zip(took_s, expected_s, strict=True) if expected > 0]
+    if len(ratios) < TELLING:
+        return None
+    doubt = DEVIATIONS * statistics.stdev(ratios) / math.sqrt(len(ratios))
+    mean = statistics.fmean(ratios)
+    return mean * rest_s if doubt <= CLOSE * mean else None

@@ -109,6 +109,8 @@ def _busy(facts: Facts) -> Busy | None:
     latency = result.latency_all if result else None
     if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not facts.window_s:
         return None
+    if cell.load.stages:
+        return None  # how many are there at a moment is the generator's to know
     window_us, pause_us = facts.window_s * 1e6, cell.load.think_ms * 1000
     off = latency.count * (latency.mean_us + pause_us) / (cell.load.connections * window_us) - 1
     longest_us = max(latency.max_us, *(one.max_us or 0 for one in result.seconds), 0)

@@ -345,7 +345,8 @@ def offered(load: Load) -> str:
     if load.rate_per_s is not None:
         return f"{load.rate_per_s:g}/s{fault}"
     pause = f", each with pauses of {load.think_ms:g} ms" if load.think_ms else ""
-    return f"{load.connections} connections{pause}{fault}"
+    stages = "".join(f", then {ends} within {seconds:g} s" for seconds, ends in load.stages)
+    return f"{load.connections} connections{stages}{pause}{fault}"
 
 
 def wait(settings: Settings) -> str:
