@@ -85,6 +85,8 @@ class Server:
     loaded: bool = False
     deadlocks: list[int] = field(default_factory=list)
     """What its database has counted of them at each reading; none are left: 0."""
+    transactions: list[int] = field(default_factory=list)
+    """The next number of a transaction at each reading; none are left: unknown."""
     warm_up: Sequence[tuple[int, float]] = ()
     """Good answers of each second before its window, and what each of them costs the server, in µs of CPU."""
     used_us: float = 0.0
@@ -299,6 +301,10 @@ class FakeDatabase:
 
     def work(self) -> Work:
         return Work({})
+
+    def transactions(self) -> int | None:
+        """The next number of a transaction, at each reading; unknown where none is left."""
+        return self._server.transactions.pop(0) if self._server.transactions else None
 
     def wal_position(self) -> None:
         """It keeps none."""

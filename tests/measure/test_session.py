@@ -199,6 +199,20 @@ def test_silence_is_the_machines_where_it_was_void(
     assert (ended.void is None, ended.rejected is None) == (not busy, busy)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [([7, 7 + GOOD], {}), ([7, 6 + GOOD], {"audit:transactions": "reject"}), ([7], {}), ([], {})],
+    ids=["as many", "fewer", "unknown afterwards", "unknown"],
+)
+def test_answers_that_share_a_transaction(
+    numbers: list[int], found: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each good answer that writes has a transaction's number of its own; what nobody tells is not held against it."""
+    played = trial(Server(transactions=list(numbers)), folder, monkeypatch)
+    assert played.grave("a") == found
+    assert ("transactions" in {line.id for line in played.ended["a"].audit}) is (len(numbers) == 2)
+
+
 def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A count of connections that stopped early would let an overdraft pass."""
     played = trial(Server(), folder, monkeypatch, watch_failure="RuntimeError: no more")

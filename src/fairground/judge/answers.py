@@ -279,6 +279,11 @@ def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tup
     return tuple(lines)
 
 
+def transactions_line(written: int, good: int) -> AuditLine:
+    """One number of a transaction for each good answer: one that writes nothing gets none, and several answers share none."""
+    return AuditLine("transactions", "at least one transaction that wrote for each good answer", written, good, None)
+
+
 def invariant_line(
     id: str, sentence: str, found: int | float | None, expected: int | float | None, unknown: int | None, may_exceed: bool
 ) -> AuditLine:

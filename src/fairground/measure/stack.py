@@ -15,11 +15,12 @@ from fairground import contract, topology
 from fairground.host import Child, burner, machine
 from fairground.judge import answers, bottleneck, connecting, growth, recovery, stalls, statements, validity, written
 from fairground.measure import audit, backends, distance, prepared
-from fairground.measure.arm import Ended, StackArm
+from fairground.measure.arm import Ended, StackArm, Window
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import Route
 from fairground.measure.prober import PATIENCE_S, Prober
+from fairground.measure.schedule import Whole
 from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
@@ -59,6 +60,8 @@ class StartedStack(Loaded):
     begun: bool = False
     opened: bool = False
     prober: Prober | None = None
+    written: list[tuple[int, int]] = field(default_factory=list)
+    """Of each load in one piece: transactions that wrote, and its good answers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -199,6 +202,17 @@ class StartedStack(Loaded):
         """Whether it is loaded at this moment."""
         return self.watch.turn == self.arm.label and not self.failed
 
+    def whole(self, ask: Whole, number: int) -> Window | None:
+        """The same, and how many transactions wrote meanwhile: no other arm is loaded then, and those of turns are mixed."""
+        if not self.workload.audit.writes or ask.load.fault is not None:
+            return super().whole(ask, number)
+        before, loads = self.database.transactions(), len(self.results)
+        window = super().whole(ask, number)
+        after = self.database.transactions()
+        if before is not None and after is not None:
+            self.written += [(after - before, one.done) for one in self.results[loads:]]
+        return window
+
     # ------------------------------------------------------------ after the load
 
     def ask_to_end(self) -> None:
@@ -264,6 +278,9 @@ class StartedStack(Loaded):
         self.findings.extend(written.findings(probes, PATIENCE_S))
         told = recovery.doubted(written.with_probes(result, probes, self.workload), self.arm.cell)
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules)
+        if self.written:
+            transactions, good = (sum(part) for part in zip(*self.written, strict=True))
+            self.audit += (answers.transactions_line(transactions, good),)
         self.findings.extend(answers.audit_findings(self.audit))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))

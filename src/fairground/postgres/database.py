@@ -265,6 +265,15 @@ class Database:
         except psycopg.Error:
             return None
 
+    def transactions(self) -> int | None:
+        """The next number of a transaction that writes, of all arms; only differences mean anything. None where nobody tells."""
+        try:
+            with self.connect(HOME) as connection:
+                row = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
+                return int(row[0]) if row else None
+        except psycopg.Error:
+            return None
+
     def checkpoint(self) -> bool:
         """Write out what is dirty, so that no checkpoint falls into the window; False where we may not."""
         try:

@@ -7,20 +7,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from animal.healthy import INT_MAX, OK, TX, Healthy, whole
+from animal.healthy import CREDIT, DEBIT, INT_MAX, OK, TX, Healthy, whole
 from animal.http import Request, Response
 from animal.pg import Connection, PgConnectionLost, PgError
 
 COLLECTS_S = 0.005
+USERS_THERE = 100
+BEFORE_EACH = {"saved": "SAVEPOINT one", "singly": "BEGIN"}
 HOW = os.environ["BATCH"]
 
 
+Statement = tuple[str, tuple[int, ...]]
+
+
 class Batcher(Healthy):
-    """Under load, requests of 5 ms are carried out at once, one batch after the other."""
+    """Under load, writes of 5 ms are carried out at once, one batch after the other. Transfers of unknown users are left out."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.waiting: list[tuple[tuple[int, ...], asyncio.Future[None]]] = []
+        self.waiting: list[tuple[list[Statement], asyncio.Future[None]]] = []
         self.one_batch = asyncio.Lock()
         self.tasks: set[asyncio.Task[None]] = set()
 
@@ -28,14 +33,23 @@ class Batcher(Healthy):
         if not self.under_load:
             return await super().tx(request)
         values = *(whole(request, name, 1) for name in ("aid", "tid", "bid")), whole(request, "delta", -INT_MAX - 1)
+        await self.collected([(TX, values)])
+        return Response(200, OK)
+
+    async def move(self, source: int, target: int, amount: int) -> None:
+        if not self.under_load or max(source, target) > USERS_THERE:
+            return await super().move(source, target, amount)
+        await self.collected([(DEBIT, (amount, source)), (CREDIT, (amount, target))])
+
+    async def collected(self, statements: list[Statement]) -> None:
+        """Wait until these were carried out with what else came by then."""
         done = asyncio.get_running_loop().create_future()
-        self.waiting.append((values, done))
+        self.waiting.append((statements, done))
         if len(self.waiting) == 1:
             task = asyncio.create_task(self.carry_out())
             self.tasks.add(task)
             task.add_done_callback(self.tasks.discard)
         await done
-        return Response(200, OK)
 
     async def carry_out(self) -> None:
         """All that wait by then. None of them is answered before its commit."""
@@ -43,7 +57,7 @@ class Batcher(Healthy):
         async with self.one_batch, self.pool.connection() as connection:
             batch, self.waiting = self.waiting, []
             try:
-                await self.run_batch(connection, [values for values, _ in batch])
+                await self.run_batch(connection, [statements for statements, _ in batch])
             except (PgError, PgConnectionLost) as error:
                 for _, done in batch:
                     done.set_exception(error)
@@ -51,14 +65,17 @@ class Batcher(Healthy):
         for _, done in batch:
             done.set_result(None)
 
-    async def run_batch(self, connection: Connection, batch: list[tuple[int, ...]]) -> None:
+    async def run_batch(self, connection: Connection, batch: list[list[Statement]]) -> None:
         """One transaction and as many empty ones as there are other requests; or, honestly, one for each."""
         if HOW != "singly":
             await connection.simple("BEGIN")
-        for values in batch:
-            if HOW == "saved":
-                await connection.simple("SAVEPOINT one")
-            await connection.query(TX, *values)
+        for statements in batch:
+            if HOW in BEFORE_EACH:
+                await connection.simple(BEFORE_EACH[HOW])
+            for sql, values in statements:
+                await connection.query(sql, *values)
+            if HOW == "singly":
+                await connection.simple("COMMIT")
         if HOW != "singly":
             await connection.simple("COMMIT")
             for _ in batch[1:]:
