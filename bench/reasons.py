@@ -46,7 +46,11 @@ def main() -> None:
     for row in (*planted.ROWS, *planted.WRONG):
         if name(row) in measured or options.only not in name(row) or planted.lacking(row) is not None:
             continue
-        known[name(row)] = found = measure(row, budget_s)
+        found = measure(row, budget_s)
+        if found is None:
+            print(f"{name(row)}: nothing could be measured, as on a busy machine; another call tries it again", file=sys.stderr)
+            continue
+        known[name(row)] = found
         print(f"{name(row)}: {found['outcome']}. {found['said']}", file=sys.stderr)
         if options.keep:
             options.keep.parent.mkdir(parents=True, exist_ok=True)
@@ -78,14 +82,20 @@ def shown(page: Path | None) -> dict[str, Row]:
     return {row: {"row": row, "said": said, "outcome": outcome.replace("no experiment", "none")} for row, said, outcome in found}
 
 
-def measure(row: Row, budget_s: float) -> Row:
-    """One experiment: its outcome, and what it said. `none`: there is no experiment on this reason."""
+def measure(row: Row, budget_s: float) -> Row | None:
+    """One experiment: its outcome, and what it said. `none`: there is no experiment on this reason.
+
+    None where no change has a ratio, since all windows were void or an arm failed: that says nothing of the reason.
+    """
     try:
         with planted.standing(row, lambda said: print(said, file=sys.stderr)) as (bench, scratch):
             asked, starts = planted.experiment(bench, row, scratch, budget_s)
     except LabError as error:
         return {"row": name(row), "outcome": "none", "said": error.message}
-    told = "; ".join(why.effect(one) for one in effects.effects(asked, starts))
+    found = effects.effects(asked, starts)
+    if all(one.ratio is None for one in found):
+        return None
+    told = "; ".join(map(why.effect, found))
     return {"row": name(row), "outcome": str(effects.outcome(asked, starts)), "said": told}
 
 

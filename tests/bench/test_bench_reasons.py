@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import planted
 from builders.bench import bench
 from builders.paths import ROOT
 from fairground.judge import experiments
+from fairground.model.experiment import Change, Direction
 
 REASONS = bench("reasons")
 
@@ -73,6 +76,21 @@ def test_what_an_earlier_page_shows_stays_on_it(tmp_path: Path) -> None:
     page.write_text(REASONS.page(known))
     assert REASONS.shown(page) == known
     assert REASONS.page(REASONS.shown(page)) == REASONS.page(known)
+
+
+def test_what_could_not_be_measured_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An experiment whose windows were all void says nothing: it is left for another call, on the page and in the file."""
+    row = planted.ROWS[0]
+    change = Change("twice", "with twice as many", planted.cell(row))
+    asked = SimpleNamespace(experiment=SimpleNamespace(changes=(change,), direction=Direction.MORE))
+    monkeypatch.setattr(planted, "standing", lambda *_: nullcontext((None, tmp_path)))
+    monkeypatch.setattr(planted, "experiment", lambda *_: (asked, []))
+    assert REASONS.measure(row, 1.0) is None
+    page, kept = tmp_path / "page.md", tmp_path / "kept.jsonl"
+    monkeypatch.setattr(planted, "lacking", lambda _: None)
+    monkeypatch.setattr("sys.argv", ["reasons.py", "--only", REASONS.name(row), "--keep", str(kept), "--write", str(page)])
+    REASONS.main()
+    assert f"| `{REASONS.name(row)}` | not measured yet |" in page.read_text() and not kept.exists()
 
 
 def test_each_row_of_the_page_is_one_of_the_zoo() -> None:

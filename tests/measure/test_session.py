@@ -208,7 +208,7 @@ def test_answers_that_share_a_transaction(
     numbers: list[int], found: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each good answer that writes has a transaction's number of its own; what nobody tells is not held against it."""
-    played = trial(Server(transactions=numbers), folder, monkeypatch)
+    played = trial(Server(transactions=list(numbers)), folder, monkeypatch)
     assert played.grave("a") == found
     assert ("transactions" in {line.id for line in played.ended["a"].audit}) is (len(numbers) == 2)
 
