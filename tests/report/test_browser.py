@@ -337,8 +337,9 @@ def test_no_label_of_a_saved_picture_is_cut(browser: Browser, address: str, tmp_
     saved = browser.evaluate("""(async () => {
       const found = [];
       for (const button of document.querySelectorAll("[data-save=svg]")) {
+        window.taken = "";
         button.click();
-        await new Promise(done => setTimeout(done, 50));
+        for (let turn = 0; turn < 200 && !window.taken; turn += 1) await new Promise(done => setTimeout(done, 25));
         found.push(window.taken);
       }
       return found;
