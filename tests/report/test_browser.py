@@ -296,3 +296,62 @@ def test_the_site_finds_lines_and_keeps_what_was_typed(browser: Browser, tmp_pat
         browser.open((tmp_path / name).as_uri(), width_px=360, height_px=740)
         assert browser.evaluate("document.documentElement.scrollWidth") == 360
         assert browser.named("Log.entryAdded") == []
+
+
+FONTS = ("", "'DejaVu Sans'", "serif")
+"""That of the page, one of the widest without serifs, and one with them."""
+CUT = """((scope, font) => {
+  if (font) {
+    const style = document.createElement("style");
+    style.textContent = `svg, svg * { font-family: ${font} !important }`;
+    document.head.append(style);
+  }
+  document.querySelectorAll("details").forEach(one => { one.open = true });
+  return [...document.querySelectorAll(scope)].filter(text => {
+    const own = text.getBoundingClientRect();
+    if (!own.width || !text.textContent.trim()) return false;
+    for (let around = text.parentElement; around; around = around.parentElement) {
+      const clips = around === document.documentElement || getComputedStyle(around).overflowX !== "visible";
+      const edge = around.getBoundingClientRect();
+      if (clips && around.localName !== "g" && (own.left < edge.left - 0.5 || own.right > edge.right + 0.5)) return true;
+    }
+    return false;
+  }).map(text => text.textContent);
+})"""
+"""The texts that something around them cuts off at the left or right, in a font."""
+
+
+@pytest.mark.parametrize("width_px", [1280, 360])
+def test_no_label_of_a_chart_is_cut(browser: Browser, address: str, width_px: int) -> None:
+    """Whatever font there is, all of a label is seen, in a chart's wide and in its narrow form."""
+    for font in FONTS:
+        browser.open(address, width_px=width_px)
+        assert browser.evaluate(f"{CUT}('figure svg.marks text', {font!r})") == [], font
+
+
+def test_no_label_of_a_saved_picture_is_cut(browser: Browser, address: str, tmp_path: Path) -> None:
+    """A picture as a file holds its labels in the font that the page shows them in, and one that is cut would be found."""
+    browser.open(address)
+    browser.evaluate("URL.createObjectURL = blob => { blob.text().then(text => { window.taken = text }); return '#' }")
+    browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    saved = browser.evaluate("""(async () => {
+      const found = [];
+      for (const button of document.querySelectorAll("[data-save=svg]")) {
+        window.taken = "";
+        button.click();
+        for (let turn = 0; turn < 200 && !window.taken; turn += 1) await new Promise(done => setTimeout(done, 25));
+        found.push(window.taken);
+      }
+      return found;
+    })()""")
+    assert len(saved) > 2
+    file = tmp_path / "picture.svg"
+    for text in (*saved, re.sub(r' viewBox="[^"]*"', ' viewBox="0 0 40 400"', saved[0], count=1)):
+        file.write_text(text, encoding="utf-8")
+        browser.open(file.as_uri())
+        inside = browser.evaluate("""(() => {
+          const [x, , wide] = document.documentElement.getAttribute("viewBox").split(" ").map(Number);
+          const box = document.documentElement.getBBox();
+          return box.x >= x - 0.5 && box.x + box.width <= x + wide + 0.5;
+        })()""")
+        assert inside is (text in saved)

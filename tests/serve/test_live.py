@@ -18,6 +18,7 @@ import pytest
 from builders.paths import ROOT, TESTS
 from builders.waiting import eventually
 from fairground.model import Verdict
+from fairground.report.run import page
 from fairground.run import store
 from report.browser import Browser, chromium
 
@@ -83,6 +84,16 @@ def test_strangers_are_refused(served: Served) -> None:
     assert served.ask("POST", "/stop", "{}", origin="http://evil.example")[0] == 403
     for path in ("/site/../../README.md", "/site/%2e%2e/%2e%2e/etc/passwd", "/site//etc/passwd", "/site/..%2f..%2fREADME.md"):
         assert served.ask("GET", path)[0] in (404, 405), path
+
+
+def test_the_script_of_each_kind_of_page_may_run(served: Served) -> None:
+    """The policy names the scripts of a run's page, of the other records' pages, of the site and of the lab."""
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
+    connection.request("GET", "/", headers={"cookie": f"fairground-{served.port}={served.token}"})
+    policy = connection.getresponse().getheader("content-security-policy") or ""
+    connection.close()
+    for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",)):
+        assert f"'sha256-{page.scripted(*names)[1]}'" in policy, names
 
 
 def test_wrong_wishes_get_a_sentence(served: Served) -> None:

@@ -145,7 +145,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         Route("/events", events),
         Mount("/site", StaticFiles(directory=site)),
     ]
-    scripts = [page.scripted(*names)[1] for names in (page.SCRIPTS, ("site.js",), ("live.js",))]
+    scripts = [page.scripted(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
     return Guard(Starlette(routes=routes), token, hosts, scripts), lab
 
 

@@ -33,7 +33,8 @@ from fairground.stats import window_sizes
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
 
-SCRIPTS = ("page.js", "pick.js", "take.js")
+FRAMED_SCRIPTS = ("page.js", "drawn.js", "save.js")
+SCRIPTS = ("page.js", "pick.js", "take.js", "drawn.js")
 
 COLUMNS = (
     "trial",
@@ -378,7 +379,7 @@ def render(template: str, **values: object) -> str:
 
 def framed(template: str, title: str, story: Sequence[str], **values: object) -> str:
     """A page about one thing, in the frame that a run's page has. `story` are its sentences, the first of them its heading."""
-    script, digest = scripted("page.js", "save.js")
+    script, digest = scripted(*FRAMED_SCRIPTS)
     told = tuple(story) or (title,)
     return render(template, title=title, story=told, script=script, script_hash=digest, **values)
 

@@ -142,16 +142,21 @@
     link.click();
     setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
   }
-  function share() {
-    var button = document.getElementById("share");
-    button.addEventListener("click", function () {
-      var done = function () { button.textContent = "copied"; }, failed = function () { button.textContent = "copy it from the address bar"; };
-      if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(done, failed); else failed();
-      setTimeout(function () { button.textContent = "copy link"; }, 3000);
+  function saves(kind, made) {
+    each("[data-save=" + kind + "]", function (button) {
+      var of = button.dataset.of;
+      button.setAttribute("aria-label", kind.toUpperCase() + " of " + of);
+      button.addEventListener("click", function () { save(of + "." + kind, kind, made(of)); });
     });
   }
+  var share = document.getElementById("share");
+  share.addEventListener("click", function () {
+    var done = function () { share.textContent = "copied"; }, failed = function () { share.textContent = "copy it from the address bar"; };
+    if (navigator.clipboard) navigator.clipboard.writeText(location.href).then(done, failed); else failed();
+    setTimeout(function () { share.textContent = "copy link"; }, 3000);
+  });
   window.fairground = {
-    each: each, keep: keep, quoted: quoted, save: save, share: share,
+    each: each, keep: keep, quoted: quoted, save: save, saves: saves,
     get: function (key) { return state[key] || ""; },
     set: function (key, value) { state[key] = value; keep(); },
     follow: function (act) { followers.push(act); act(); },

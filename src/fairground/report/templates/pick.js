@@ -11,8 +11,9 @@
     var stacks = chosen("s"), tongues = chosen("l"), ways = chosen("a");
     return (!stacks.length || stacks.indexOf(slug) >= 0) && (!tongues.length || tongues.indexOf(languages[slug]) >= 0) && (!ways.length || ways.indexOf(approaches[slug]) >= 0);
   }
-  function filter() {
-    var words = page.get("q").toLowerCase().split(/\s+/).filter(Boolean), boards = chosen("w"), shown = 0, all = 0;
+  // A key in the search changes neither the grid nor what is picked: only this is done again.
+  function find() {
+    var words = page.get("q").toLowerCase().split(/\s+/).filter(Boolean), shown = 0, all = 0;
     each("[data-find]", function (item) {
       var text = item.dataset.find.toLowerCase(), slug = slugs[item.dataset.find.split(" ")[0]];
       var hit = words.every(function (word) { return text.indexOf(word) >= 0; }) || item.closest("#grid");
@@ -20,9 +21,13 @@
       item.classList.toggle("hide", !hit);
       if (item.hasAttribute("data-row")) { all += 1; shown += hit ? 1 : 0; }
     });
+    document.getElementById("found").textContent = words.length ? shown + " of " + all + " rows" : "";
+  }
+  function filter() {
+    var boards = chosen("w");
+    find();
     each("[data-w]", function (item) { item.classList.toggle("off", boards.length > 0 && boards.indexOf(item.dataset.w) < 0); });
     Object.keys(slugs).forEach(function (name) { dim(name, !shows(slugs[name])); });
-    document.getElementById("found").textContent = words.length ? shown + " of " + all + " rows" : "";
     each(".pill", function (pill) {
       pill.setAttribute("aria-pressed", String(chosen(pill.dataset.pick).indexOf(pill.dataset.key) >= 0));
     });
@@ -104,12 +109,11 @@
   });
   document.getElementById("ref").addEventListener("change", function (event) { page.set("ref", event.target.value); compare(); });
   var box = document.getElementById("search");
-  box.addEventListener("input", function () { page.set("q", box.value); filter(); });
+  box.addEventListener("input", function () { page.set("q", box.value); find(); });
   each("input[name=shown]", function (radio) {
     radio.addEventListener("change", function () { page.set("m", radio.id === "by-cpu" ? "cpu" : ""); });
   });
   document.getElementById("reset").addEventListener("click", function () { page.clear(); });
-  page.share();
   page.follow(function () { box.value = page.get("q"); filter(); });
   page.follow(compare);
   page.follow(switched);
