@@ -12,6 +12,7 @@ import pytest
 
 from fairground.host import Keeper
 from fairground.lab import building, databases, doctor, setup
+from fairground.lab import run as runs
 from fairground.lab.databases import Databases
 from fairground.lab.events import Absent, Said
 from fairground.lab.places import Places
@@ -101,8 +102,8 @@ def test_a_given_database_has_one_version() -> None:
 
 def test_the_labs_own_version_makes_no_cell_of_its_own() -> None:
     """Naming 18 is the same as naming none; a given database is asked whether it is 18."""
-    assert databases.settled(on(16, 18), None) == on(16, None)
-    assert databases.settled(on(18), URL) == on(18)
+    assert runs.settled(on(16, 18), None) == on(16, None)
+    assert runs.settled(on(18), URL) == on(18)
 
 
 def test_a_version_that_cannot_be_had_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ import pytest
 from fairground import measure
 from fairground.cli import main
 from fairground.lab import run as runs
-from fairground.lab.events import Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
+from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
@@ -107,23 +107,30 @@ def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
 
 
 @pytest.mark.measures
-def test_a_run_measures_two_versions(inputs: runs.Inputs) -> None:
-    """Each cell on the server of its version, each with limits of its own; and a version that cannot be had is left out."""
+def test_a_run_measures_two_versions(inputs: runs.Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each cell on the server of its version, with limits of its own; a version that cannot be had is told and left out."""
     if (missing := packages.lacking(16, os.environ.get("PATH"))) is not None:
         pytest.skip(missing[0])
+    at_hand, programs = packages.at_hand, packages.programs
+
+    def brought(version: int, cache: Path, environ: Mapping[str, str]) -> Path:
+        if version == 17:
+            raise LabError("there is no network", None, 3)
+        return programs(version, cache, environ)
+
+    monkeypatch.setattr(packages, "at_hand", lambda version, cache: None if version == 17 else at_hand(version, cache))
+    monkeypatch.setattr(packages, "programs", brought)
     group = replace(GROUP, workloads=("db-ping",))
-    groups = [replace(group, settings=replace(group.settings, postgres_version=version)) for version in (18, 16)]
-    *_, end = runs.run(replace(SUITE, groups=tuple(groups)), inputs)
-    assert isinstance(end, Reported) and end.run.finished
-    run = end.run
-    assert {trial.cell.id.partition("c8")[2]: trial.verdict is not Verdict.VOID for trial in run.trials} == {
-        "": True,
-        " pg16": True,
-    }
-    assert {name: text.split(".")[0] for name, text in run.versions.items() if name.startswith("PostgreSQL")} == {
+    groups = [replace(group, settings=replace(group.settings, postgres_version=version)) for version in (18, 17, 16)]
+    *events, end = runs.run(replace(SUITE, groups=tuple(groups)), inputs)
+    assert Absent("PostgreSQL 17", "there is no network") in events
+    assert isinstance(end, Reported) and end.run.finished and end.run.plan.skipped == {"PostgreSQL 17": "there is no network"}
+    assert {trial.cell.id.partition(" c8")[2] for trial in end.run.trials} == {"", " pg16"}
+    assert all(trial.result is not None and trial.verdict is not Verdict.REJECTED for trial in end.run.trials)
+    assert {name: text.split(".")[0] for name, text in end.run.versions.items() if name.startswith("PostgreSQL")} == {
         "PostgreSQL": "18", "PostgreSQL 16": "16",
     }  # fmt: skip
-    assert {limit.postgres_version for limit in run.limits} == {None, 16}
+    assert {limit.postgres_version for limit in end.run.limits} == {None, 16}
     assert "PostgreSQL 16" in end.path.read_text()
 
 

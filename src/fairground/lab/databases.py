@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from types import TracebackType
 
 from fairground.host import Keeper
 from fairground.lab import setup
 from fairground.lab.places import Places
-from fairground.model import OWN_MAJOR, LabError, RunSettings, Suite
+from fairground.model import OWN_MAJOR, LabError, RunSettings
 from fairground.postgres import Database
 
 Version = int | None
@@ -90,17 +89,3 @@ def check(versions: Sequence[Version], url: str | None) -> None:
             f"a given database is of one version, and several are asked for: {', '.join(map(named, versions))}",
             "name one of them, or leave out `--database`",
         )
-
-
-def settled(suite: Suite, url: str | None) -> Suite:
-    """The suite without the lab's own version where it is named: the cell is the same as that of a suite which names none.
-
-    A given database may be of another version, so that there a version which is named stays.
-    """
-    if url:
-        return suite
-    own = [replace(one, settings=replace(one.settings, postgres_version=None)) for one in suite.groups]
-    groups = [
-        usual if group.settings.postgres_version == OWN_MAJOR else group for group, usual in zip(suite.groups, own, strict=True)
-    ]
-    return replace(suite, groups=tuple(groups))

@@ -16,8 +16,8 @@ from fairground.fleet.shares import Share
 from fairground.host import build
 from fairground.inputs.hosts import HostsAsked
 from fairground.judge import thresholds, validity
-from fairground.lab import databases, setup
 from fairground.lab import run as runs
+from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.model import Cell, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
 from fairground.report.text.words import plural
@@ -121,7 +121,7 @@ def dry_run(suite: Suite, inputs: runs.Inputs) -> Plan:
     """The plan of a suite as it would be if hosts could build everything. LabError for what they cannot measure."""
     _check(inputs, suite.budget_s)
     workloads = inputs.places.workloads()
-    suite = databases.settled(suite, None)
+    suite = runs.settled(suite, None)
     foreseen = plan.of_suite(suite, inputs.places.load_servers(), workloads, inputs.command)
     runs.check_plan(foreseen, runs.Needs.of(foreseen), workloads, None)
     return foreseen
@@ -138,7 +138,7 @@ def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
     answers = yield from _ready(there, foreseen, chosen)
     lacking = {name: why for one in answers for name, why in one.lacking.items()}
     yield from (Absent(name, why) for name, why in lacking.items())
-    frozen = plan.of_suite(databases.settled(suite, None), servers, workloads, inputs.command, lacking)
+    frozen = plan.of_suite(runs.settled(suite, None), servers, workloads, inputs.command, lacking)
     needs, first = runs.Needs.of(frozen), answers[0]
     assert first.machine is not None
     folder = store.create(

@@ -20,6 +20,7 @@ from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, T
 from fairground.lab.places import Places
 from fairground.measure import Bench, ceiling
 from fairground.model import (
+    OWN_MAJOR,
     LabError,
     Plan,
     Run,
@@ -66,7 +67,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
 
     `sink` hears what happens inside one long call: commands of a build, and the progress of a trial.
     """
-    places, suite = inputs.places, databases.settled(suite, inputs.database_url)
+    places, suite = inputs.places, settled(suite, inputs.database_url)
     servers, workloads = places.load_servers(), places.workloads()
     _, wish = _foreseen(suite, inputs, servers, workloads)
     chosen = wish.stacks_of(servers)
@@ -255,9 +256,23 @@ def _one(values: Collection[RunSettings]) -> RunSettings:
     return shared
 
 
+def settled(suite: Suite, url: str | None) -> Suite:
+    """The suite without the lab's own version where it is named: the cell is the same as that of a suite which names none.
+
+    A given database may be of another version, so that there a version which is named stays.
+    """
+    if url:
+        return suite
+    own = [replace(one, settings=replace(one.settings, postgres_version=None)) for one in suite.groups]
+    groups = [
+        usual if group.settings.postgres_version == OWN_MAJOR else group for group, usual in zip(suite.groups, own, strict=True)
+    ]
+    return replace(suite, groups=tuple(groups))
+
+
 def _foreseen(suite: Suite, inputs: Inputs, servers: Sequence[Server], workloads: Sequence[Workload]) -> tuple[Plan, Needs]:
     """The plan if everything could be built, and what it needs. LabError for what cannot be measured here."""
-    planned = plan.of_suite(databases.settled(suite, inputs.database_url), servers, workloads, inputs.command)
+    planned = plan.of_suite(settled(suite, inputs.database_url), servers, workloads, inputs.command)
     needs = Needs.of(planned)
     check_plan(planned, needs, workloads, inputs.database_url)
     check_machine(planned, inputs.database_url)
