@@ -87,7 +87,7 @@ from fairground.run import journal
         (
             ("replicate", "absent"),
             "there is no suite `absent` to replicate",
-            "suites with claims: apostol, lookup, pgbench-tx, transfer, users",
+            "suites with claims: apostol, lookup, pgbench-tx, transfer, users; `all` names them all",
         ),
         (("check", "--servers", "servers"), "name a stack, or say `--all`", "./fairground check SERVER"),
         (
