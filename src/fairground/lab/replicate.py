@@ -103,8 +103,8 @@ def suite(inputs: Inputs) -> Suite:
     """The suite under its profile. LabError when there is none of that name, or it claims nothing."""
     path = inputs.places.suites / f"{inputs.suite}.toml"
     if not path.exists():
-        there = ", ".join([*with_claims(inputs.places), ALL])
-        raise LabError(f"there is no suite `{inputs.suite}` to replicate", f"suites with claims: {there}")
+        there = ", ".join(with_claims(inputs.places))
+        raise LabError(f"there is no suite `{inputs.suite}` to replicate", f"suites with claims: {there}; `{ALL}` names them all")
     if not manifest.load_suite(path).claims:  # such a suite has no profiles either
         raise LabError(f"the suite `{inputs.suite}` makes no claims", f"./fairground run suites/{inputs.suite}.toml")
     found = manifest.load_suite(path, inputs.profile, setup.machine_seats(inputs.database_url))
