@@ -20,9 +20,10 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         (("lst",), "no such command 'lst'. Did you mean 'list'?", "./fairground --help"),
         (
             ("run", "--conections", "5"),
-            "no such option: --conections (Possible options: --connections, --controls, --no-controls)",
-            "./fairground run --help",
+            "there is no option `--conections`",
+            "did you mean `--connections`? All of them: ./fairground run --help",
         ),
+        (("run", "--zzz"), "there is no option `--zzz`", "./fairground run --help"),
         (("run",), "name either a suite or at least one `--stack`", "./fairground run suites/demo.toml, or: run --stack SERVER"),
         (
             (*RUN, "suites/demo.toml", "--stack", "alder-one"),
@@ -97,7 +98,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         (
             ("replicate", "absent"),
             "there is no suite `absent` to replicate",
-            "suites with claims: apostol, lookup, pgbench-tx, transfer, users, all",
+            "suites with claims: apostol, lookup, pgbench-tx, transfer, users; `all` names them all",
         ),
         (("check", "--servers", "servers"), "name a stack, or say `--all`", "./fairground check SERVER"),
         (
@@ -195,7 +196,7 @@ def test_what_clashes_with_resume(lab: Run, words: tuple[str, ...], name: str) -
 def test_earlier_spellings_work_and_say_so_once(lab: Run, words: tuple[str, ...], note: str) -> None:
     """An earlier spelling is taken for today's: the error is another one. Words of another program stay as they are."""
     done = lab(*words)
-    assert done.stderr.count(note) == 1 and "no such option" not in done.stderr
+    assert done.stderr.count(note) == 1 and "there is no option" not in done.stderr
 
 
 def test_results_that_cannot_be_made() -> None:

@@ -1,4 +1,4 @@
-"""What serving pages may use of a processor: a person never waits, a flood does, and nobody does once serving ends."""
+"""What serving pages may use of a processor: a person never waits, a flood does, and nobody does while nothing is measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Process:
     now_s: float = 100.0
     spent_s: float = 7.0
     pauses: list[float] = field(default_factory=list)
-    ends: bool = False
+    holds: bool = True
 
     def pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -38,7 +38,7 @@ class Process:
         self.spent_s += seconds
 
     def allowance(self) -> Allowance:
-        return Allowance(self.page, lambda: self.ends, lambda: self.spent_s, lambda: self.now_s, self.pause)
+        return Allowance(self.page, lambda: self.holds, lambda: self.spent_s, lambda: self.now_s, self.pause)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_what_is_saved_up_has_a_bound(process: Process) -> None:
     assert process.pauses
 
 
-def test_nobody_waits_once_serving_ends(process: Process) -> None:
+def test_nobody_waits_once_nothing_is_measured(process: Process) -> None:
     """A pause ends within its piece, and what is queued goes through."""
     allowance = process.allowance()
     process.work(60.0)
@@ -103,12 +103,23 @@ def test_nobody_waits_once_serving_ends(process: Process) -> None:
     paused = process.pause
 
     def pause(seconds: float) -> None:
-        process.ends = next(pieces) == 3
+        process.holds = next(pieces) != 3
         paused(seconds)
 
     process.pause = pause  # type: ignore[method-assign]
-    allowance = Allowance(process.page, lambda: process.ends, lambda: process.spent_s, lambda: process.now_s, process.pause)
+    allowance = Allowance(process.page, lambda: process.holds, lambda: process.spent_s, lambda: process.now_s, process.pause)
     process.work(60.0)
     _asked(allowance)
     _asked(allowance)
     assert len(process.pauses) == 3
+
+
+def test_what_was_used_in_peace_is_not_owed(process: Process) -> None:
+    """Pages that were read while nothing was measured cost nobody a pause once something is."""
+    process.holds = False
+    allowance = process.allowance()
+    process.work(60.0)
+    _asked(allowance)
+    process.holds = True
+    _asked(allowance)
+    assert process.pauses == []

@@ -60,3 +60,22 @@ def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
     assert Watch(first).goes_on and not Watch(second).goes_on
     (first / "report.html").touch()
     assert not Watch(first).goes_on
+
+
+def test_a_record_of_any_kind_is_noticed(tmp_path: Path) -> None:
+    """A run, or a comparison of another process: until it has its end or its page, or is silent for long."""
+    assert not watch.measuring(tmp_path)
+    run = new(tmp_path)
+    assert watch.measuring(tmp_path)
+    (run / "report.html").touch()
+    assert not watch.measuring(tmp_path)
+    (compared := tmp_path / "compared").mkdir()
+    for name in ("head.json", "entries.jsonl"):
+        (compared / name).touch()
+    assert watch.measuring(tmp_path)
+    before = time.time() - 2 * SILENT_S
+    os.utime(compared / "entries.jsonl", (before, before))
+    assert not watch.measuring(tmp_path)
+    (compared / "entries.jsonl").touch()
+    (compared / "end.json").touch()
+    assert not watch.measuring(tmp_path)

@@ -104,7 +104,7 @@ def _foreign(error: Exception) -> None:
     if isinstance(code, int):
         if hasattr(error, "format_message"):
             path = "fairground" if getattr(error, "ctx", None) is None else error.ctx.command_path  # type: ignore[attr-defined]
-            _misused(path, _lower(error.format_message()))
+            _misused(path, error)
             sys.exit(2)
         sys.exit(code)
     import tempfile
@@ -118,8 +118,19 @@ def _foreign(error: Exception) -> None:
     sys.exit(OUR_FAULT)
 
 
-def _misused(path: str, sentence: str) -> None:
-    """A usage error in the parser's words, unless a URL stands where none is taken: somebody has a service, and no stack."""
+def _misused(path: str, error: Any) -> None:
+    """A usage error, in the parser's words but for two: an option with a mistake in it, and a URL where none is taken.
+
+    Who gives a URL has a service, and no stack.
+    """
+    if hasattr(error, "possibilities"):
+        import difflib
+
+        near = difflib.get_close_matches(error.option_name, error.possibilities or (), n=1)
+        meant = f"did you mean `{near[0]}`? All of them: " if near else ""
+        _complain(f"there is no option `{error.option_name}`", f"{meant}./{path} --help")
+        return
+    sentence = _lower(error.format_message())
     _, _, named = sentence.partition("unexpected extra argument(s) (")
     url = named.partition(" ")[0].rstrip(")")
     if url.startswith(("http://", "https://")):

@@ -58,7 +58,7 @@ def serve(
     if host not in LOOPBACK:
         say.note(f"{host} is not loopback: anybody who reads the address on the network can use the lab")
     config = uvicorn.Config(
-        Allowance(guarded, ends=lambda: server.should_exit),
+        Allowance(guarded, holds=lambda: lab.measures and not server.should_exit),
         log_level="warning",
         access_log=False,
         lifespan="off",

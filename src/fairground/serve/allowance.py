@@ -1,4 +1,4 @@
-"""How much of a processor serving pages may use, whoever asks and however often: a run may go on beside it.
+"""How much of a processor serving pages may use while something is measured beside it, whoever asks and however often.
 
 The bound is on CPU time, not on requests. A flood costs by its bytes, its refusals and its cookies as well, and answering it with
 a refusal would cost nearly as much as the page.
@@ -17,26 +17,26 @@ SHARE = 0.03
 BURST_S = 0.1
 """CPU time that may be used at once, as by a person who opens a page; what is saved up is no more."""
 SHORTEST_S, PIECE_S = 0.001, 0.05
-"""A pause is as long as it must be and no shorter than the first; after the second it is asked whether serving ends."""
+"""A pause is no shorter than the first; after the second it is asked whether the allowance still holds."""
 
 
 class Allowance:
     """Around an application: whoever has used up the allowance waits, and everybody else with it.
 
     The whole process pauses on purpose. While it does, nothing is accepted, read or parsed, and senders wait at their sockets.
-    `ends` says that serving ends: then nothing waits any more. `spent_s` is the CPU time of this process in seconds, `now_s` a
-    clock, and `pause` what waits; tests give their own.
+    `holds` says whether something is measured: else nothing waits, and nothing is owed later. `spent_s` is the CPU time of this
+    process in seconds, `now_s` a clock, and `pause` what waits; tests give their own.
     """
 
     def __init__(
         self,
         app: App,
-        ends: Callable[[], bool],
+        holds: Callable[[], bool],
         spent_s: Callable[[], float] = time.process_time,
         now_s: Callable[[], float] = time.monotonic,
         pause: Callable[[float], object] = time.sleep,
     ) -> None:
-        self._app, self._ends = app, ends
+        self._app, self._holds = app, holds
         self._spent_s, self._now_s, self._pause = spent_s, now_s, pause
         self._left_s, self._seen_s, self._at_s = BURST_S, spent_s(), now_s()
 
@@ -50,13 +50,13 @@ class Allowance:
 
     def keep(self) -> None:
         """Pause for as long as the allowance is used up."""
-        while self._left() < 0 and not self._ends():
+        while self._left() < 0 and self._holds():
             self._pause(min(PIECE_S, max(SHORTEST_S, -self._left_s / SHARE)))
 
     def _left(self) -> float:
         """What may be used now, in seconds of CPU time."""
         spent_s, now_s = self._spent_s(), self._now_s()
         saved_s = min(BURST_S, self._left_s + (now_s - self._at_s) * SHARE)
-        self._left_s = saved_s - (spent_s - self._seen_s)
+        self._left_s = saved_s - (spent_s - self._seen_s) if self._holds() else BURST_S
         self._seen_s, self._at_s = spent_s, now_s
         return self._left_s

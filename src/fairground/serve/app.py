@@ -22,7 +22,7 @@ from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
 from fairground.serve.job import Job
-from fairground.serve.watch import Watch, latest
+from fairground.serve.watch import Watch, latest, measuring
 
 LOOK_S = 0.5
 """How often a browser that watches is told what is new."""
@@ -33,7 +33,7 @@ MOST_BYTES = 65_536
 class Lab:
     """What one server of pages holds: at most one measurement, the run that is watched, and the site of the records.
 
-    Pages are written while no run goes on, whoever began it: drawing takes all cores, and would be measured.
+    Pages are written while nothing is measured, whoever began it: drawing takes all cores, and would be measured.
     """
 
     def __init__(self, places: Places, site: Path) -> None:
@@ -44,6 +44,8 @@ class Lab:
         self._pages: Job | None = None
         self._drawn: object = None
         self._watch: Watch | None = None
+        self.measures = True
+        """Whether something is measured, as of half a second ago."""
         self._drawer = threading.Thread(target=self._draw_when_quiet, daemon=True)
         self._drawer.start()
 
@@ -92,12 +94,13 @@ class Lab:
             return None, False
 
     def _draw_when_quiet(self) -> None:
-        """Write the pages of records that are new, as soon as no run goes on."""
+        """Write the pages of records that are new, as soon as nothing is measured."""
         words = ("report", "--site", str(self.site), "--results", str(self.places.results), "--json")
         while not self._closed.wait(LOOK_S):
             there = _stamp(self.places.results)
             with self._beginning:
-                if there != self._drawn and not self.state()["goes_on"] and not self._is_drawing:
+                self.measures = (self._job is not None and self._job.running) or measuring(self.places.results)
+                if there != self._drawn and not self.measures and not self._is_drawing:
                     self._drawn = there
                     self._pages = Job(words, self.places.environ)
 

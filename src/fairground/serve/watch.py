@@ -75,6 +75,24 @@ def _row(trial: Trial) -> dict[str, Any]:
     return {"verdict": str(trial.verdict), "rate_per_s": trial.goodput_per_s, "diagnosis": trial.diagnosis}
 
 
+def measuring(results: Path) -> bool:
+    """Whether a record of any kind is being written, by this process or another one: it has no end, and is not silent yet."""
+    return any(_is_written(folder, shape) for shape in set(records.SHAPES.values()) for folder in _begun(results, shape))
+
+
+def _begun(results: Path, shape: records.Shape) -> list[Path]:
+    return [head.parent for head in results.glob(f"*/{shape.head}")]
+
+
+def _is_written(folder: Path, shape: records.Shape) -> bool:
+    if (folder / shape.end).exists() or (shape.page != shape.head and (folder / shape.page).exists()):
+        return False
+    try:
+        return time.time() - (folder / shape.entries).stat().st_mtime <= SILENT_S
+    except OSError:
+        return False  # another kind's head, or removed meanwhile
+
+
 def latest(results: Path) -> Path | None:
     """The folder of the run that was written to last; None without one."""
     found = [path.parent for path in results.glob("*/trials.jsonl") if (path.parent / "plan.json").exists()]
