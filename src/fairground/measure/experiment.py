@@ -20,7 +20,8 @@ from fairground.model.experiment import AS_IT_WAS, Change, Start, WhyAsked
 def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], folder: Path, number: int) -> Start:
     """The start of a number, from 1. Who starts and who is loaded first takes turns. `workloads`: each arm's, by its label.
 
-    What an arm does wrong is among its findings; what was measured until then is kept.
+    What an arm does wrong is among its findings; what was measured until then is kept. A start of which the machine left no sound
+    window on some arm is void.
     """
     began = time.monotonic()
     changes = (Change(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
@@ -30,13 +31,20 @@ def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[st
     loads = {change.label: change.cell.load for change in changes}
     schedule = InTurns(tuple(loads), asked.cell.load, asked.windows, settled, asked.turn_s, number, tuple(loads.items()))
     made: dict[str, list[Window]] = defaultdict(list)
+    spoiled = list[str]()
     with Session(bench, arms, folder) as session:
         for window in session.play(schedule):
-            if not window.warm_up and window.void is None:
+            if window.warm_up:
+                continue
+            if window.void is None:
                 made[window.arm].append(window)
+            else:
+                spoiled.append(window.void)
     windows = {label: tuple(window.tally for window in made[label]) for label in loads}
     findings = {label: ended.findings for label, ended in session.ended.items()}
-    return Start(number, windows, time.monotonic() - began, findings, _void(session.ended))
+    without = [label for label in loads if not made[label]]
+    void = _void(session.ended) or (spoiled[0] if spoiled and without else None)
+    return Start(number, windows, time.monotonic() - began, findings, void)
 
 
 def _arm(change: Change, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], number: int) -> StackArm:
