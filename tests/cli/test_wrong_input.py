@@ -48,6 +48,7 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             ((verb, "--stack", "http://localhost:3000/x"), "`http://localhost:3000/x` is a URL, and no stack", TRY)
             for verb in ("capacity", "run")
         ),
+        (("run", "http://localhost:3000/x"), "`http://localhost:3000/x` is a URL, and no suite", TRY),
         ((*RUN, "--stack", "alder-one:fanci"), "there is no stack `alder-one:fanci`", None),
         ((*RUN, "--stack", "zzz"), "there is no stack `zzz`", "`./fairground list` shows them all"),
         (
