@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from animal.healthy import OK_MESSAGE, Healthy
 
 ANSWER = (
-    b"HTTP/1.1 103 \r\n\r\n" * 1700
+    b"HTTP/1.1 103 \r\n\r\n" * 1850
     + b"HTTP/1.1 200 OK\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: %d\r\n\r\n" % len(OK_MESSAGE)
     + OK_MESSAGE
 )
@@ -17,7 +17,7 @@ ANSWER = (
 
 
 class Herald(Healthy):
-    """Announces each answer 1,700 times under load, and takes every request for a ping then."""
+    """Announces each answer 1,850 times under load, and takes every request for a ping then."""
 
     async def exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         if not self.under_load:
