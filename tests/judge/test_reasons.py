@@ -169,6 +169,15 @@ def test_limit_by_what_a_role_may_use(
     assert [reason.id for reason in found] == ([] if said is None else [said])
 
 
+@pytest.mark.parametrize(("cpus", "words"), [(1.0, "0.95 of the one core that"), (1.5, "1.43 of the 1.5 cores that")])
+def test_one_core_is_one(cpus: float, words: str) -> None:
+    """How many cores a role filled is told as a person would say it."""
+    cell = replace(CELL, settings=replace(CELL.settings, cpus=cpus))
+    used = {"server": RoleUse(9.5e6 * cpus, None, None, "cgroup2", throttled_periods=90)}
+    (found,) = bottleneck.limits(cell, result(), used, HOST, DATABASE, 4, REASONS)
+    assert words in found.sentence
+
+
 SEATS = (("server", (0,)), ("database", (1,)), ("generator", (1,)))
 """Two cores, as seats divide them."""
 

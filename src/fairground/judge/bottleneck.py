@@ -264,7 +264,7 @@ def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
                 max(used / bound, float(throttled)),
                 _reason(
                     "throttled" if bound == quota else name,
-                    f"the {role} used {used:.2f} of the {bound:g} cores that it may use{_spent_on(facts, role)}",
+                    f"the {role} used {used:.2f} of {_cores_named(bound)} that it may use{_spent_on(facts, role)}",
                     cores=round(used, 3),
                     allowed=bound,
                     throttled_periods=None if use is None else use.throttled_periods,
@@ -328,6 +328,11 @@ def _cores(facts: Facts) -> Iterator[Finding]:
             **{f"{role}_cores": round(cores_used, 3) for role, cores_used in facts.used.items()},
             **_statement(facts, most),
         )
+
+
+def _cores_named(count: float) -> str:
+    """`the one core`, `the 1.5 cores`."""
+    return "the one core" if count == 1 else f"the {count:g} cores"
 
 
 def _spent_on(facts: Facts, role: str) -> str:
