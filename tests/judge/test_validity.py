@@ -18,7 +18,6 @@ from fairground.model import (
     BadAnswer,
     Cell,
     Durability,
-    Finding,
     RoleUse,
     Second,
     Settings,
@@ -453,25 +452,3 @@ def test_nothing_is_said_when_all_were_made() -> None:
     made = replace(made, roles=roles, host=calm, database=clean)
     assert validity.unmade(made, STANDARD) == ()
     assert validity.findings(made, STANDARD) == ()
-
-
-SILENCE = Finding("no-answers", Severity.REJECT, "nothing came", {"sent": 16, "bad": 0})
-
-
-@pytest.mark.parametrize(
-    ("beside", "silence", "severity"),
-    [
-        (Finding("foreign-cpu", Severity.VOID, ""), SILENCE, Severity.NOTE),
-        (Finding("foreign-cpu", Severity.WARN, ""), SILENCE, Severity.REJECT),
-        (Finding("little", Severity.VOID, ""), SILENCE, Severity.REJECT),
-        (Finding("steal", Severity.VOID, ""), replace(SILENCE, evidence={"sent": 16, "bad": 1}), Severity.REJECT),
-        (Finding("steal", Severity.VOID, ""), replace(SILENCE, evidence={}), Severity.REJECT),
-        (Finding("steal", Severity.VOID, ""), replace(SILENCE, id="server-exit"), Severity.REJECT),
-    ],
-    ids=["void", "warned", "not the machine", "bad answers", "unknown", "another finding"],
-)
-def test_only_silence_on_a_void_machine_is_excused(beside: Finding, silence: Finding, severity: Severity) -> None:
-    """Others that keep a machine busy can make a server silent, and cannot make it answer wrongly."""
-    kept, found = validity.excused((beside, silence))
-    assert kept == beside and found.severity is severity
-    assert ("says nothing of the server" in found.sentence) is (severity is Severity.NOTE)

@@ -53,7 +53,7 @@ def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
     first, second = new(tmp_path), new(tmp_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "trials.jsonl").touch()
-    now = time.time()
+    now = time.time() - 1
     os.utime(first / "trials.jsonl", (now, now))
     os.utime(second / "trials.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
     assert watch.latest(tmp_path) == first
@@ -63,11 +63,16 @@ def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
 
 
 def test_a_record_of_any_kind_is_noticed(tmp_path: Path) -> None:
-    """A run, or a comparison of another process: until it has its end or its page, or is silent for long."""
+    """A run, or a comparison of another process: until it has its end or its page, or is silent for long. It may go on again."""
     assert not watch.measuring(tmp_path)
     run = new(tmp_path)
     assert watch.measuring(tmp_path)
     (run / "report.html").touch()
+    assert not watch.measuring(tmp_path)
+    later = time.time() + 1
+    os.utime(run / "trials.jsonl", (later, later))
+    assert watch.measuring(tmp_path) and Watch(run).goes_on, "it was resumed, and has the report of its first part"
+    os.utime(run / "report.html", (later, later))
     assert not watch.measuring(tmp_path)
     (compared := tmp_path / "compared").mkdir()
     for name in ("head.json", "entries.jsonl"):

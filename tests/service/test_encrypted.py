@@ -81,16 +81,33 @@ def test_certificates_that_are_not_believed(shows: str, trusted: str, says: str,
     [
         (("h2", "http/1.1"), "h2", "chooses HTTP/2, which is not measured: all of this is HTTP/1.1"),
         (("http/1.1",), "http/1.1", "chooses HTTP/1.1, where HTTP/2 is offered, too"),
-        ((), None, "chooses no protocol by ALPN"),
+        ((), "", "chooses no protocol by ALPN"),
     ],
 )
-def test_what_a_browser_would_speak(protocols: tuple[str, ...], chosen: str | None, says: str) -> None:
+def test_what_a_browser_would_speak(protocols: tuple[str, ...], chosen: str, says: str) -> None:
     """A service that also speaks HTTP/2 is asked in HTTP/1.1, and the checks say so."""
     with encrypted("good", protocols) as port:
         found = behaviour.examine(asked(port, Tls("localhost", paper("authority"))))
     (alpn,) = [one for one in found.findings if one.id == "alpn"]
     assert alpn.severity is Severity.NOTE and says in alpn.sentence and alpn.evidence == {"protocol": chosen}
     assert found.body == b"hello"
+
+
+def test_a_choice_that_nobody_saw_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the handshake that asks for it fails, no choice is made up."""
+    monkeypatch.setattr(encryption.socket, "create_connection", refused)
+    assert encryption.chosen("localhost", 1, Tls("localhost", paper("authority"))) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(behaviour, "chosen", lambda *_: None)
+    with encrypted("good") as port:
+        found = behaviour.examine(asked(port, Tls("localhost", paper("authority"))))
+    (alpn,) = [one for one in found.findings if one.id == "alpn"]
+    assert "is not known" in alpn.sentence and alpn.evidence == {"protocol": None}
+
+
+def refused(*_: object, **__: object) -> None:
+    """A connection that nobody takes."""
+    raise ConnectionRefusedError
 
 
 def test_a_service_of_http_2_alone() -> None:

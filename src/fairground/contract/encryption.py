@@ -87,14 +87,17 @@ def speaks_tls(host: str, port: int) -> bool:
 
 
 def chosen(host: str, port: int, tls: Tls) -> str | None:
-    """What a service chooses of HTTP/2 and HTTP/1.1 (ALPN, RFC 7301), as browsers offer them; None: nothing, or no handshake."""
+    """What a service chooses of HTTP/2 and HTTP/1.1 (ALPN, RFC 7301), as browsers offer them.
+
+    Empty: it takes part in no choice. None: the handshake failed, so that nobody knows.
+    """
     both = context(tls, (HTTP_2, HTTP_1))
     try:
         with (
             socket.create_connection((host, port), timeout=PROBE_S) as plain,
             both.wrap_socket(plain, server_hostname=tls.name) as encrypted,
         ):
-            return encrypted.selected_alpn_protocol()
+            return encrypted.selected_alpn_protocol() or ""
     except OSError:
         return None
 

@@ -100,6 +100,11 @@ class Option:
         return [self.spelling, ",".join(map(_text, held))]
 
 
+def several(option: Option) -> Option:
+    """The option in a help that takes more than one value of it."""
+    return replace(option, help=f"{option.help.removesuffix('.')}; several separated by commas.")
+
+
 def _text(value: object) -> str:
     if isinstance(value, tuple):
         return ",".join(map(str, value))
@@ -135,18 +140,20 @@ LOADS = (
     Option("fault", "What goes wrong in the window: none, database-restart@3s, connections-cut@3s, pooler-restart@3s or"
            " stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
 )  # fmt: skip
-HOPS = (
-    Option("proxy", "Before the server: none, nginx or nginx-close; several separated by commas.", str, "none", Of.TOPOLOGY,
+ONE_PATH = (
+    Option("proxy", "Before the server: none, nginx or nginx-close.", str, "none", Of.TOPOLOGY,
            parse=lambda _, text: numbers.names(text), key="proxies"),
-    Option("pooler", "Behind it: none, pgbouncer-session, pgbouncer-tx, pgcat-session or pgcat-tx; several separated by commas.",
-           str, "none", Of.TOPOLOGY, parse=lambda _, text: numbers.names(text), key="poolers"),
+    Option("pooler", "Behind it: none, pgbouncer-session, pgbouncer-tx, pgcat-session or pgcat-tx.", str, "none",
+           Of.TOPOLOGY, parse=lambda _, text: numbers.names(text), key="poolers"),
     Option("pooler_size", "Connections of the pooler to the database.", int, Topology.pooler_size, Of.TOPOLOGY, (),
            numbers.positive, "pooler_size", MANY),
     Option("pooler_clients", "Connections that the pooler accepts.", int, Topology.pooler_clients, Of.TOPOLOGY, (),
            numbers.positive, "pooler_clients", MANY),
-    Option("wire", "A distance, as what a round trip takes: none, server=0.2ms, database=1ms or both joined by +; several"
-           " separated by commas.", str, "none", Of.TOPOLOGY, parse=wires.parse, key="wires"),
+    Option("wire", "A distance, as what a round trip takes: none, server=0.2ms, database=1ms or both joined by +.", str, "none",
+           Of.TOPOLOGY, parse=wires.parse, key="wires"),
 )  # fmt: skip
+"""Those of a verb that measures over one path."""
+HOPS = tuple(several(one) if one.kind is str else one for one in ONE_PATH)
 SETTINGS = (
     Option("workers", "Processes or threads of each server (default: its seats, or 2 where they are shared).", int | None, None,
            Of.SETTINGS, (), if_given(numbers.positive), "workers", least=1, always=True),
@@ -170,13 +177,13 @@ SETTINGS = (
     Option("postgres", "A setting of PostgreSQL: work_mem=8MB; repeatable.", list[str] | None, None, Of.SETTINGS,
            parse=lambda spelling, texts: numbers.assignments(spelling, texts or ()), key="postgres", metavar="NAME=VALUE"),
 )  # fmt: skip
-VERSION = Option(
-    "postgres_version", "PostgreSQL of the lab's own, one or several: 16,17,18 (default: 18).", str | None, None, Of.SETTINGS,
+ONE_VERSION = Option(
+    "postgres_version", "PostgreSQL of the lab's own: 16, 17 or 18 (default: 18).", str | None, None, Of.SETTINGS,
     parse=if_given(numbers.majors), key="postgres_versions", metavar="MAJOR",
 )  # fmt: skip
-"""The version beneath the cells; several make a group of each."""
-ONE_VERSION = replace(VERSION, help="PostgreSQL of the lab's own: 16, 17 or 18 (default: 18).")
 """That of a verb which measures on one."""
+VERSION = several(ONE_VERSION)
+"""The version beneath the cells; several make a group of each."""
 SEATS = Option(
     "seats", "Cores of roles: apart (default; shared with --cpus), shared, or server=0-1,database=2,generator=3.", str | None,
     None, Of.SETTINGS, parse=if_given(seating.parse), key="seats",
@@ -236,8 +243,6 @@ OPTIONS = (
     *SHARED,
 )
 """Those of `run`."""
-ONE_PATH = tuple(replace(one, help=one.help.split("; several")[0].removesuffix(".") + ".") for one in HOPS)
-"""Those of a verb that measures over one path."""
 
 SUITE_HAS_ITS_OWN = (WORKLOAD, *LOADS, *HOPS, *SETTINGS, VERSION)
 """What a suite says itself, so that nobody can say it beside a suite."""

@@ -52,7 +52,7 @@ class Lab:
     def begin(self, words: Sequence[str]) -> None:
         """Start a measurement. LabError while one goes on."""
         with self._beginning:
-            if self.state()["goes_on"]:
+            if self.state()["goes_on"] or measuring(self.places.results):
                 raise LabError("a measurement goes on, and two would disturb each other", "stop it, or wait for its end")
             if self._pages is not None:
                 self._pages.wait()

@@ -11,7 +11,14 @@ from fairground.model.record import Kind
 from fairground.run import plan, records, store
 
 SILENT_S = 180.0
-"""A run of another process that wrote nothing for so long has ended or was killed."""
+"""A measurement of another process that wrote nothing for so long has ended or was killed."""
+AFTER = {
+    entries: {
+        name for one in records.SHAPES.values() if one.entries == entries for name in (one.end, one.page) if name != one.head
+    }
+    for entries in {one.entries for one in records.SHAPES.values()}
+}
+"""The file of a record's units → what is written once there are no more of them."""
 
 
 class Watch:
@@ -43,9 +50,8 @@ class Watch:
 
     @property
     def goes_on(self) -> bool:
-        """It has no report yet, and something was written not long ago."""
-        silent_s = time.time() - (self.folder / "trials.jsonl").stat().st_mtime
-        return silent_s <= SILENT_S and not (self.folder / records.SHAPES[Kind.RUN].page).exists()
+        """Its last trial was not long ago, and has no report yet."""
+        return _is_written(self.folder / records.SHAPES[Kind.RUN].entries)
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
@@ -76,21 +82,23 @@ def _row(trial: Trial) -> dict[str, Any]:
 
 
 def measuring(results: Path) -> bool:
-    """Whether a record of any kind is being written, by this process or another one: it has no end, and is not silent yet."""
-    return any(_is_written(folder, shape) for shape in set(records.SHAPES.values()) for folder in _begun(results, shape))
+    """Whether a record of any kind is being written, by this process or another one."""
+    return any(_is_written(path) for name in AFTER for path in results.glob(f"*/{name}"))
 
 
-def _begun(results: Path, shape: records.Shape) -> list[Path]:
-    return [head.parent for head in results.glob(f"*/{shape.head}")]
+def _is_written(entries: Path) -> bool:
+    """Whether a record's last unit was not long ago, and is newer than its end and its page: one that goes on has old ones."""
+    last_s = _written_s(entries)
+    over_s = (_written_s(entries.parent / name) for name in AFTER[entries.name])
+    return time.time() - last_s <= SILENT_S and all(one_s < last_s for one_s in over_s)
 
 
-def _is_written(folder: Path, shape: records.Shape) -> bool:
-    if (folder / shape.end).exists() or (shape.page != shape.head and (folder / shape.page).exists()):
-        return False
+def _written_s(path: Path) -> float:
+    """When a file was written last; 0 where there is none."""
     try:
-        return time.time() - (folder / shape.entries).stat().st_mtime <= SILENT_S
+        return path.stat().st_mtime
     except OSError:
-        return False  # another kind's head, or removed meanwhile
+        return 0.0
 
 
 def latest(results: Path) -> Path | None:

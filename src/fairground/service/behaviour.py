@@ -50,9 +50,10 @@ HTTP_2_ALONE = "by ALPN the service chooses HTTP/2, and `try` asks in HTTP/1.1: 
 CHOICES = {
     HTTP_1: "by ALPN the service chooses HTTP/1.1, where HTTP/2 is offered, too",
     HTTP_2: "by ALPN the service chooses HTTP/2, which is not measured: all of this is HTTP/1.1, which it speaks, too",
+    "": "the service chooses no protocol by ALPN: its clients speak HTTP/1.1",
+    None: "which protocol the service chooses by ALPN is not known: the handshake that asked for it failed",
 }
 """What is said of the protocol that a service chooses where it has the choice."""
-NO_CHOICE = "the service chooses no protocol by ALPN: its clients speak HTTP/1.1"
 MISTAKES = {
     "expired": "renew it, or measure in spite of it: --insecure",
     "stranger": "--ca FILE believes that certificate, or those that its authority signed; --insecure believes every one",
@@ -183,7 +184,7 @@ def _encryption(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
         whose = "an authority of this machine" if tls.ca is None else f"`{tls.ca}`"
         yield _finding("tls", Severity.NOTE, f"{seen.agreed}; the certificate is for `{tls.name}`, by {whose}")
     protocol = chosen(asked.host, asked.port, tls)
-    yield _finding("alpn", Severity.NOTE, CHOICES.get(protocol or "", NO_CHOICE), protocol=protocol)
+    yield _finding("alpn", Severity.NOTE, CHOICES[protocol], protocol=protocol)
 
 
 def _light(answer: Answer, before: Sequence[Answer]) -> Answer:
