@@ -218,6 +218,7 @@ def test_a_claim_with_a_number_has_three_answers(test: str, published: float | N
     [
         ("rps(a:x ping) / rps(c:x ping) > 1", 1.2, "holds, size and direction"),
         ("rps(a:x ping) / rps(c:x ping) > 1", 1.05, "holds, direction only"),
+        ("rps(a:x ping) / rps(c:x ping) > 1", 1.4, "holds, direction only"),
         ("rps(c:x ping) < rps(a:x ping)", 0.95, "holds, direction only"),
         ("rps(c:x ping) / rps(a:x ping) < 0.95", 0.95, "holds, size and direction"),  # a bound is no equality
         ("errors(c:x ping) > 0.1%", 0.2, "holds, size and direction"),
