@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairground.cli import board, say, streams
-from fairground.model import Verdict
+from fairground.model import Topology, Verdict
 from fairground.stats.intervals import significant
 from report import fixture
 
@@ -36,6 +36,26 @@ def test_no_number_loses_a_digit(width: int) -> None:
         told += [use for role in ("server", "database") if (use := trial.cpu_us_per_answer(role)) is not None]
         assert {part for value in told for part in significant(value).split(",")} <= words
         assert not trial.diagnosis or set(trial.diagnosis.split()) <= words
+
+
+def test_what_differs_within_a_workload_is_in_its_head() -> None:
+    """One stack on two paths and two versions is told apart; what is the same for all is not said."""
+    trial = fixture.two_blocks().trials[0]
+    plain = trial.cell
+    cells = (
+        plain,
+        replace(plain, settings=replace(plain.settings, postgres_version=17)),
+        replace(plain, topology=Topology(pooler="pgbouncer-tx")),
+    )
+    sink = io.StringIO()
+    trials = [replace(trial, number=number, cell=cell) for number, cell in enumerate(cells, 1)]
+    streams.Terminal(file=sink, width=120, color_system=None).print(board.Table(trials))
+    heads = [line.strip() for line in sink.getvalue().splitlines() if line.startswith(f"  {plain.workload}")]
+    assert heads == [
+        f"{plain.workload} direct PostgreSQL 18",
+        f"{plain.workload} direct PostgreSQL 17",
+        f"{plain.workload} pgbouncer-tx PostgreSQL 18",
+    ]
 
 
 def test_the_bar_goes_first_and_ids_last() -> None:

@@ -13,7 +13,7 @@ from rich.console import Console, ConsoleOptions
 from rich.padding import Padding
 from rich.text import Text
 
-from fairground.model import Severity, Trial, Verdict, foreign
+from fairground.model import OWN_MAJOR, Cell, Severity, Trial, Verdict, foreign
 from fairground.stats.intervals import significant
 
 MARK = {Verdict.VALID: "✓", Verdict.WARNED: "!", Verdict.VOID: "○", Verdict.REJECTED: "✗"}
@@ -47,14 +47,18 @@ class Widths:
 
 
 class Table:
-    """The last attempt of each slot: workloads in this order, the stacks of each by goodput."""
+    """The last attempt of each slot: workloads in this order, each under each of its conditions, the stacks by goodput."""
 
     def __init__(
         self, trials: Sequence[Trial], workloads: Iterable[str] = (), tried: Mapping[tuple[str, str], str] | None = None
     ) -> None:
         """`tried`: a cell's id and a reason → what an experiment made of it."""
         named = dict.fromkeys([*workloads, *(trial.cell.workload for trial in trials)])
-        self._rows = {name: _rows([trial for trial in trials if trial.cell.workload == name], tried or {}) for name in named}
+        self._rows = {
+            head: _rows(some, tried or {})
+            for name in named
+            for head, some in _apart(name, [trial for trial in trials if trial.cell.workload == name]).items()
+        }
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text | Padding]:
         there = [row for rows in self._rows.values() for row in rows]
@@ -67,6 +71,21 @@ class Table:
                 yield Text(GAP + name, style="bold")
             for row in rows:
                 yield from _shown(row, widths)
+
+
+def _apart(workload: str, trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """The trials of a workload by what is not the same for all of them, as its head says: path, load, version of PostgreSQL."""
+    parts = [_conditions(trial.cell) for trial in trials]
+    varies = [len(set(some)) > 1 for some in zip(*parts, strict=True)]
+    found: dict[str, list[Trial]] = {}
+    for trial, mine in zip(trials, parts, strict=True):
+        head = " ".join([workload, *(part for part, told in zip(mine, varies, strict=True) if told)])
+        found.setdefault(head, []).append(trial)
+    return found
+
+
+def _conditions(cell: Cell) -> tuple[str, ...]:
+    return cell.topology.id, cell.load.id, f"PostgreSQL {cell.settings.postgres_version or OWN_MAJOR}"
 
 
 def fitted(rows: Sequence[Row], width: int) -> Widths:
