@@ -29,3 +29,14 @@ def test_only_silence_on_a_void_machine_is_excused(beside: Finding, silence: Fin
     kept, found = validity.excused((beside, silence))
     assert kept == beside and found.severity is severity
     assert ("says nothing of the server" in found.sentence) is (severity is Severity.NOTE)
+
+
+@pytest.mark.parametrize(
+    ("id", "locked", "severity"),
+    [("starved", True, Severity.NOTE), ("starved", False, Severity.WARN), ("steal", True, Severity.WARN)],
+)
+def test_waits_for_locks_are_the_subject_of_a_workload_of_locks(id: str, locked: bool, severity: Severity) -> None:
+    """What waits since before the window is a warning elsewhere, and so is whatever else was found here."""
+    (found,) = validity.excused((Finding(id, Severity.WARN, "it was so"),), locked)
+    assert found.severity is severity
+    assert ("this workload's subject" in found.sentence) is (severity is Severity.NOTE)

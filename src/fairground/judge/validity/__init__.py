@@ -67,13 +67,21 @@ def spoiled(findings: Iterable[Finding]) -> bool:
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
 
 
-def excused(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of a trial, in which a silent window on a void machine is a note.
+def excused(findings: Sequence[Finding], locked: bool = False) -> tuple[Finding, ...]:
+    """The findings of a trial, in which what the machine or the workload explains is a note.
 
     A machine that others keep busy can make a server silent, and cannot make it answer wrongly. So only `no-answers` without a
-    bad answer is excused, and the trial is void as the machine was.
+    bad answer is excused, and the trial is void as the machine was. `locked`: the workload is limited by locks, so that requests
+    that wait for one since before the window are its subject.
     """
-    return tuple(_silence(one) if spoiled(findings) else one for one in findings)
+    found = (_silence(one) if spoiled(findings) else one for one in findings)
+    return tuple(_waits(one) if locked else one for one in found)
+
+
+def _waits(finding: Finding) -> Finding:
+    if finding.id != "starved":
+        return finding
+    return replace(finding, severity=Severity.NOTE, sentence=f"{finding.sentence}: to wait for locks is this workload's subject")
 
 
 def _silence(finding: Finding) -> Finding:

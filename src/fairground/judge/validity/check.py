@@ -45,6 +45,30 @@ class Facts:
         return not own or not needed <= set(pins) or any(own & set(pins[role]) for role in needed)
 
     @property
+    def beside_generator(self) -> float:
+        """What the run's own roles, and other threads of the generator, worked where its busiest thread may run: cores at most.
+
+        A role that is pinned elsewhere is not among them, and nothing is where the generator has processors of its own.
+        """
+        use = self.roles.get("generator")
+        if not self.shared or use is None or not self.window_s:
+            return 0.0
+        pins = dict(self.cell.settings.pin) if self.cell is not None else {}
+        own = set(pins.get("generator", ()))
+        meets = (role for role in self.roles if role != "generator" and (not own or role not in pins or own & set(pins[role])))
+        others = sum((self.roles[role].cpu_us or 0.0) / 1e6 / self.window_s for role in meets)
+        return others + max(0.0, (use.cpu_us or 0.0) / 1e6 / self.window_s - (use.busiest_thread_share or 1.0))
+
+    @property
+    def busy(self) -> float:
+        """Cores that server, database, generator and what is between them used, 1 at most; 1 where that is not known."""
+        uses = [use.cpu_us for role, use in self.roles.items() if role != "lab"]
+        known = [us for us in uses if us is not None]
+        if "server" not in self.roles or len(known) < len(uses) or not self.window_s:
+            return 1.0
+        return min(1.0, sum(known) / 1e6 / self.window_s)
+
+    @property
     def capped(self) -> bool:
         """Whether all connections of an open loop were in use at the end of a second: then requests waited for one."""
         seconds, cell = self.result.seconds if self.result else (), self.cell

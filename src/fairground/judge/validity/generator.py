@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fairground.judge.thresholds import Rules
 from fairground.judge.validity.check import Check, Facts, Reading
-from fairground.model import Result
+from fairground.model import Evidence, Result
 
 ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors")
 """What the kernel tells a client that has run out of descriptors or memory for sockets."""
@@ -158,14 +158,15 @@ def _closure(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _run_queue(facts: Facts, _: Rules) -> Reading | None:
-    """V9b. How long its busiest thread was ready and waited for a processor."""
+    """V9b. How long its busiest thread was ready and waited for a processor, less what the run's own roles explain."""
     use = facts.roles.get("generator")
     if use is None or use.busiest_thread_waited_share is None:
         return None
     share, taken_off = use.busiest_thread_waited_share, use.involuntary_switches_per_s
     words = f"the generator's busiest thread was ready and waited for a processor for {share:.1%} of the window"
     words += "" if taken_off is None else f", and was taken off {taken_off:,.0f} times a second"
-    return Reading(share, words, {"waited_share": share, "involuntary_switches_per_s": taken_off})
+    evidence: Evidence = {"waited_share": share, "involuntary_switches_per_s": taken_off}
+    return _unexplained(facts, share, words, evidence)
 
 
 def _pressure(facts: Facts, _: Rules) -> Reading | None:
@@ -174,7 +175,19 @@ def _pressure(facts: Facts, _: Rules) -> Reading | None:
     if use is None or use.pressure_cpu_some_share is None:
         return None
     share = use.pressure_cpu_some_share
-    return Reading(share, f"the generator waited for a processor in {share:.1%} of the window", {"waited_share": share})
+    return _unexplained(facts, share, f"the generator waited for a processor in {share:.1%} of the window", {"waited_share": share})
+
+
+def _unexplained(facts: Facts, share: float, words: str, evidence: Evidence) -> Reading:
+    """A wait without that for roles on the same processors: seats made it, and it is no news of a trial.
+
+    While one thread waits for a processor, another one works there. So the wait cannot be longer than what the others worked.
+    """
+    beside = facts.beside_generator
+    if beside:
+        words += f"; roles beside it worked {beside:.1%} of a core"
+        evidence = {**evidence, "explained_share": beside}
+    return Reading(max(0.0, share - beside), words, evidence)
 
 
 def _is_open(facts: Facts) -> bool:

@@ -1,0 +1,74 @@
+"""What seats and idle roles explain: waits for a processor beside other roles, and a pace that nothing depended on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders.facts import APART, CLOSED, HOST, facts
+from fairground.judge import thresholds, validity
+from fairground.judge.validity import Facts
+from fairground.model import Cell, RoleUse, Settings, Severity
+
+STANDARD = thresholds.standard()
+TOGETHER = Settings(pin=(("server", (0,)), ("database", (1,)), ("generator", (1,))))
+ANYWHERE = Settings()
+WINDOW_US = 10e6
+
+
+def used(cores: float, **fields: float) -> RoleUse:
+    """A role that used so many cores over the window."""
+    return RoleUse(cores * WINDOW_US, None, None, "cgroup2", **fields)
+
+
+def waiting(settings: Settings, waited: float, database: float, generator: float = 0.1, server: float = 0.9) -> Facts:
+    """A generator of one thread that waited for a processor for a share of the window, and what the other roles used."""
+    cell: Cell = replace(CLOSED, settings=settings)
+    own = used(generator, busiest_thread_share=generator, busiest_thread_waited_share=waited, pressure_cpu_some_share=waited)
+    return replace(facts(cell), roles={"server": used(server), "database": used(database), "generator": own, "lab": used(0.05)})
+
+
+@pytest.mark.parametrize("check", ["run-queue", "generator-pressure"])
+@pytest.mark.parametrize(
+    ("made", "left"),
+    [
+        (waiting(TOGETHER, 0.85, database=0.9), 0.0),  # the database has the same core: that is how the trial is built
+        (waiting(TOGETHER, 0.85, database=0.4), 0.4),  # somebody else had it for longer
+        (waiting(TOGETHER, 0.85, database=0.4, server=0.0), 0.4),  # the server sits elsewhere, and explains nothing
+        (waiting(ANYWHERE, 0.85, database=0.4, server=0.5), 0.0),  # all may meet each other
+        (waiting(APART, 0.05, database=0.9), 0.05),  # nothing of the run may be where the generator is
+    ],
+    ids=["beside the database", "beside a stranger", "server elsewhere", "no seats", "its own cores"],
+)
+def test_the_generator_waits_for_roles_that_share_its_processors(check: str, made: Facts, left: float) -> None:
+    """A wait beyond what those roles worked was made by strangers, and is warned of."""
+    assert validity.readings(made, STANDARD)[check] == pytest.approx(left)
+    found = [one.severity for one in validity.findings(made, STANDARD) if one.id == check]
+    assert found == ([Severity.WARN] if left else [])
+
+
+def test_other_threads_of_the_generator_explain_a_wait_too() -> None:
+    """Where two threads share a processor, one waits while the other works."""
+    alone = waiting(TOGETHER, 0.3, database=0.0)
+    busy = replace(alone.roles["generator"], cpu_us=0.4 * WINDOW_US)
+    several = replace(alone, roles=alone.roles | {"generator": busy})
+    read = [validity.readings(made, STANDARD)["run-queue"] for made in (alone, several)]
+    assert read == [pytest.approx(0.25), pytest.approx(0.0)]
+
+
+@pytest.mark.parametrize(
+    ("roles", "pace"),
+    [
+        ({"server": used(0.05), "database": used(0.13), "generator": used(0.02)}, 0.1),
+        ({"server": used(0.9), "database": used(0.6), "generator": used(0.2)}, 0.5),
+        ({"server": used(0.05), "database": replace(used(0.1), cpu_us=None)}, 0.5),
+        ({"database": used(0.1)}, 0.5),
+    ],
+    ids=["all wait for locks", "busy", "one is not known", "no server"],
+)
+def test_the_canary_counts_for_as_much_as_processors_were_used(roles: dict[str, RoleUse], pace: float) -> None:
+    """A machine half as slow again moves a rate by as much at most as was spent on processors; what is not known counts whole."""
+    host = replace(HOST, canary_before_us=1000.0, canary_after_us=1500.0)
+    made = replace(facts(CLOSED), roles=roles | {"lab": used(0.9)}, host=host)
+    assert validity.readings(made, STANDARD)["canary"] == pytest.approx(pace)
