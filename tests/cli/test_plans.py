@@ -120,6 +120,29 @@ def test_seats_of_the_command_line(lab: Run) -> None:
     )  # fmt: skip
 
 
+def test_names_and_times_as_people_type_them(lab: Run) -> None:
+    """Names may be separated by commas, seconds may have a unit, and one number of a warm-up is its least and its most."""
+    words = (
+        "--stack",
+        "alder-one,birch-two:plain",
+        "-w",
+        "ping, time",
+        "--window",
+        "1500ms",
+        "--warmup",
+        "0.5s",
+        "--dry-run",
+        "--json",
+    )
+    slots = document(lab("run", *words))["plan"]["slots"]
+    cells = {(slot["cell"]["stack"], slot["cell"]["workload"]) for slot in slots}
+    stacks = {stack for stack, _ in cells}
+    assert cells == {(stack, workload) for stack in stacks for workload in ("ping", "time")}
+    assert {"alder-one:plain", "alder-one:fancy", "birch-two:plain"} == stacks
+    loads = {tuple(slot["cell"]["load"][key] for key in ("window_s", "warmup_min_s", "warmup_max_s")) for slot in slots}
+    assert loads == {(1.5, 0.5, 0.5)}
+
+
 def test_dry_run_as_json(lab: Run) -> None:
     """As JSON the plan is the whole plan, with every setting that was given."""
     given = ("--close", "--workers", "3", "--pool-size", "9", "--pool-wait-ms", "0", "--no-prepared", "--durable", "--scale", "2",

@@ -66,7 +66,10 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             "it has alder-one:fancy, alder-one:plain",
         ),
         ((*ONE, "--window", "0"), "`--window 0.0` should be more than 0", None),
-        ((*ONE, "--window", "nan"), "`--window nan` should be more than 0", None),
+        ((*ONE, "--window", "nan"), "`--window nan` should be seconds", "for instance --window 2, --window 500ms or --window 1m"),
+        ((*ONE, "--window", "0s"), "`--window 0.0` should be more than 0", None),
+        ((*ONE, "--blocks", "two"), "`--blocks two` should be a whole number", None),
+        ((*ONE, "--rate", "1k"), "`--rate 1k` should be a number", None),
         ((*ONE, "--workers", "-1"), "`--workers -1` should be more than 0", None),
         ((*ONE, "--timeout-ms", "0"), "`--timeout-ms 0` should be more than 0", None),
         (
@@ -219,11 +222,12 @@ def test_bad_connections(lab: Run, text: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
 
 
-@pytest.mark.parametrize("text", ["5", "5,2", "1,2,3", "-1,2", "a,b", "nan,nan", "1,inf"])
+@pytest.mark.parametrize("text", ["", "5,", "5,2", "1,2,3", "-1,2", "a,b", "nan,nan", "1,inf"])
 def test_bad_warmup(lab: Run, text: str) -> None:
     """A warm-up is a range of seconds."""
     done = lab(*ONE, f"--warmup={text}")
-    wanted = f"error: `--warmup {text}` should be two numbers, the smaller first\n\nhint: for instance --warmup 2,20\n"
+    problem = f"`--warmup {text}` should be least and most seconds"
+    wanted = f"error: {problem}\n\nhint: for instance --warmup 2,20, or --warmup 2 for both\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", wanted)
 
 

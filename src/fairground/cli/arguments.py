@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from fairground.inputs import numbers
 from fairground.inputs.options import Given, Option
 
 Verb = Callable[[typer.Context, Given], None]
@@ -18,7 +19,8 @@ def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
 
     def made(verb: Verb) -> Callable[..., None]:
         def called(context: typer.Context, **given: Any) -> None:
-            verb(context, given)
+            lists = [one.name for one in options if one.separated and given[one.name]]
+            verb(context, given | {name: [part for word in given[name] for part in numbers.names(word)] for name in lists})
 
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         return _shaped(called, verb, [context, *_parameters(options)])
@@ -48,4 +50,19 @@ def _annotation(option: Option) -> Any:
         return Annotated[option.kind, typer.Argument(metavar=option.metavar, help=option.help)]
     # A flag that may be left open has a second spelling, `--no-…`, which the parser makes where none is told.
     spellings = () if option.kind == bool | None else (option.spelling, *([option.short] if option.short else []))
-    return Annotated[option.kind, typer.Option(*spellings, metavar=option.metavar, help=option.help)]
+    metavar = "<seconds>" if option.kind is numbers.Seconds else option.metavar
+    return Annotated[option.kind, typer.Option(*spellings, metavar=metavar, help=option.help, parser=_parser(option))]
+
+
+def _parser(option: Option) -> Callable[[Any], Any] | None:
+    """What reads a number, so that a wrong one is told in the lab's words; None: the command line's parser knows the kind."""
+    kind, *_ = get_args(option.kind) or (option.kind,)
+    parse = {int: numbers.whole, float: numbers.number, numbers.Seconds: numbers.time_s}.get(kind)
+    if parse is None:
+        return None
+
+    def parser(typed: Any) -> Any:
+        return parse(option.spelling, typed) if isinstance(typed, str) else typed
+
+    parser.__name__ = "seconds" if kind is numbers.Seconds else kind.__name__
+    return parser

@@ -34,7 +34,14 @@ LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
 
 OPTIONS = (
     options.STACK,
-    Option("workload", "A workload; repeatable (default: ping).", list[str] | None, None, short="-w"),
+    Option(
+        "workload",
+        "A workload, or several separated by commas (default: ping).",
+        list[str] | None,
+        None,
+        short="-w",
+        separated=True,
+    ),
     Option("slo", "What must be kept: pNN<TIME and errors<N%, joined by commas.", str, objective.DEFAULT),
     Option("budget", "Most time to spend on all of it, such as 90s or 20m; builds do not count.", str, "5m"),
     Option("width", "How narrow the bracket should be, in percent.", float, 5.0),

@@ -30,7 +30,7 @@ OPTIONS = (
     Option("workload", "The workload.", str, "ping", short="-w"),
     Option("rounds", "How often each of them measures, in turns.", int, 5),
     Option("connections", "Connections at once.", int, 50),
-    Option("window", "Seconds of each measurement.", float, 2.0),
+    Option("window", "Seconds of each measurement.", numbers.Seconds, 2.0),
     Option("warmup", "Least and most seconds of warm-up before each; one number for both.", str, "1"),
     Option("rate", "Open loop: requests per second, evenly spaced.", float | None, None),
     Option("resume", "Go on with an interrupted cross-check: its id, or `latest`.", str | None, None, metavar="RECORD"),
@@ -81,13 +81,12 @@ def _work(given: Given) -> Work:
         return lambda sink: use_case.cross_check(resumed, sink)
     if given["stack"] is None:
         raise LabError("name the stack that is loaded", "./fairground cross-check --stack SERVER:VARIANT")
-    count, asked_warmup = numbers.positive("--connections", given["connections"]), given["warmup"]
-    warmup = asked_warmup if "," in asked_warmup else f"{asked_warmup},{asked_warmup}"
+    count = numbers.positive("--connections", given["connections"])
     load = {
         "generator": given["named"],
         "connections": str(count),
         "window": given["window"],
-        "warmup": warmup,
+        "warmup": given["warmup"],
         "threads": given["threads"],
     }
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})

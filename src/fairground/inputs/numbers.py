@@ -10,6 +10,9 @@ from typing import TypeVar
 from fairground.model import MAJORS, ROLES, LabError, Until
 
 Above = TypeVar("Above", int, float)
+UNITS_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
+"""A number and its unit, if it has one."""
 
 
 def counts(option: str, text: str) -> list[int]:
@@ -20,15 +23,43 @@ def counts(option: str, text: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def span(option: str, text: str) -> tuple[float, float]:
-    """Least and most, separated by a comma."""
+def whole(option: str, text: str) -> int:
+    """A whole number."""
     try:
-        least, most = (float(part) for part in text.split(","))
+        return int(text)
     except ValueError:
-        least, most = math.nan, math.nan
-    if not 0 <= least <= most < math.inf:
-        raise LabError(f"`{option} {text}` should be two numbers, the smaller first", f"for instance {option} 2,20")
-    return least, most
+        raise LabError(f"`{option} {text}` should be a whole number") from None
+
+
+def number(option: str, text: str) -> float:
+    """A number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise LabError(f"`{option} {text}` should be a number") from None
+
+
+class Seconds(float):
+    """Seconds, typed as a number or as a time with its unit."""
+
+
+def time_s(option: str, text: str) -> float:
+    """Seconds, of a number of them or of a time such as 500ms, 2s or 1m."""
+    found = TIME.fullmatch(text.strip())
+    if found is None:
+        raise LabError(f"`{option} {text}` should be seconds", f"for instance {option} 2, {option} 500ms or {option} 1m")
+    return float(found[1]) * UNITS_S[found[2] or "s"]
+
+
+def span(option: str, text: str) -> tuple[float, float]:
+    """Least and most seconds, separated by a comma; one number is both."""
+    parts = [TIME.fullmatch(part.strip()) for part in text.split(",")]
+    found = [float(part[1]) * UNITS_S[part[2] or "s"] for part in parts if part is not None]
+    if len(found) < len(parts) or len(found) > 2 or found != sorted(found):
+        raise LabError(
+            f"`{option} {text}` should be least and most seconds", f"for instance {option} 2,20, or {option} 2 for both"
+        )
+    return found[0], found[-1]
 
 
 def wait(value: int | None) -> int | None:
@@ -55,15 +86,12 @@ def pause(option: str, value: float) -> float:
     return value
 
 
-BUDGET = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|h)")
-
-
 def seconds(option: str, text: str) -> float:
     """A time such as 90s, 5m or 1h."""
-    found = BUDGET.fullmatch(text.strip())
-    if found is None or float(found[1]) <= 0:
+    found = TIME.fullmatch(text.strip())
+    if found is None or found[2] is None or float(found[1]) <= 0:
         raise LabError(f"`{option} {text}` should be a time", f"for instance {option} 90s, {option} 5m or {option} 1h")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+    return float(found[1]) * UNITS_S[found[2]]
 
 
 def names(text: str) -> list[str]:

@@ -69,6 +69,8 @@ class Option:
     metavar: str | None = None
     spelled: str | None = None
     argument: bool = False
+    separated: bool = False
+    """Whether one word may hold several of them, separated by commas."""
 
     @property
     def spelling(self) -> str:
@@ -117,9 +119,10 @@ LOADS = (
     Option("connections", "Connections at once, one or several: 10,100.", str, "100", Of.LOAD, parse=numbers.counts,
            key="connections", always=True),
     Option("close", "A new connection for each request.", bool, False, Of.LOAD, ("keep_alive",), key="keep_alive", flag=False),
-    Option("window", "Seconds measured.", float, 5.0, Of.LOAD, ("window_s",), numbers.positive, "window_s", TIME, always=True),
-    Option("warmup", "Least and most seconds of warm-up.", str, "2,20", Of.LOAD, ("warmup_min_s", "warmup_max_s"), numbers.span,
-           "warmup", always=True),
+    Option("window", "Seconds measured.", numbers.Seconds, 5.0, Of.LOAD, ("window_s",), numbers.positive, "window_s", TIME,
+           always=True),
+    Option("warmup", "Least and most seconds of warm-up; one number for both.", str, "2,20", Of.LOAD,
+           ("warmup_min_s", "warmup_max_s"), numbers.span, "warmup", always=True),
     Option("timeout_ms", "Longest wait for an answer.", int, 10_000, Of.LOAD, (), numbers.positive, "timeout_ms", TIME,
            always=True),
     Option("generator", "Load generators, one or several: engine,wrk,ab,hey,k6,vegeta,oha.", str, "engine", Of.LOAD,
@@ -203,10 +206,10 @@ SUITE = (
     Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks, 3 blocks on).", bool | None, None,
            Of.SUITE, key="controls"),
 )  # fmt: skip
-STACK = Option("stack", "A stack, or a server for all of its stacks; repeatable.", list[str] | None, None, Of.GROUP, ("stacks",),
-               key="stacks", short="-s")  # fmt: skip
-WORKLOAD = Option("workload", "A workload; repeatable (default: all).", list[str] | None, None, Of.GROUP, ("workloads",),
-                  key="workloads", short="-w")  # fmt: skip
+STACK = Option("stack", "A stack, or a server for all of its stacks; several separated by commas.", list[str] | None, None,
+               Of.GROUP, ("stacks",), key="stacks", short="-s", separated=True)  # fmt: skip
+WORKLOAD = Option("workload", "A workload, or several separated by commas (default: all).", list[str] | None, None, Of.GROUP,
+                  ("workloads",), key="workloads", short="-w", separated=True)  # fmt: skip
 SHARED = (
     Option("database", "Use this PostgreSQL instead of the embedded one.", str | None, None, metavar="URL"),
     Option("servers", "Read servers from another folder.", Path | None, None, metavar="DIR"),

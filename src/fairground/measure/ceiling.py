@@ -20,7 +20,19 @@ from fairground.measure.arm import Arm, NullArm, PgbenchArm, Window
 from fairground.measure.ladder import Ladder
 from fairground.measure.schedule import Schedule, Whole, WholeWindows
 from fairground.measure.session import Session
-from fairground.model import Cell, Expectation, KnownNumber, LabError, Limit, Load, Qualification, Settings, Topology, Workload
+from fairground.model import (
+    Cell,
+    Expectation,
+    KnownNumber,
+    LabError,
+    Limit,
+    Load,
+    Qualification,
+    Settings,
+    Topology,
+    Workload,
+    WorkloadEvent,
+)
 from fairground.postgres import Database
 
 WINDOW_S = 2.0
@@ -29,8 +41,8 @@ WARMUP_S = 0.5
 PGBENCH_WARMUP_S = 1.0
 STEP_S = 1.0
 """One client count's window: six or so are measured of each workload, and pgbench counts whole seconds."""
-LOCKED_S = 4.0
-"""The one window where locks limit the workload: a deadlock lasts a second."""
+LOCKED_S, DEADLOCKED_S = 2.0, 4.0
+"""The one window where locks limit the workload, and where some are deadlocks: each of those lasts a second."""
 QUALIFY_S = 30.0
 """What the qualification may take at most; it is meant to take 4 s."""
 
@@ -69,7 +81,8 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) ->
 def _by_pgbench(bench: Bench, arm: PgbenchArm) -> Limit:
     """pgbench's best over several client counts; where locks limit the workload, its rate with as many clients as the pool."""
     locked, pool_size = arm.workload.limited_by_locks, arm.cell.settings.pool_size
-    seconds = LOCKED_S if locked else STEP_S
+    deadlocks = WorkloadEvent.DEADLOCKS in arm.workload.events
+    seconds = DEADLOCKED_S if deadlocks else LOCKED_S if locked else STEP_S
     step = Whole(arm.label, replace(arm.cell.load, window_s=seconds), arm.seed)
     ladder = Ladder(step, PGBENCH_WARMUP_S, pool_size, bench.database.room(), search=not locked)
     windows = _windows(bench, arm, ladder, least=2)[1:]

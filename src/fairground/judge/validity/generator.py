@@ -175,7 +175,9 @@ def _pressure(facts: Facts, _: Rules) -> Reading | None:
     if use is None or use.pressure_cpu_some_share is None:
         return None
     share = use.pressure_cpu_some_share
-    return _unexplained(facts, share, f"the generator waited for a processor in {share:.1%} of the window", {"waited_share": share})
+    return _unexplained(
+        facts, share, f"the generator waited for a processor in {share:.1%} of the window", {"waited_share": share}
+    )
 
 
 def _unexplained(facts: Facts, share: float, words: str, evidence: Evidence) -> Reading:
