@@ -142,6 +142,19 @@ def test_the_bar_goes_first_and_ids_last() -> None:
     assert any("█" in line for line in drawn(140)) and not any("█" in line for line in drawn(70))
 
 
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_word_is_lost_where_it_is_narrow(width: int) -> None:
+    """Words that do not fit behind the numbers stand below them; those that fit stay. All are there that a wide terminal shows."""
+
+    def said(lines: list[str]) -> list[str]:
+        return sorted(" ".join(lines[2:]).replace("█", " ").split())
+
+    assert said(drawn(width)) == said(drawn(250))
+    below = [line for line in drawn(100) if line.startswith("    ") and "warned" in line]
+    beside = [line for line in drawn(100) if line[0] in "✓!" and line.endswith("not ok")]
+    assert below and beside
+
+
 def test_the_order_is_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workloads stand as on the page, whatever was measured first; what is said comes before the table."""
     run, sink = fixture.two_blocks(), io.StringIO()
