@@ -17,6 +17,7 @@ from fairground.cli import board, say, screen, streams
 from fairground.host.build import Unavailable, fails
 from fairground.lab import building
 from fairground.model import Finding, Server, Severity, Verdict
+from fairground.report.boards import boards
 from report import fixture
 
 
@@ -59,7 +60,7 @@ def test_the_screen_of_a_run(out: io.StringIO) -> None:
     with screen.Screen(run.plan, (), terminal, live=False) as shown:
         for trial in run.trials:
             shown.finished(replace(trial, verdict=Verdict.VOID))
-    terminal.print(board.Table(run.trials))
+    terminal.print(board.Table(boards(run)))
     said = sink.getvalue()
     assert is_clean(said) and "[/x] [bold]" in said
 

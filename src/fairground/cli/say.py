@@ -55,7 +55,7 @@ def the_summary(found: Run, path: Path, as_json: bool, tried: TriedBy | None = N
         return
     for sentence in sentences:
         line(sentence)
-    out.print(Table(found.trials, found.workloads, {key: one.word for key, one in tests.items()}))
+    out.print(Table(shown, {key: one.word for key, one in tests.items()}))
     for text in why.lines(shown, tests):
         line(text)
     if broken:

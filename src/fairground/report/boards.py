@@ -88,8 +88,8 @@ class Board:
 
     id: str
     workload: str
-    condition: str
-    """What sets this board apart from others of its workload, `direct · c100`; empty when it is the only one."""
+    parts: tuple[str, ...]
+    """What all its trials have in common: path, load, pool and so on; none where it is the only board of its workload."""
     rows: tuple[Row, ...]
     limit: Limit | None
     blocks: int
@@ -99,6 +99,11 @@ class Board:
     """Its stacks held against the anchor; None where no two of them share two blocks."""
     cost: Comparison | None = None
     """The same of the server's CPU per good answer."""
+
+    @property
+    def condition(self) -> str:
+        """What sets this board apart from others of its workload, `direct · c100`; empty when it is the only one."""
+        return " · ".join(self.parts)
 
     def comparison(self, quantity: Quantity) -> Comparison | None:
         return self.goodput if quantity is Quantity.GOODPUT else self.cost
@@ -159,7 +164,6 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
         *resources(first.settings),
         *([postgres(first.settings)] if told else []),
     )
-    condition = "" if alone else " · ".join(parts)
     slug = first.workload if alone else "-".join((first.workload, *parts)).replace(" ", "")
     limited = (first.workload, first.settings.postgres_version)
     limit = next((limit for limit in run.limits if (limit.workload, limit.postgres_version) == limited), None)
@@ -169,7 +173,7 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
         if workload in ("", first.workload):
             absent[stack] = reason
     blocks = len({block for row in rows for block in row.by_block})
-    return Board(slug, first.workload, condition, rows, limit, blocks, absent, *compared)
+    return Board(slug, first.workload, () if alone else parts, rows, limit, blocks, absent, *compared)
 
 
 def postgres(settings: Settings) -> str:

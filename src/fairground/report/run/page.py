@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
-from fairground.report.boards import ROLES, Board, Row, boards, pooled, resources, stack_colours
+from fairground.report.boards import ROLES, Board, Row, boards, resources, stack_colours
 from fairground.report.charts import forest, palette
 from fairground.report.charts.dots import axis, dots
 from fairground.report.charts.frame import WIDTHS_PX
@@ -29,6 +29,7 @@ from fairground.report.run.headline import beside, headline, voids
 from fairground.report.run.story import story
 from fairground.report.run.why import TriedBy, standings
 from fairground.report.text import seats, windows, words
+from fairground.report.text.rows import diagnosis_text, interval_text, percentile_text
 from fairground.stats import window_sizes
 from fairground.stats.comparisons import Comparison
 from fairground.stats.order_effects import campaign
@@ -292,42 +293,10 @@ def scripted(*names: str) -> tuple[Markup, str]:
     return Markup(script), base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def interval_text(row: Row) -> str:
-    """`1,880–1,950`, or the dash that says that there is none."""
-    if row.interval is None:
-        return words.NO_NUMBER
-    return f"{words.number(row.interval.low)}–{words.number(row.interval.high)}"
-
-
-def diagnosis_text(row: Row) -> str:
-    """`db-lock`, or all with their counts where trials disagree."""
-    found = row.diagnoses.most_common()
-    if len(found) == 1:
-        return found[0][0]
-    return ", ".join(f"{name} {amount}" for name, amount in found) or words.UNKNOWN
-
-
 def rank_text(found: Comparison, stack: str) -> str:
     """`2`, or `2–5`: where a stack may stand; a dash where nothing is ranked."""
     low, high = found.ranks.get(stack, (None, None))
     return words.NO_NUMBER if low is None else str(low) if low == high else f"{low}–{high}"
-
-
-def percentile_text(row: Row, share: float) -> str:
-    """A percentile in ms from added histograms; `~` before it where few samples lie beyond, a range without histograms."""
-    histogram = pooled(row.numbered)
-    if histogram is not None:
-        beyond = round(histogram.total * (1 - share))
-        if beyond < words.LEAST_TAIL_SAMPLES:
-            return words.NO_NUMBER
-        value = words.milliseconds(sections.row_percentile_us(row, share))
-        return value if beyond >= words.FEW_TAIL_SAMPLES else f"~{value}"
-    field = {0.5: "p50_us", 0.99: "p99_us"}[share]
-    known = [getattr(trial.result.latency_ok, field) for trial in row.numbered if trial.result and trial.result.latency_ok]
-    if not known or None in known:
-        return words.UNKNOWN
-    low, high = words.milliseconds(min(known)), words.milliseconds(max(known))
-    return low if low == high else f"{low}–{high}"
 
 
 def _tally(run: Run) -> Counter[str]:

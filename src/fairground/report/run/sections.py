@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict, foreign
-from fairground.report.boards import ROLES, Board, Row, pooled
+from fairground.report.boards import ROLES, Board
 from fairground.report.charts.curves import latency_rows
 from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_windows, steadiness_rows
 from fairground.report.charts.frame import MOST_STACKS
 from fairground.report.text import words
-from fairground.stats import intervals
+from fairground.report.text.rows import percentile_us
 
 MOST_ROWS = 120
 """Rows of one kind of table on a whole page; beyond, what is as expected is added up into one row."""
@@ -241,7 +241,7 @@ def carded(run: Run) -> tuple[Trial, ...]:
 def latency_caption(board: Board) -> str:
     """What the percentile curves show, as a range and not as an order."""
     rows = latency_rows(board)
-    known = [(row, row_percentile_us(row, 0.99)) for row in rows]
+    known = [(row, percentile_us(row, 0.99)) for row in rows]
     values = [value for _, value in known if value is not None]
     if not values:
         return "No stack has enough good answers for a 99th percentile."
@@ -308,9 +308,3 @@ def _undrawn(lacking: int, what: str, crowded: int) -> str:
     return said + (
         f" {words.plural(crowded, 'more stack')} would crowd the chart; their numbers are in the tables." if crowded > 0 else ""
     )
-
-
-def row_percentile_us(row: Row, share: float) -> float | None:
-    """A percentile of the row's good answers, from its histograms added; None without them."""
-    histogram = pooled(row.numbered)
-    return intervals.percentile(histogram.values_us, histogram.counts, share) if histogram else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Sequence
 
@@ -13,6 +12,7 @@ from fairground.report.run.page import started
 from fairground.report.run.story import story
 from fairground.report.run.transfer import crossings
 from fairground.report.text import seats, words
+from fairground.report.text.rows import half_width
 from fairground.stats import time_use
 from fairground.stats.differences import Word
 from fairground.stats.intervals import Interval
@@ -66,10 +66,10 @@ def cell(one: GridCell) -> str:
     """`12,300 ±2.1 % A deadlock`: goodput per second, half of its interval, its groups, and what limits it."""
     if one.row is None or one.mark != "number":
         return SIGNS[one.mark]
-    widths = _half_widths([one.row.interval])
+    half = half_width(one.row.interval)
     parts = (
         words.number(one.row.middle),
-        f"±{words.percent(widths[0])}" if widths else "",
+        "" if half is None else f"±{words.percent(half)}",
         letters(one.goodput.letters),
         one.reason,
     )
@@ -85,8 +85,7 @@ def letters(names: str) -> str:
 
 
 def _half_widths(found: Iterable[Interval | None]) -> list[float]:
-    """Half of each interval of a geometric mean or a ratio, as a share of its middle."""
-    return [math.sqrt(one.high / one.low) - 1 for one in found if one is not None and one.low > 0]
+    return [half for one in found if (half := half_width(one)) is not None]
 
 
 def _head(board: Board) -> str:

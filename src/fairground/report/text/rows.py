@@ -1,0 +1,57 @@
+"""The numbers of a row as text, for the page, its Markdown and the terminal: its interval, its percentiles, what limits it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from fairground.report.boards import Row, pooled
+from fairground.report.text import words
+from fairground.stats import intervals
+from fairground.stats.intervals import Interval
+
+
+def interval_text(row: Row) -> str:
+    """`1,880–1,950`, or the dash that says that there is none."""
+    if row.interval is None:
+        return words.NO_NUMBER
+    return f"{words.number(row.interval.low)}–{words.number(row.interval.high)}"
+
+
+def half_width(found: Interval | None) -> float | None:
+    """Half of the interval of a geometric mean or a ratio, as a share of its middle; None where there is none."""
+    return None if found is None or found.low <= 0 else math.sqrt(found.high / found.low) - 1
+
+
+def diagnosis_text(row: Row, tried: Mapping[tuple[str, str], str] | None = None) -> str:
+    """`db-lock`, or all with their counts where trials disagree.
+
+    `tried`: a cell's id and a reason → what an experiment made of it, which then stands behind the reason.
+    """
+    found, tests = row.diagnoses.most_common(), tried or {}
+    counts = {name: str(amount) if len(found) > 1 else "" for name, amount in found}
+    said = [" ".join(filter(None, (name, many, tests.get((row.cell.id, name), "")))) for name, many in counts.items()]
+    return ", ".join(said) or words.UNKNOWN
+
+
+def percentile_us(row: Row, share: float) -> float | None:
+    """A percentile of the row's good answers, from its histograms added; None without them."""
+    histogram = pooled(row.numbered)
+    return intervals.percentile(histogram.values_us, histogram.counts, share) if histogram else None
+
+
+def percentile_text(row: Row, share: float) -> str:
+    """A percentile in ms from added histograms; `~` before it where few samples lie beyond, a range without histograms."""
+    histogram = pooled(row.numbered)
+    if histogram is not None:
+        beyond = round(histogram.total * (1 - share))
+        if beyond < words.LEAST_TAIL_SAMPLES:
+            return words.NO_NUMBER
+        value = words.milliseconds(percentile_us(row, share))
+        return value if beyond >= words.FEW_TAIL_SAMPLES else f"~{value}"
+    field = {0.5: "p50_us", 0.99: "p99_us"}[share]
+    known = [getattr(trial.result.latency_ok, field) for trial in row.numbered if trial.result and trial.result.latency_ok]
+    if not known or None in known:
+        return words.UNKNOWN
+    low, high = words.milliseconds(min(known)), words.milliseconds(max(known))
+    return low if low == high else f"{low}–{high}"
