@@ -13,7 +13,7 @@ from fairground.cli import board, say, streams
 from fairground.model import Run, Topology, Verdict
 from fairground.report.boards import Board, boards
 from fairground.report.text import words
-from fairground.report.text.rows import half_width, percentile_text
+from fairground.report.text.rows import half_width, letters, percentile_text
 from report import fixture
 
 
@@ -52,7 +52,11 @@ def test_a_line_for_each_cell() -> None:
     lines = drawn(140)
     for one in boards(run):
         mine = [line for line in lines_of(lines, one) if line[0] in "✓!○✗"]
-        assert [line.split()[1] for line in mine] == [row.stack for row in one.rows]
+        tiers = {} if one.goodput is None else words.group_names(one.goodput)
+        said = [f"{letters(tiers.get(row.stack, ''))} {row.stack}".strip() for row in one.rows]
+        assert any(tiers.values()) and all(
+            f" {name} " in f" {' '.join(line.split())} " for name, line in zip(said, mine, strict=True)
+        )
         for line, row in zip(mine, one.rows, strict=True):
             assert row.verdict is not None and line[0] == board.MARK[row.verdict]
             half = half_width(row.interval)
@@ -65,6 +69,7 @@ def test_one_block_has_no_interval() -> None:
     """Its column stays, and is empty."""
     lines = drawn(140, fixture.one_block())
     assert "95 %" in lines[0] and not any("±" in line for line in lines)
+    assert board.TIED not in lines and drawn(140)[-1] == board.TIED  # nothing is ranked by one block either
 
 
 def test_what_is_said_of_a_cell() -> None:
@@ -103,7 +108,7 @@ def test_cells_that_the_run_did_not_come_to() -> None:
     kept = tuple(trial for trial in run.trials if trial.cell.workload != last.workload)
     lines = drawn(140, replace(run, trials=kept))
     names = words.listed(sorted(row.stack for row in last.rows))
-    assert lines[-2:] == [f"  {last.workload}", f"    {names}: not measured: the run ended before its turn"]
+    assert lines[-3:-1] == [f"  {last.workload}", f"    {names}: not measured: the run ended before its turn"]
     assert drawn(140, replace(run, trials=())) == []
 
 

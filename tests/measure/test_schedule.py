@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ from fairground.measure.schedule import (
     ramp,
     whole,
 )
-from fairground.model import Load
+from fairground.model import Load, RoleUse
 
 LOAD = Load(connections=4, window_s=1.0, warmup_min_s=1.0, warmup_max_s=3.0)
 
@@ -194,6 +194,59 @@ def test_answers_that_take_long_have_no_turns() -> None:
     slow = LOAD.connections * TURN_ROUND_TRIPS * LEAST_TURNS / (MOST_IN_TURNS * 3.0)
     assert not any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow - 2)))
     assert any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow + 2)))
+
+
+def used(one: Window, us_per_answer: float | None) -> Window:
+    """The window, with so much CPU of the server for each answer."""
+    return replace(
+        one, roles={"server": RoleUse(None if us_per_answer is None else us_per_answer * one.ok, None, None, "cgroup2")}
+    )
+
+
+def costing(whole_us: Mapping[str, float | None], turns_us: Mapping[str, float | None]) -> list[Turns | Whole]:
+    """All questions of a round whose arms' answers cost so much in each whole window, and in turns."""
+    schedule, windows, asked = SideBySide(tuple(whole_us), replace(LOAD, window_s=2.0), 7), list[Window](), list[Turns | Whole]()
+    while (ask := schedule.next(tuple(windows), ())) is not None:
+        assert len(asked) < 100, "the schedule does not end"
+        asked.append(ask)
+        if isinstance(ask, Whole):
+            windows.append(used(replace(window(ask.arm, len(asked), 2000, 2.0), result=RESULT), whole_us[ask.arm]))
+        else:
+            windows += [used(window(arm, len(asked), warm_up=ask.warm_up), turns_us[arm]) for arm in ask.arms]
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("whole_us", "turns_us", "again"),
+    [
+        ({"a": 100, "b": 100, "c": 100}, {"a": 100, "b": 50, "c": 90}, ["b"]),
+        ({"a": 100, "b": 100, "c": 100}, {"a": 50, "b": 95, "c": 50}, []),  # the machine got faster, and one server dearer
+        ({"a": 100, "b": 100, "c": 100}, {"a": 60, "b": 30, "c": 60}, ["b"]),
+        ({"a": 100, "b": 100}, {"a": 50, "b": 100}, ["a"]),
+        ({"a": 100, "b": 100, "c": 100, "d": 100, "e": 100}, {"a": 50, "b": 100, "c": 100, "d": 79, "e": 100}, ["a", "d"]),
+        ({"a": None, "b": 100, "c": 100}, {"a": None, "b": 50, "c": 100}, ["b"]),
+        ({"a": None, "b": 100}, {"a": 1, "b": 1}, []),
+    ],
+    ids=["one was not warm", "one got dearer", "faster machine", "two arms", "five arms", "not known of one", "of one alone"],
+)
+def test_an_arm_that_was_not_warm_has_another_whole_window(
+    whole_us: dict[str, float | None], turns_us: dict[str, float | None], again: list[str]
+) -> None:
+    """What an answer costs in turns tells, without the machine's pace; the second window has the shortest warm-up, and is the last."""
+    asked = costing(whole_us, turns_us)
+    last = [ask for ask in asked if isinstance(ask, Whole) and ask.again]
+    assert [ask.arm for ask in last] == again and asked[len(asked) - len(last) :] == last
+    assert all((ask.trial, ask.seed, ask.load.warmup_max_s) == (True, 7, LOAD.warmup_min_s) for ask in last)
+
+
+def test_turns_end_where_an_arm_lingers() -> None:
+    """Last answers of each turn that take seconds are waited for in one piece, and in no other."""
+    schedule = SideBySide(("a", "b"), replace(LOAD, window_s=3.0), 7)
+    wholes = [replace(window(arm, 1, 3000, 3.0), result=RESULT) for arm in "ab"]
+    for lasted_s, is_last in ((12.1, True), (11.9, False)):
+        pieces = [window("a", 2), replace(window("b", 2), window_s=lasted_s)]
+        found = schedule.next((*wholes, *(window(arm, 0, 1, 0.0, warm_up=True) for arm in "ab"), *pieces), ())
+        assert (found is None) is is_last
 
 
 def test_a_round_goes_on_without_an_arm_that_fails() -> None:

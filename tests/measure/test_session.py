@@ -355,6 +355,21 @@ def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.Mo
     assert errors == [[Severity.WARN], [Severity.NOTE, Severity.WARN]]
 
 
+def test_a_second_window_takes_the_place_of_the_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first said of itself is forgotten, its answers count in the audit, and the trial says that it was not warm."""
+    world = World({"a": Server()}).moved_into(monkeypatch)
+    said = iter(["cold", "warm"])
+    monkeypatch.setattr(loaded.answers, "window", lambda *_: (Finding("errors", Severity.WARN, next(said)),))
+    first = Whole("a", replace(LOAD, warmup_min_s=1.0, warmup_max_s=1.0), 7, trial=True)
+    with Session(world.bench(), world.arms(), folder) as session:
+        made = list(session.play(WholeWindows((first, replace(first, again=True)))))
+    ended = session.ended["a"]
+    assert len(made) == 2 and ended.windows == (made[1],)
+    assert [one.sentence for one in ended.findings if one.id in ("errors", "warm-up")] == ["warm"]
+    assert [one.severity for one in ended.findings if one.id == "warmed-up"] == [Severity.NOTE]
+    assert ended.result is not None and ended.result.done == sum(one.whole.done for one in made)
+
+
 @pytest.mark.parametrize("method", ["open_server", "wait"])
 def test_what_the_machine_refuses_rejects_no_server(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No port for a server, or no connection for the lab that waits for it: the arm is void, and says why."""

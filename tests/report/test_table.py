@@ -12,6 +12,7 @@ from fairground.model import Verdict
 from fairground.report.boards import boards
 from fairground.report.run import table
 from fairground.report.run.grid import grid
+from fairground.report.text.rows import letters
 from report import fixture
 
 GOLDEN = Path(__file__).parent / "golden" / "table.md"
@@ -65,4 +66,4 @@ def test_what_a_server_names_opens_no_tag_and_no_column() -> None:
 )
 def test_letters_that_follow_each_other_are_told_as_a_span(names: str, said: str) -> None:
     """Two stay as they are, and so do those with a gap."""
-    assert table.letters(names) == said
+    assert letters(names) == said

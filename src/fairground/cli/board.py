@@ -7,7 +7,7 @@ the numbers (those that do not fit get a line of their own), last the ids.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions
@@ -18,13 +18,14 @@ from fairground.model import Severity, Trial, Verdict, foreign
 from fairground.report import boards
 from fairground.report.boards import Board
 from fairground.report.text import words
-from fairground.report.text.rows import diagnosis_text, half_width, percentile_text
+from fairground.report.text.rows import diagnosis_text, half_width, letters, percentile_text
 
 MARK = {Verdict.VALID: "✓", Verdict.WARNED: "!", Verdict.VOID: "○", Verdict.REJECTED: "✗"}
 STYLE = {Verdict.VALID: "blue", Verdict.WARNED: "yellow", Verdict.VOID: "dim", Verdict.REJECTED: "red"}
 HEADS = ("goodput", "95 %", "p50", "p99", "server", "database")
 UNITS = ("/s", "CI", "ms", "ms", "µs", "µs")
 SUSPECTED = "suspected"
+TIED = "Letters before the stacks: those that share one cannot be told apart."
 GAP = "  "
 MOST_BAR, LEAST_BAR, LEAST_ID = 16, 4, 8
 ROLES = ("server", "database")
@@ -39,17 +40,20 @@ class Row:
     stack: str
     numbers: tuple[str, ...]
     words: str
-    share: float
+    share: float = 0.0
     """Of the best of its board."""
+    tier: str = ""
+    """The letters of its groups; empty where nothing is ranked."""
 
 
 @dataclass(frozen=True)
 class Widths:
     """How many columns of a terminal each part has. `bar` 0: there is none.
 
-    Words that are longer than `words` stand on a line of their own; None: all of them do.
+    Words that are longer than `words` stand on a line of their own; None: all of them do. `tier` 0: nothing is ranked.
     """
 
+    tier: int
     id: int
     bar: int
     numbers: tuple[int, ...]
@@ -68,14 +72,16 @@ class Table:
         if not there:
             return
         widths = fitted(there, options.max_width)
-        yield _line("", "stack", 0.0, HEADS, SUSPECTED if widths.words else "", widths, "dim")
-        yield _line("", "", 0.0, UNITS, "", widths, "dim")
+        yield _line("", Row(Verdict.VALID, "stack", HEADS, SUSPECTED if widths.words else ""), widths)
+        yield _line("", Row(Verdict.VALID, "", UNITS, ""), widths)
         for head, rows, untried in self._boards:
             yield Text(GAP + head, style="bold")
             for row in rows:
                 yield from _shown(row, widths)
             if untried:
                 yield Padding(Text(untried, style="dim"), (0, 0, 0, 4))
+        if widths.tier:
+            yield Text(TIED, style="dim")
 
 
 def _head(board: Board, shown: Sequence[Board]) -> str:
@@ -92,50 +98,58 @@ def fitted(rows: Sequence[Row], width: int) -> Widths:
     )
     told = [cell_len(row.words) for row in rows if row.numbers and row.words]
     longest = max(len(SUSPECTED), *told) if told else 0
-    fixed = 2 + sum(len(GAP) + one for one in numbers)
+    tier = max(cell_len(row.tier) for row in rows)
+    fixed = 2 + tier + bool(tier) + sum(len(GAP) + one for one in numbers)
     room = width - fixed - ids - len(GAP)
     bar = min(MOST_BAR, room - longest - len(GAP))
     if bar >= LEAST_BAR:
-        return Widths(ids, bar, numbers, longest)
+        return Widths(tier, ids, bar, numbers, longest)
     if told and room >= max(len(SUSPECTED), min(told)):
-        return Widths(ids, 0, numbers, min(room, longest))
-    return Widths(max(LEAST_ID, min(ids, width - fixed)), 0, numbers, None)
+        return Widths(tier, ids, 0, numbers, min(room, longest))
+    return Widths(tier, max(LEAST_ID, min(ids, width - fixed)), 0, numbers, None)
 
 
 def _shown(row: Row, widths: Widths) -> Iterator[Text | Padding]:
+    mark = MARK[row.verdict]
     if not row.numbers:
-        yield _line(MARK[row.verdict], row.stack, 0.0, (words.NO_NUMBER,), "", widths, STYLE[row.verdict])
+        yield _line(mark, replace(row, numbers=(words.NO_NUMBER,), words=""), widths)
         yield Padding(Text(row.words), (0, 0, 0, 4))
         return
     beside = widths.words is not None and cell_len(row.words) <= widths.words
-    yield _line(MARK[row.verdict], row.stack, row.share, row.numbers, row.words if beside else "", widths, STYLE[row.verdict])
+    yield _line(mark, row if beside else replace(row, words=""), widths)
     if not beside and row.words:
         yield Padding(Text(row.words, style="dim"), (0, 0, 0, 4))
 
 
-def _line(mark: str, id: str, share: float, numbers: Sequence[str], said: str, widths: Widths, style: str) -> Text:
-    """One line: its mark in `style`; the head of the table, which has no mark, wholly so."""
-    name = id if cell_len(id) <= widths.id else set_cell_size(id, widths.id - 1) + "…"
-    line = Text.assemble((f"{mark:<1} ", style), (set_cell_size(name, widths.id), "" if mark else style), no_wrap=True)
+def _line(mark: str, row: Row, widths: Widths) -> Text:
+    """One line with its mark in colour; the head of the table has no mark, and is dim."""
+    style = "" if mark else "dim"
+    name = row.stack if cell_len(row.stack) <= widths.id else set_cell_size(row.stack, widths.id - 1) + "…"
+    line = Text.assemble((f"{mark:<1} ", STYLE[row.verdict]), no_wrap=True)
+    if widths.tier:
+        line.append(set_cell_size(row.tier, widths.tier) + " ", style)
+    line.append(set_cell_size(name, widths.id), style)
     if widths.bar:
-        filled = max(1, round(share * widths.bar)) if share else 0
+        filled = max(1, round(row.share * widths.bar)) if row.share else 0
         line.append(GAP).append("█" * filled, "blue").append(" " * (widths.bar - filled))
-    for text, size in zip(numbers, widths.numbers, strict=False):
-        line.append(GAP + " " * (size - cell_len(text)) + text, "" if mark else style)
-    if said:
-        line.append(GAP + said, "" if mark else style)
+    for text, size in zip(row.numbers, widths.numbers, strict=False):
+        line.append(GAP + " " * (size - cell_len(text)) + text, style)
+    if row.words:
+        line.append(GAP + row.words, style)
     line.rstrip()
     return line
 
 
 def _rows(board: Board, tried: Mapping[tuple[str, str], str]) -> list[Row]:
     best = max((row.middle or 0.0 for row in board.rows), default=0.0)
-    return [_row(row, row.verdict, best, tried) for row in board.rows if row.verdict is not None]
+    tiers = {} if board.goodput is None else words.group_names(board.goodput)
+    made = [_row(row, row.verdict, best, tried) for row in board.rows if row.verdict is not None]
+    return [replace(row, tier=letters(tiers.get(row.stack, ""))) if row.numbers else row for row in made]
 
 
 def _row(row: boards.Row, verdict: Verdict, best: float, tried: Mapping[tuple[str, str], str]) -> Row:
     if row.middle is None:
-        return Row(verdict, row.stack, (), f"{verdict}: {words.why_no_number(row)}", 0.0)
+        return Row(verdict, row.stack, (), f"{verdict}: {words.why_no_number(row)}")
     half = half_width(row.interval)
     numbers = (
         words.number(row.middle),

@@ -30,6 +30,8 @@ FATAL = frozenset(
     {"start", "pooler", "proxy", "wire", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"}
 )
 """Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
+OF_A_WINDOW = frozenset({"errors", "warm-up"})
+"""Findings of a trial's window, which are made anew where another window takes its place."""
 
 
 @dataclass
@@ -119,6 +121,8 @@ class Loaded:
 
     def whole(self, ask: Whole, number: int) -> Window | None:
         """Warm-up, window and drain of one run of the generator. None where it measured no window; the reason is a finding."""
+        if ask.again:
+            self._forget_first()
         folder = self.folder / ask.folder
         folder.mkdir(parents=True, exist_ok=True)
         before_us = machine.pace_us()
@@ -143,8 +147,16 @@ class Loaded:
             self.sizing = sized
             self.findings.append(sizing.finding(sized))
         window = self._window(ask, number, result, run, before_us)
-        self.windows.append(window)
+        if ask.again:
+            self.windows[0] = window
+        else:
+            self.windows.append(window)
         return window
+
+    def _forget_first(self) -> None:
+        """What was said of a window in which the arm was not warm is said of the next one anew."""
+        self.findings[:] = [one for one in self.findings if one.id not in OF_A_WINDOW]
+        self.find("warmed-up", Severity.NOTE, "its window is its second: it was not warm in the first, as its turns showed")
 
     def _say_unreachable(self, result: Result) -> None:
         """Why there was no window, unless that is said already."""
@@ -350,7 +362,7 @@ class _Run:
         if not self.ask.trial:
             return load.warmup_min_s
         too_short = load.warmup_max_s < self._loaded.bench.thresholds.rules.settled_last
-        self.settled = not too_short
+        self.settled = self.ask.again or not too_short
         return load.warmup_max_s if too_short else None
 
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:

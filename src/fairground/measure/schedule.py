@@ -6,12 +6,14 @@ Two methods make a schedule: so a plan, a comparison and a search are driven in 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fairground.measure.arm import Window
 from fairground.model import Load
+from fairground.model.window import together
 
 Rates = tuple[tuple[float, float], ...]
 """Rates per second, each with the seconds for which it is offered."""
@@ -26,6 +28,10 @@ MOST_IN_TURNS = 2.0
 """Where answers are slow, turns take up to so many times a whole window."""
 PIECE_S = 1.0
 """A window in turns is made of pieces of about so many seconds."""
+LINGERING = 4.0
+"""There are no more pieces once an arm was loaded for so many times the window: its last answers of each turn linger."""
+WARM = 0.8
+"""An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms."""
 WARMING_S = 0.5
 """Where turns alone warm servers, that is judged by windows of so many seconds of load on each arm."""
 
@@ -37,7 +43,8 @@ class Whole:
     `rates` are the steps of a load curve, in place of the load's own rate. `trial`: the warm-up ends when its rate has settled,
     between `warmup_min_s` and `warmup_max_s` of the load, and errors are said of the arm. Else it lasts `warmup_min_s`, and
     errors are for whoever asked to judge. `folder`: where raw data goes, inside the arm's. `most_s`: the window may last so long,
-    as its workload's events ask for; None: it lasts as long as the load says.
+    as its workload's events ask for; None: it lasts as long as the load says. `again`: it takes the place of the arm's first
+    window, in which the arm was not warm.
     """
 
     arm: str
@@ -47,6 +54,7 @@ class Whole:
     trial: bool = False
     folder: str = ""
     most_s: float | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,9 @@ class SideBySide:
     move all arms alike. Slow answers make turns longer, and the window with them. There are no turns where one arm alone is left,
     or where `LEAST_TURNS` of them would take more than MOST_IN_TURNS whole windows: then the whole windows stand side by side.
 
+    A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
+    counts in place of the first.
+
     `most_s` as in `Whole`. Where events size the whole windows, the window in turns is as long as the longest of them.
     """
 
@@ -131,7 +142,7 @@ class SideBySide:
         waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
         if waiting:
             return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s)
-        some = [window for window in wholes if window.arm not in failed and window.ok]
+        some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
         here = tuple(window.arm for window in some)
         turn_s = _turn_s(self.load, some, TURN_S)
         if len(here) < 2 or LEAST_TURNS * turn_s > MOST_IN_TURNS * self.load.window_s:
@@ -142,14 +153,22 @@ class SideBySide:
         if not made:
             return Turns(here, self.load, turn_s, turn_s, warm_up=True)  # their whole windows have warmed the servers
         pieces, done = _pieces(whole_s), len(made) - 1
-        if done >= pieces:
-            return None
+        loaded_s = max(sum(window.window_s for window in windows if window.arm == arm and window.result is None) for arm in here)
+        if done >= pieces or loaded_s > LINGERING * window_s:
+            return self._again(wholes, made[1:], failed)
         turned = (done + self.first) % len(here)
         return Turns(here[turned:] + here[:turned], self.load, turn_s, window_s / pieces)
 
+    def _again(self, wholes: Sequence[Window], made: Sequence[Sequence[Window]], failed: Collection[str]) -> Whole | None:
+        """Another whole window, once, of the next arm that was not warm in its first. It is warm now."""
+        load = replace(self.load, warmup_max_s=self.load.warmup_min_s)
+        had = [window.arm for window in wholes]
+        cold = [arm for arm in _cold(_firsts(wholes), made) if had.count(arm) == 1 and arm not in failed]
+        return Whole(cold[0], load, self.seed, trial=True, most_s=self.most_s, again=True) if cold else None
+
     def left_s(self, windows: Sequence[Window]) -> float | None:
         """Whole windows that are still to come, with their shortest warm-ups, and the turns."""
-        had = sum(window.result is not None for window in windows)
+        had = len(_firsts([window for window in windows if window.result is not None]))
         done = max(0, len(_by_number([window for window in windows if window.result is None])) - 1)
         whole_s = self.load.warmup_min_s + self.load.window_s
         left = max(0.0, 1 - done / _pieces(self.load.window_s))
@@ -208,6 +227,28 @@ def _turn_s(load: Load, some: Sequence[Window], shortest_s: float) -> float:
     """The turn that suits the slowest answers of some windows, up to a whole window: all connections' time over its answers."""
     answers_s = [window.window_s * window.load.connections / max(1, window.ok + window.not_ok) for window in some]
     return min(max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0)), load.window_s)
+
+
+def _firsts(wholes: Sequence[Window]) -> list[Window]:
+    """The first whole window of each arm."""
+    return list({window.arm: window for window in reversed(wholes)}.values())[::-1]
+
+
+def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[str]:
+    """The arms whose servers use less CPU for an answer in turns than WARM of what they used in their whole window.
+
+    What the median arm's cost changed by is the machine's pace, and left out. None are where a cost is not known.
+    """
+    changes = {}
+    for window in wholes:
+        mine = [one.tally for some in made for one in some if one.arm == window.arm]
+        before, after = window.tally.cpu_us_per_answer, together(mine).cpu_us_per_answer
+        if before and after:
+            changes[window.arm] = after / before
+    if len(changes) < 2:
+        return []
+    pace = statistics.median(changes.values())
+    return [arm for arm, change in changes.items() if change < WARM * pace]
 
 
 def _pieces(window_s: float) -> int:

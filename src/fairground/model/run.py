@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
 from fairground.model.sizing import Sizing
-from fairground.model.window import Window
+from fairground.model.window import Window, together
 
 
 @dataclass(frozen=True)
@@ -76,22 +76,7 @@ class Trial:
     @property
     def in_turns(self) -> Window | None:
         """All of its turns as one window; None where it took none."""
-        if not self.turns:
-            return None
-        ok, not_ok = sum(one.ok for one in self.turns), sum(one.not_ok for one in self.turns)
-        seconds = sum(one.window_s for one in self.turns)
-        server, generator = _sum([one.cpu_us for one in self.turns]), _sum([one.generator_cpu_us for one in self.turns])
-        settled = sum(one.settled_ok for one in self.turns), sum(one.settled_s for one in self.turns)
-        counted = [one.instructions for one in self.turns]
-        known = [amount for amount in counted if amount is not None]
-        instructions = sum(known) if len(known) == len(counted) else None
-        return Window(ok, not_ok, seconds, server, generator, *settled, instructions)
-
-
-def _sum(values: Sequence[float | None]) -> float | None:
-    """The sum; None where one of them is not known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+        return together(self.turns) if self.turns else None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -49,3 +53,18 @@ class Window:
         """Over answers of every kind: the generator works for a bad one as well."""
         answers = self.ok + self.not_ok
         return None if self.generator_cpu_us is None or not answers else self.generator_cpu_us / answers
+
+
+def together(windows: Sequence[Window]) -> Window:
+    """Several windows of one arm as one; what is not known of one of them is not known of all."""
+    ok, not_ok = sum(one.ok for one in windows), sum(one.not_ok for one in windows)
+    seconds = sum(one.window_s for one in windows)
+    server, generator = _sum([one.cpu_us for one in windows]), _sum([one.generator_cpu_us for one in windows])
+    settled = sum(one.settled_ok for one in windows), sum(one.settled_s for one in windows)
+    return Window(ok, not_ok, seconds, server, generator, *settled, _sum([one.instructions for one in windows]))
+
+
+def _sum(values: Sequence[Number | None]) -> Number | None:
+    """The sum; None where one of them is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None

@@ -12,7 +12,7 @@ from fairground.report.run.page import started
 from fairground.report.run.story import story
 from fairground.report.run.transfer import crossings
 from fairground.report.text import seats, words
-from fairground.report.text.rows import half_width
+from fairground.report.text.rows import half_width, letters
 from fairground.stats import time_use
 from fairground.stats.differences import Word
 from fairground.stats.intervals import Interval
@@ -74,14 +74,6 @@ def cell(one: GridCell) -> str:
         one.reason,
     )
     return " ".join(part for part in parts if part)
-
-
-def letters(names: str) -> str:
-    """`C D E F` → `C–F`, for a stack of three groups and more that follow each other."""
-    found = names.split()
-    if len(found) < 3 or any(len(name) > 1 for name in found) or ord(found[-1]) - ord(found[0]) != len(found) - 1:
-        return names
-    return f"{found[0]}–{found[-1]}"
 
 
 def _half_widths(found: Iterable[Interval | None]) -> list[float]:

@@ -55,3 +55,11 @@ def percentile_text(row: Row, share: float) -> str:
         return words.UNKNOWN
     low, high = words.milliseconds(min(known)), words.milliseconds(max(known))
     return low if low == high else f"{low}–{high}"
+
+
+def letters(names: str) -> str:
+    """`C D E F` → `C–F`, for a stack of three groups and more that follow each other."""
+    found = names.split()
+    if len(found) < 3 or any(len(name) > 1 for name in found) or ord(found[-1]) - ord(found[0]) != len(found) - 1:
+        return names
+    return f"{found[0]}–{found[-1]}"
