@@ -13,7 +13,8 @@ from fairground.cli import board, say, streams
 from fairground.model import Run, Topology, Verdict
 from fairground.report.boards import Board, boards
 from fairground.report.text import words
-from fairground.report.text.rows import half_width, letters, percentile_text
+from fairground.report.text.rows import half_text, half_width, letters, percentile_text
+from fairground.stats.intervals import Interval
 from report import fixture
 
 
@@ -63,6 +64,14 @@ def test_a_line_for_each_cell() -> None:
             number = words.NO_NUMBER if row.middle is None else words.number(row.middle)
             interval = "" if half is None else f" ± {words.percent(half)}"
             assert f" {number}{interval} " in f"{' '.join(line.split())} " and ("±" in line) == (half is not None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(50.0, 200.0, "± 100 %"), (49.0, 200.0, "± >100 %"), (1.0, 1e6, "± >100 %"), (0.0, 10.0, "")]
+)
+def test_an_interval_wider_than_its_value_is_said_to_be_so(low: float, high: float, said: str) -> None:
+    """By how much it is wider says nothing: four digits of it would be read as news."""
+    assert half_text(Interval(100.0, low, high, 2, 0.95)) == said
 
 
 def test_one_block_has_no_interval() -> None:

@@ -107,9 +107,9 @@ def test_turns_are_taken_and_nothing_is_left(place: Place) -> None:
     assert [pair.first == "a" for pair in found] == [False, True, True, False]
     assert {file.relative_to(place.folder).as_posix() for file in place.folder.rglob("*.*")} >= {
         "a/server.log",
-        "a/engine.json",
+        "a/turns/engine.json",
         "healthy@origin-main/server.log",
-        "healthy@origin-main/engine.json",
+        "healthy@origin-main/turns/engine.json",
     }
     assert all(window.ok > 0 and window.not_ok == 0 for pair in found for window in (pair.a, pair.b))
     assert all(window.generator_cpu_us for pair in found for window in (pair.a, pair.b))

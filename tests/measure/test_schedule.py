@@ -237,6 +237,7 @@ def test_an_arm_that_was_not_warm_has_another_whole_window(
     last = [ask for ask in asked if isinstance(ask, Whole) and ask.again]
     assert [ask.arm for ask in last] == again and asked[len(asked) - len(last) :] == last
     assert all((ask.trial, ask.seed, ask.load.warmup_max_s) == (True, 7, LOAD.warmup_min_s) for ask in last)
+    assert all(ask.folder for ask in last)  # the engine that takes turns is alive, and writes into the arm's own
 
 
 def test_turns_end_where_an_arm_lingers() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, World
 from fairground.host import disk
-from fairground.measure import Attempt, loaded, pilot, session, together
+from fairground.measure import Attempt, loaded, pilot, session, stack, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Whole, WholeWindows, whole
 from fairground.measure.session import Session
@@ -353,6 +353,17 @@ def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.Mo
     assert {window.result is None for window in windows} == {True, False}
     errors = [[one.severity for one in ended.findings if one.id == "errors"] for ended in session.ended.values()]
     assert errors == [[Severity.WARN], [Severity.NOTE, Severity.WARN]]
+
+
+def test_what_a_connection_costs_is_found_out_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arms of a session share the database server: one is asked, and all that are up know."""
+    asked = list[object]()
+    monkeypatch.setattr(stack.backends, "cpu_us", lambda *given: asked.append(given) or 1_234.0)
+    world = World({"a": Server(unreachable=True), "b": Server(), "c": Server()}).moved_into(monkeypatch)
+    with Session(world.bench(), world.arms(), folder) as session:
+        list(session.play(whole("b", LOAD, 7)))
+    known = {label: None if one.database is None else one.database.connect_cpu_us for label, one in session.ended.items()}
+    assert len(asked) == 1 and known["b"] == known["c"] == 1_234.0
 
 
 def test_a_second_window_takes_the_place_of_the_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from fairground.model import Severity, Trial, Verdict, foreign
 from fairground.report import boards
 from fairground.report.boards import Board
 from fairground.report.text import words
-from fairground.report.text.rows import diagnosis_text, half_width, letters, percentile_text
+from fairground.report.text.rows import diagnosis_text, half_text, letters, percentile_text
 
 MARK = {Verdict.VALID: "✓", Verdict.WARNED: "!", Verdict.VOID: "○", Verdict.REJECTED: "✗"}
 STYLE = {Verdict.VALID: "blue", Verdict.WARNED: "yellow", Verdict.VOID: "dim", Verdict.REJECTED: "red"}
@@ -150,10 +150,9 @@ def _rows(board: Board, tried: Mapping[tuple[str, str], str]) -> list[Row]:
 def _row(row: boards.Row, verdict: Verdict, best: float, tried: Mapping[tuple[str, str], str]) -> Row:
     if row.middle is None:
         return Row(verdict, row.stack, (), f"{verdict}: {words.why_no_number(row)}")
-    half = half_width(row.interval)
     numbers = (
         words.number(row.middle),
-        "" if half is None else f"± {words.percent(half)}",
+        half_text(row.interval),
         percentile_text(row, 0.5),
         percentile_text(row, 0.99),
         *(words.number(row.cpu_us(role)) for role in ROLES),

@@ -133,7 +133,10 @@ class Session:
             raise LabError(
                 f"the load engine ended with exit code {code} and no result: {self._complaint or 'it said nothing'}", exit_code=3
             )
-        return parse(json.loads(document), self.argv)
+        try:
+            return parse(json.loads(document), self.argv)
+        except ValueError as error:
+            raise LabError(f"the load engine's result is not JSON: {error}", exit_code=3) from error
 
     def _send(self, message: Mapping[str, object]) -> None:
         left = json.dumps(message).encode() + b"\n"

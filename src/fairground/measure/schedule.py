@@ -164,7 +164,7 @@ class SideBySide:
         load = replace(self.load, warmup_max_s=self.load.warmup_min_s)
         had = [window.arm for window in wholes]
         cold = [arm for arm in _cold(_firsts(wholes), made) if had.count(arm) == 1 and arm not in failed]
-        return Whole(cold[0], load, self.seed, trial=True, most_s=self.most_s, again=True) if cold else None
+        return Whole(cold[0], load, self.seed, folder="again", trial=True, most_s=self.most_s, again=True) if cold else None
 
     def left_s(self, windows: Sequence[Window]) -> float | None:
         """Whole windows that are still to come, with their shortest warm-ups, and the turns."""

@@ -93,10 +93,18 @@ class Session:
                 loaded.open()
             for loaded in self._loaded.values():
                 loaded.ready()  # the cases of all starts have written by now
+            self._know_connecting()
         except BaseException:
             self._stop()
             raise
         return self
+
+    def _know_connecting(self) -> None:
+        """What a connection costs the database server, which all arms share: the first of them that is up finds out."""
+        stacks = [one for one in self._loaded.values() if isinstance(one, StartedStack) and not one.failed]
+        cost_us = stacks[0].connecting_us() if stacks else None
+        for one in stacks:
+            one.connect_cpu_us = cost_us
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:

@@ -185,7 +185,6 @@ class StartedStack(Loaded):
         try:
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
-            self.connect_cpu_us = backends.cpu_us(self.seen.meters.get("database"), lambda: self.database.connect("postgres"))
             if (place := self.workload.audit.written) is not None:
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None
@@ -197,6 +196,14 @@ class StartedStack(Loaded):
                 meter.count_instructions()
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
+
+    def connecting_us(self) -> float | None:
+        """CPU of the database for one connection, before any load; None where it cannot be read."""
+        try:
+            return backends.cpu_us(self.seen.meters.get("database"), lambda: self.database.connect("postgres"))
+        except psycopg.Error as error:
+            self.find("instrument", Severity.VOID, _words(error))
+            return None
 
     def _on_turn(self) -> bool:
         """Whether it is loaded at this moment."""

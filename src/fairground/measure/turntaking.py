@@ -41,7 +41,9 @@ class TurnTaking:
         endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
         address = (loaded.host, loaded.port, loaded.arm.seed, loaded.bodies)
         plan = engine.plan(loaded.workload, endless, *address, begin="held")
-        self.session = engine.Session(bench.keeper, bench.engine, plan, loaded.folder, cores)
+        folder = loaded.folder / "turns"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.session = engine.Session(bench.keeper, bench.engine, plan, folder, cores)
         loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
         self.told = Told()
         self.shared_us: dict[str, float] = {}

@@ -12,7 +12,7 @@ from fairground.report.run.page import started
 from fairground.report.run.story import story
 from fairground.report.run.transfer import crossings
 from fairground.report.text import seats, words
-from fairground.report.text.rows import half_width, letters
+from fairground.report.text.rows import half_text, half_width, letters
 from fairground.stats import time_use
 from fairground.stats.differences import Word
 from fairground.stats.intervals import Interval
@@ -66,10 +66,9 @@ def cell(one: GridCell) -> str:
     """`12,300 ±2.1 % A deadlock`: goodput per second, half of its interval, its groups, and what limits it."""
     if one.row is None or one.mark != "number":
         return SIGNS[one.mark]
-    half = half_width(one.row.interval)
     parts = (
         words.number(one.row.middle),
-        "" if half is None else f"±{words.percent(half)}",
+        half_text(one.row.interval).replace(" ", "", 1),
         letters(one.goodput.letters),
         one.reason,
     )

@@ -23,6 +23,12 @@ def half_width(found: Interval | None) -> float | None:
     return None if found is None or found.low <= 0 else math.sqrt(found.high / found.low) - 1
 
 
+def half_text(found: Interval | None) -> str:
+    """`± 3.1 %`; empty where there is no interval. What is wider than the value itself says no more than that."""
+    half = half_width(found)
+    return "" if half is None else f"± {words.percent(half)}" if half <= 1 else "± >100 %"
+
+
 def diagnosis_text(row: Row, tried: Mapping[tuple[str, str], str] | None = None) -> str:
     """`db-lock`, or all with their counts where trials disagree.
 
