@@ -41,3 +41,21 @@ def test_runs_after_this_one_are_in_the_time_left() -> None:
     said = left(None, each_s, each_s, each_s, later_s=3600.0)
     assert said.endswith(f" left, about {duration(rest_s)} with the runs after it")
     assert left(None, each_s, later_s=3600.0) == ""
+
+
+def test_lines_tell_cells_of_one_stack_apart() -> None:
+    """A path, a load or a version of which the run has several stands behind the workload; what all share is not repeated."""
+    run = fixture.one_block()
+    first = run.trials[0]
+    loads = [replace(first.cell, load=replace(first.cell.load, connections=count)) for count in (10, 100)]
+    cells = [replace(one, settings=replace(one.settings, postgres_version=major)) for one in loads for major in (16, 17)]
+    slots = tuple(replace(run.plan.slots[0], number=number, cell=cell) for number, cell in enumerate(cells, 1))
+    told = io.StringIO()
+    shown = Screen(replace(run.plan, slots=slots), (), Terminal(file=told), live=False)
+    for slot in slots:
+        shown.finished(replace(first, number=slot.number, cell=slot.cell))
+    lines = [line.partition(" goodput=")[0].partition(f"{first.cell.stack} ")[2] for line in told.getvalue().splitlines()]
+    assert lines == [f"{one.workload} {one.load.id} PostgreSQL {one.settings.postgres_version}" for one in cells]
+    alone = io.StringIO()
+    Screen(run.plan, (), Terminal(file=alone), live=False).finished(first)
+    assert f"{first.cell.stack} {first.cell.workload} goodput=" in alone.getvalue()

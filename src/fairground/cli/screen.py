@@ -5,6 +5,7 @@ Inside a window the live lines are redrawn once a second at most: the screen mus
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from fairground.cli.board import MARK, STYLE, reason
-from fairground.model import Plan, Progress, Slot, Trial, Verdict
+from fairground.model import OWN_MAJOR, Cell, Plan, Progress, Slot, Trial, Verdict
 from fairground.run import plan as planned
 from fairground.run import store
 from fairground.stats import forecast
@@ -34,6 +35,8 @@ class Screen:
     ) -> None:
         """`later_s`: what the runs after this one are expected to take, by their loads alone."""
         self._plan, self._console, self._quiet, self._later_s = plan, console, quiet, later_s
+        parts = [_conditions(slot.cell) for slot in plan.slots]
+        self._varies = [len(set(some)) > 1 for some in zip(*parts, strict=True)]
         self._expected: list[float] = []
         self._done = {trial.number for trial in done if trial.verdict is not Verdict.VOID}
         self._counts = {verdict: sum(trial.verdict is verdict for trial in done) for verdict in Verdict}
@@ -61,7 +64,7 @@ class Screen:
             self._spoken = moment
             cell = now.slot.cell
             self._console.print(
-                f"{_clock()} running trial {now.slot.number}/{len(self._plan.slots)} {cell.stack} {cell.workload},"
+                f"{_clock()} running trial {now.slot.number}/{len(self._plan.slots)} {cell.stack} {self._what(cell)},"
                 f" {now.phase} {now.elapsed_s:.0f} s{self.left}",
             )
 
@@ -74,8 +77,12 @@ class Screen:
             self._done.add(trial.number)
         if not self._quiet:
             self._spoken = time.monotonic()
-            line = _trial_text(trial, len(self._plan.slots)) if self._live else Text(_trial_line(trial, len(self._plan.slots)))
-            self._console.print(line, soft_wrap=True)
+            told = trial, len(self._plan.slots), self._what(trial.cell)
+            self._console.print(_trial_text(*told) if self._live else Text(_trial_line(*told)), soft_wrap=True)
+
+    def _what(self, cell: Cell) -> str:
+        """The workload, and what of path, load and version is not the same for all cells of the run: `tx nginx c100`."""
+        return " ".join([cell.workload, *itertools.compress(_conditions(cell), self._varies)])
 
     def _lines(self, now: Progress) -> Group:
         cell, slots = now.slot.cell, len(self._plan.slots)
@@ -88,7 +95,8 @@ class Screen:
             (f"block {now.slot.block} of {self._plan.blocks} ", "bold"),
             ("━" * filled, "blue"),
             ("━" * (BAR_CELLS - filled), "dim"),
-            f" {share:4.0%}   trial {now.slot.number}/{slots}  {cell.stack}{_control(now.slot)}  {cell.workload}   {where}{seen}",
+            f" {share:4.0%}   trial {now.slot.number}/{slots}  {cell.stack}{_control(now.slot)}"
+            f"  {self._what(cell)}   {where}{seen}",
             (errors, "red"),
         )
         counts = ", ".join(f"{count} {verdict}" for verdict, count in self._counts.items() if count)
@@ -128,17 +136,21 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _trial_text(trial: Trial, slots: int) -> Text:
-    return Text.assemble("  ", (MARK[trial.verdict], STYLE[trial.verdict]), " ", _trial_line(trial, slots, pretty=True))
+def _conditions(cell: Cell) -> tuple[str, ...]:
+    """What may set a cell apart from others of its stack and workload."""
+    return cell.topology.id, cell.load.id, f"PostgreSQL {cell.settings.postgres_version or OWN_MAJOR}"
 
 
-def _trial_line(trial: Trial, slots: int, pretty: bool = False) -> str:
-    """One finished trial: aligned for a terminal, `key=value` for a log."""
-    cell, rate = trial.cell, trial.goodput_per_s
-    stack = f"{cell.stack}{_control(trial)}"
-    head = f"{_clock()} trial {trial.number}/{slots} block {trial.block} {stack} {cell.workload}"
+def _trial_text(trial: Trial, slots: int, what: str) -> Text:
+    return Text.assemble("  ", (MARK[trial.verdict], STYLE[trial.verdict]), " ", _trial_line(trial, slots, what, pretty=True))
+
+
+def _trial_line(trial: Trial, slots: int, what: str, pretty: bool = False) -> str:
+    """One finished trial: aligned for a terminal, `key=value` for a log. `what`: its workload and conditions."""
+    rate, stack = trial.goodput_per_s, f"{trial.cell.stack}{_control(trial)}"
+    head = f"{_clock()} trial {trial.number}/{slots} block {trial.block} {stack} {what}"
     if pretty:
-        head = f"{_clock()}  {trial.number:>3}/{slots}  {stack:<26} {cell.workload:<17}"
+        head = f"{_clock()}  {trial.number:>3}/{slots}  {stack:<26} {what:<17}"
     if rate is None or trial.result is None:
         repeat = ", may be repeated" if trial.verdict is Verdict.VOID else ""
         return f"{head} {trial.verdict}{repeat}: {reason(trial)}"
