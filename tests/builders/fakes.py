@@ -54,6 +54,8 @@ WORKLOAD = Workload(
 """Each good answer leaves a row."""
 GOOD = 1000
 """Answers of a window, and of a turn."""
+GENERATOR_US = 20.0
+"""What an answer costs the generator."""
 
 
 @dataclass
@@ -336,7 +338,9 @@ class FakeEngine:
 
     def __init__(self, world: World, label: str, in_turns: bool = False) -> None:
         self._world, self._label, self._server, self._in_turns = world, label, world.servers[label], in_turns
-        self.child = cast(Child, FakeChild())
+        self._used, child = Server(), FakeChild()
+        child.group = FakeGroup(self._used)
+        self.child = cast(Child, child)
         self._told, self._good = [held(0)], 0
         self._warming = list(self._server.warm_up)
 
@@ -375,6 +379,7 @@ class FakeEngine:
         if self._warming:
             good, cost_us = self._warming.pop(0)
             self._server.used_us += good * cost_us
+            self._used.used_us += good * GENERATOR_US
             return self._second() | {"ok": good}
         return self._told.pop(0) if self._told else None
 

@@ -227,18 +227,22 @@ def test_settled_is_steadiness() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rates", "costs", "settled"),
+    ("rates", "spent", "settled"),
     [
-        ([1000, 700, 1000], [50.0, 51.0, 50.0], True),  # a slow second of the machine: an answer costs the same
-        ([1000, 700, 1000], [90.0, 60.0, 50.0], False),  # still compiling
-        ([600, 800, 1000], [50.0, 51.0, 50.0], False),  # cheap already, but more and more of them
+        ([1000, 700, 1000], [(900, 90), (910, 91), (890, 90)], True),  # a slow second of the machine: both cost more in it
+        ([1000, 700, 1000], [(900, 50), (700, 60), (550, 55)], False),  # still compiling: cheaper against the generator
+        ([600, 800, 1000], [(300, 30), (400, 40), (510, 50)], False),  # cheap already, but more and more of them
+        ([600, 800, 1000], [(510, 50), (490, 50), (500, 50)], True),  # a machine that gets faster: as many in its own time
         ([1000, 700, 1000], [], False),  # nobody told what they cost
-        ([0, 0, 0], [0.0, 0.0, 0.0], False),  # nothing has started
+        ([1000, 700, 1000], [(900, 0), (900, 0), (900, 0)], False),  # nobody told what the generator costs
+        ([0, 0, 0], [(0, 0), (0, 0), (0, 0)], False),  # nothing has started
     ],
 )
-def test_steady_costs_settle_a_warmup_where_rates_scatter(rates: list[int], costs: list[float], settled: bool) -> None:
-    """A server that still gets cheaper, or faster, has not settled."""
-    assert answers.settled(rates, RULES, costs) is settled
+def test_steady_costs_settle_a_warmup_where_rates_scatter(
+    rates: list[int], spent: list[tuple[float, float]], settled: bool
+) -> None:
+    """A server that still gets cheaper, or faster, has not settled; the machine's pace is in neither."""
+    assert answers.settled(rates, RULES, spent) is settled
 
 
 # ---------------------------------------------------------------- the database

@@ -196,44 +196,55 @@ def test_answers_that_take_long_have_no_turns() -> None:
     assert any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow + 2)))
 
 
-def used(one: Window, us_per_answer: float | None) -> Window:
-    """The window, with so much CPU of the server for each answer."""
-    return replace(
-        one, roles={"server": RoleUse(None if us_per_answer is None else us_per_answer * one.ok, None, None, "cgroup2")}
-    )
+def used(one: Window, server_us: float | None, generator_us: float) -> Window:
+    """The window, with so much CPU of the server and of the generator for each answer."""
+    costs = {"server": server_us, "generator": generator_us}
+    uses = {role: RoleUse(None if us is None else us * one.ok, None, None, "cgroup2") for role, us in costs.items()}
+    return replace(one, roles=uses)
 
 
-def costing(whole_us: Mapping[str, float | None], turns_us: Mapping[str, float | None]) -> list[Turns | Whole]:
-    """All questions of a round whose arms' answers cost so much in each whole window, and in turns."""
+def costing(
+    whole_us: Mapping[str, float | None], turns_us: Mapping[str, float | None], generator_us: Mapping[str, float]
+) -> list[Turns | Whole]:
+    """All questions of a round whose arms' answers cost so much in each whole window, and in turns, and their generators in turns."""
     schedule, windows, asked = SideBySide(tuple(whole_us), replace(LOAD, window_s=2.0), 7), list[Window](), list[Turns | Whole]()
     while (ask := schedule.next(tuple(windows), ())) is not None:
         assert len(asked) < 100, "the schedule does not end"
         asked.append(ask)
         if isinstance(ask, Whole):
-            windows.append(used(replace(window(ask.arm, len(asked), 2000, 2.0), result=RESULT), whole_us[ask.arm]))
+            windows.append(used(replace(window(ask.arm, len(asked), 2000, 2.0), result=RESULT), whole_us[ask.arm], 20))
         else:
-            windows += [used(window(arm, len(asked), warm_up=ask.warm_up), turns_us[arm]) for arm in ask.arms]
+            made = [window(arm, len(asked), warm_up=ask.warm_up) for arm in ask.arms]
+            windows += [used(one, turns_us[one.arm], generator_us.get(one.arm, 20)) for one in made]
     return asked
 
 
+ALIKE: Mapping[str, float | None] = {"a": 100, "b": 100, "c": 100}
+
+
 @pytest.mark.parametrize(
-    ("whole_us", "turns_us", "again"),
+    ("whole_us", "turns_us", "generator_us", "again"),
     [
-        ({"a": 100, "b": 100, "c": 100}, {"a": 100, "b": 50, "c": 90}, ["b"]),
-        ({"a": 100, "b": 100, "c": 100}, {"a": 50, "b": 95, "c": 50}, []),  # the machine got faster, and one server dearer
-        ({"a": 100, "b": 100, "c": 100}, {"a": 60, "b": 30, "c": 60}, ["b"]),
-        ({"a": 100, "b": 100}, {"a": 50, "b": 100}, ["a"]),
-        ({"a": 100, "b": 100, "c": 100, "d": 100, "e": 100}, {"a": 50, "b": 100, "c": 100, "d": 79, "e": 100}, ["a", "d"]),
-        ({"a": None, "b": 100, "c": 100}, {"a": None, "b": 50, "c": 100}, ["b"]),
-        ({"a": None, "b": 100}, {"a": 1, "b": 1}, []),
+        (ALIKE, {"a": 100, "b": 50, "c": 90}, {}, ["b"]),
+        (ALIKE, {"a": 100, "b": 50, "c": 90}, {"b": 15}, ["b"]),  # the generator gains from batches, too
+        (ALIKE, {"a": 100, "b": 50, "c": 90}, {"b": 11}, []),  # the machine was slow in its own window
+        (ALIKE, {"a": 50, "b": 95, "c": 50}, {}, []),  # the machine got faster, and one server dearer
+        (ALIKE, {"a": 60, "b": 30, "c": 60}, {"a": 12, "b": 12, "c": 12}, ["b"]),
+        ({"a": 100, "b": 100}, {"a": 50, "b": 100}, {}, ["a"]),
+        (ALIKE | {"d": 100, "e": 100}, {"a": 50, "b": 100, "c": 100, "d": 79, "e": 100}, {}, ["a", "d"]),
+        (ALIKE | {"a": None}, {"a": None, "b": 50, "c": 100}, {}, ["b"]),
+        ({"a": None, "b": 100}, {"a": 1, "b": 1}, {}, []),
     ],
-    ids=["one was not warm", "one got dearer", "faster machine", "two arms", "five arms", "not known of one", "of one alone"],
+    ids=["one", "batches", "slow window", "dearer", "faster machine", "two arms", "five arms", "not known", "one known"],
 )
 def test_an_arm_that_was_not_warm_has_another_whole_window(
-    whole_us: dict[str, float | None], turns_us: dict[str, float | None], again: list[str]
+    whole_us: Mapping[str, float | None],
+    turns_us: Mapping[str, float | None],
+    generator_us: Mapping[str, float],
+    again: list[str],
 ) -> None:
     """What an answer costs in turns tells, without the machine's pace; the second window has the shortest warm-up, and is the last."""
-    asked = costing(whole_us, turns_us)
+    asked = costing(whole_us, turns_us, generator_us)
     last = [ask for ask in asked if isinstance(ask, Whole) and ask.again]
     assert [ask.arm for ask in last] == again and asked[len(asked) - len(last) :] == last
     assert all((ask.trial, ask.seed, ask.load.warmup_max_s) == (True, 7, LOAD.warmup_min_s) for ask in last)

@@ -41,16 +41,19 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
 
 
-def settled(rates: Sequence[float], rules: Rules, costs: Sequence[float] = ()) -> bool:
+def settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, float]] = ()) -> bool:
     """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first.
 
-    `costs`: the CPU of what is tested for each good answer, in the same seconds. A machine's noise scatters rates more than
-    costs, and what compiles itself or fills its caches gets cheaper: steady costs are enough, unless the rates still rise.
+    `spent`: CPU of what is tested, and of the generator, in the same seconds. The generator does the same for each answer, so
+    what it spends tells of the answers without the machine's pace, whose noise scatters rates by far more. What compiles itself
+    or fills its caches gets cheaper against it. A steady ratio of the two is enough, unless the generator's still rises.
     """
     rule = rules.settled_last, rules.settled_tolerance, rules.settled_drift
     if steady(rates, *rule):
         return True
-    return steady(costs, *rule) and not rising(rates[-rules.settled_last :], rules.settled_drift)
+    costs = [tested / generator if generator else 0.0 for tested, generator in spent]
+    paced = [generator for _, generator in spent[-rules.settled_last :]]
+    return steady(costs, *rule) and not rising(paced, rules.settled_drift)
 
 
 def outcomes(result: Result) -> tuple[Finding, ...]:

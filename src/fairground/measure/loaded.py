@@ -270,8 +270,8 @@ class _Run:
         bench, load = loaded.bench, ask.load
         self._loaded, self.ask = loaded, ask
         self.warmup, self.settled = list[int](), True
-        self._spent_us = list[float]()
-        """CPU so far of all that is tested, at the start of the warm-up and at each of its seconds."""
+        self._spent_us = list[tuple[float, float]]()
+        """CPU so far of all that is tested, and of the generator, at the start of the warm-up and at each of its seconds."""
         self.clocks: list[Mapping[str, float]] = []
         self._due = load.fault if ask.trial else None
         self.happened: Happened | None = None
@@ -283,7 +283,7 @@ class _Run:
         task = generators.Task(loaded.workload, load, *address)
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
         self._meter()
-        self._spent_us.append(self._tested_us())
+        self._spent_us.append(self._spent())
 
     @property
     def ends(self) -> tuple[tuple[Reading, Moment], tuple[Reading, Moment]] | None:
@@ -327,9 +327,8 @@ class _Run:
         if given_s is not None:
             return elapsed_s >= given_s
         load = self.ask.load
-        used_us = (after - before for before, after in itertools.pairwise(self._spent_us))
-        costs = [used / good if good else 0.0 for used, good in zip(used_us, self.warmup, strict=True)]
-        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules, costs)
+        spent = [(now[0] - was[0], now[1] - was[1]) for was, now in itertools.pairwise(self._spent_us)]
+        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules, spent)
         return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
 
     def _begin_window(self) -> None:
@@ -373,7 +372,7 @@ class _Run:
         self._loaded.on(self._loaded.arm.label, now)
         if phase == "warmup" and event["ok"] is not None:
             self.warmup.append(event["ok"])
-            self._spent_us.append(self._tested_us())
+            self._spent_us.append(self._spent())
         elif phase == "window":
             self._clock()
 
@@ -401,9 +400,10 @@ class _Run:
             if self._pilot is not None:
                 self._pilot.end()
 
-    def _tested_us(self) -> float:
-        """CPU so far of every role but the generator's."""
-        return sum(meter.cpu_ns() for role, meter in self._loaded.seen.meters.items() if role != "generator") / 1000
+    def _spent(self) -> tuple[float, float]:
+        """CPU so far in µs of every role but the generator, and of the generator."""
+        used = {role: meter.cpu_ns() / 1000 for role, meter in self._loaded.seen.meters.items()}
+        return sum(us for role, us in used.items() if role != "generator"), used.get("generator", 0.0)
 
     def _clock(self) -> None:
         """CPU so far, at a second of the window: of every role where each step of a load curve is to have its own."""

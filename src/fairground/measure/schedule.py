@@ -31,7 +31,9 @@ PIECE_S = 1.0
 LINGERING = 4.0
 """There are no more pieces once an arm was loaded for so many times the window: its last answers of each turn linger."""
 WARM = 0.8
-"""An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms."""
+"""An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms, …"""
+PACED = 0.9
+"""… and than so much of it as against its generator: the machine's pace can change between the arms' windows, too."""
 WARMING_S = 0.5
 """Where turns alone warm servers, that is judged by windows of so many seconds of load on each arm."""
 
@@ -237,18 +239,24 @@ def _firsts(wholes: Sequence[Window]) -> list[Window]:
 def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[str]:
     """The arms whose servers use less CPU for an answer in turns than WARM of what they used in their whole window.
 
-    What the median arm's cost changed by is the machine's pace, and left out. None are where a cost is not known.
+    Twice the machine's pace is left out: what the median arm's cost changed by is the pace of all windows, and what the cost of
+    an arm's generator changed by that of its own. None are where a cost is not known.
     """
     changes = {}
     for window in wholes:
-        mine = [one.tally for some in made for one in some if one.arm == window.arm]
-        before, after = window.tally.cpu_us_per_answer, together(mine).cpu_us_per_answer
-        if before and after:
-            changes[window.arm] = after / before
+        before, after = window.tally, together([one.tally for some in made for one in some if one.arm == window.arm])
+        server = _change(before.cpu_us_per_answer, after.cpu_us_per_answer)
+        generator = _change(before.generator_us_per_answer, after.generator_us_per_answer)
+        if server is not None and generator is not None:
+            changes[window.arm] = server, server / generator
     if len(changes) < 2:
         return []
-    pace = statistics.median(changes.values())
-    return [arm for arm, change in changes.items() if change < WARM * pace]
+    pace = statistics.median(server for server, _ in changes.values())
+    return [arm for arm, (server, paced) in changes.items() if server < WARM * pace and paced < PACED]
+
+
+def _change(before: float | None, after: float | None) -> float | None:
+    return after / before if before and after else None
 
 
 def _pieces(window_s: float) -> int:
