@@ -13,7 +13,7 @@ from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, Wo
 from fairground.host import disk
 from fairground.measure import Attempt, loaded, pilot, session, stack, together
 from fairground.measure.arm import Ended, Window
-from fairground.measure.schedule import InTurns, Schedule, SideBySide, Whole, WholeWindows, whole
+from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import Session
 from fairground.model import (
     Cell,
@@ -353,6 +353,21 @@ def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.Mo
     assert {window.result is None for window in windows} == {True, False}
     errors = [[one.severity for one in ended.findings if one.id == "errors"] for ended in session.ended.values()]
     assert errors == [[Severity.WARN], [Severity.NOTE, Severity.WARN]]
+
+
+def test_who_takes_turns_is_gone_before_a_second_window(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connections would hold threads of some servers. What it counted is in the audit, and an arm that was warm is left alone."""
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    turns = [Turns(("a", "b"), LOAD, 1.0, 1.0, warm_up=warm_up) for warm_up in (True, False)]
+    with Session(world.bench(), world.arms(), folder) as session:
+        made = [window for ask in (*(Whole(one, LOAD, 7, trial=True) for one in "ab"), *turns) for window in session.load(ask)]
+        made += session.load(Whole("a", LOAD, 7, trial=True, again=True))
+        log = list(world.log)
+    assert log.index("a engine ends", log.index("a turn")) < len(log) - 1 - log[::-1].index("a measure")
+    assert log.count("b engine ends") == 1 and world.log.count("b engine ends") == 2
+    good = {label: sum(window.ok for window in made if window.arm == label) for label in "ab"}
+    assert all(ended.result is not None and ended.result.done >= good[label] for label, ended in session.ended.items())
+    assert [window.result is None for window in session.ended["a"].windows] == [False, True, True]
 
 
 def test_what_a_connection_costs_is_found_out_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

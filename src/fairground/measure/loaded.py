@@ -123,6 +123,7 @@ class Loaded:
         """Warm-up, window and drain of one run of the generator. None where it measured no window; the reason is a finding."""
         if ask.again:
             self._forget_first()
+            self.end_turns()  # its connections stand still, and would hold threads of some servers
         folder = self.folder / ask.folder
         folder.mkdir(parents=True, exist_ok=True)
         before_us = machine.pace_us()
@@ -175,7 +176,8 @@ class Loaded:
         self.findings.extend(one for one in answers.accounting(result, self.workload) if self._is_new(one))
         if run.ask.trial:
             if result.completed_ok or validity.own_side(result) is None:
-                self.findings.extend(answers.window(result, self.workload.errors_expected, self._fault_explains))
+                found = answers.window(result, self.workload.errors_expected, self._fault_explains)
+                self.findings.extend(one for one in found if self._is_new(one))
             self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
 
     def _recover(self, happened: Happened, result: Result, folder: Path) -> None:
@@ -251,16 +253,19 @@ class Loaded:
     def end_turns(self) -> None:
         """End that generator and take what it counted over its whole life. One that gives no result makes the arm void."""
         if self.turns is not None:
+            taking = self.turns
             try:
-                result = self.turns.finish()
+                result = taking.finish()
                 self.results.append(result)
                 found = [*answers.life(result), *answers.accounting(result, self.workload)]
-                if self.turns.measured and not self.failed and (result.completed_ok or validity.own_side(result) is None):
+                if taking.measured and not self.failed and (result.completed_ok or validity.own_side(result) is None):
                     found += answers.window(result, self.workload.errors_expected)
                 self.findings += [one for one in found if self._is_new(one)]
             except LabError as error:
                 if not self.failed:
                     self.find("instrument", Severity.VOID, error.message)
+            self.turns = None
+            taking.stop()
 
 
 class _Run:
