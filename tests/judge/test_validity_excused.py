@@ -32,11 +32,17 @@ def test_only_silence_on_a_void_machine_is_excused(beside: Finding, silence: Fin
 
 
 @pytest.mark.parametrize(
-    ("id", "locked", "severity"),
-    [("starved", True, Severity.NOTE), ("starved", False, Severity.WARN), ("steal", True, Severity.WARN)],
+    ("id", "deadlocks", "severity"),
+    [
+        ("starved", True, Severity.NOTE),
+        ("starved", False, Severity.WARN),
+        *((f"stead{rest}", True, Severity.NOTE) for rest in ("iness", "y-median", "y-cost")),
+        ("steadiness", False, Severity.WARN),
+        ("steal", True, Severity.WARN),
+    ],
 )
-def test_waits_for_locks_are_the_subject_of_a_workload_of_locks(id: str, locked: bool, severity: Severity) -> None:
-    """What waits since before the window is a warning elsewhere, and so is whatever else was found here."""
-    (found,) = validity.excused((Finding(id, Severity.WARN, "it was so"),), locked)
+def test_what_deadlocks_do_is_the_subject_of_a_workload_of_deadlocks(id: str, deadlocks: bool, severity: Severity) -> None:
+    """Requests that wait since before the window, and halves that differ, are warnings elsewhere, and so is all else here."""
+    (found,) = validity.excused((Finding(id, Severity.WARN, "it was so"),), deadlocks)
     assert found.severity is severity
     assert ("this workload's subject" in found.sentence) is (severity is Severity.NOTE)

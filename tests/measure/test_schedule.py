@@ -174,7 +174,7 @@ def test_slow_answers_make_the_window_in_turns_longer() -> None:
 
 
 def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
-    """The ceiling goes with every whole window; turns last as long as the longest of them, in pieces of a second."""
+    """The ceiling goes with every whole window; turns last as long as the longest of them, up to twice what was asked for."""
     load = replace(LOAD, window_s=3.0)
     schedule = SideBySide(("a", "b"), load, 7, most_s=12.0)
     first = schedule.next((), ())
@@ -183,9 +183,11 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     warm = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
     turns = schedule.next((*wholes, *warm), ())
     assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, TURN_S)
-    made = [window(arm, number, 1000) for number in range(4, 12) for arm in "ab"]
+    made = [window(arm, number, 1000) for number in range(4, 9) for arm in "ab"]
     assert isinstance(schedule.next((*wholes, *warm, *made), ()), Turns)
-    assert schedule.next((*wholes, *warm, *made, *(window(arm, 12) for arm in "ab")), ()) is None
+    assert schedule.next((*wholes, *warm, *made, *(window(arm, 9) for arm in "ab")), ()) is None
+    shorter = [replace(one, window_s=4.0) for one in wholes]
+    assert schedule.next((*shorter, *warm, *made), ()) is None
     assert isinstance(ask := whole("a", load, 7, 12.0).next((), ()), Whole) and ask.most_s == 12.0
 
 

@@ -128,7 +128,8 @@ class SideBySide:
     A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
     counts in place of the first.
 
-    `most_s` as in `Whole`. Where events size the whole windows, the window in turns is as long as the longest of them.
+    `most_s` as in `Whole`. Where events size the whole windows, the window in turns is as long as the longest of them, up to
+    MOST_IN_TURNS times what was asked for: the ends of turns take longest where answers wait for events.
     """
 
     arms: tuple[str, ...]
@@ -149,7 +150,8 @@ class SideBySide:
         turn_s = _turn_s(self.load, some, TURN_S)
         if len(here) < 2 or LEAST_TURNS * turn_s > MOST_IN_TURNS * self.load.window_s:
             return None
-        whole_s = self.load.window_s if self.most_s is None else max(window.window_s for window in some)
+        sized_s = self.load.window_s if self.most_s is None else max(window.window_s for window in some)
+        whole_s = min(sized_s, MOST_IN_TURNS * self.load.window_s)
         window_s = max(whole_s, LEAST_TURNS * turn_s)
         made = _by_number([window for window in windows if window.result is None])
         if not made:

@@ -35,6 +35,7 @@ from fairground.model import (
     Severity,
     StorageError,
     Workload,
+    WorkloadEvent,
     foreign,
 )
 from fairground.postgres import Database
@@ -251,7 +252,7 @@ class StartedStack(Loaded):
                 self.find("database", Severity.VOID, f"the database could not be read after the trial: {_words(error)}")
         tail = foreign.clean(_tail(self.folder / "server.log")).strip()
         self._believe()
-        self.findings[:] = validity.excused(self.findings, self.workload.limited_by_locks)
+        self.findings[:] = validity.excused(self.findings, WorkloadEvent.DEADLOCKS in self.workload.events)
         if tail:
             sentence = "the server wrote to its standard streams"
             self.find("stderr", Severity.NOTE, sentence, characters=len(tail))

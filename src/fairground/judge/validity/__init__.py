@@ -39,6 +39,8 @@ KINDS = ("generator", "machine", "window", "database", "server")
 """What a check looks at."""
 OF_THE_MACHINE = frozenset(check.id for check in CHECKS if check.of == "machine")
 """The checks whose findings are the machine's doing."""
+OF_DEADLOCKS = frozenset({"starved", "steadiness", "steady-median", "steady-cost"})
+"""What deadlocks do to a window: it is news where they are not the workload's subject."""
 BESIDE_FAULTS = ("generator", "machine")
 """The kinds that hold where something is made to go wrong in the window: rates, waits and the database's rest are its subject."""
 
@@ -67,21 +69,21 @@ def spoiled(findings: Iterable[Finding]) -> bool:
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
 
 
-def excused(findings: Sequence[Finding], locked: bool = False) -> tuple[Finding, ...]:
+def excused(findings: Sequence[Finding], deadlocks: bool = False) -> tuple[Finding, ...]:
     """The findings of a trial, in which what the machine or the workload explains is a note.
 
     A machine that others keep busy can make a server silent, and cannot make it answer wrongly. So only `no-answers` without a
-    bad answer is excused, and the trial is void as the machine was. `locked`: the workload is limited by locks, so that requests
-    that wait for one since before the window are its subject.
+    bad answer is excused, and the trial is void as the machine was. `deadlocks` are the workload's events: each holds rows for
+    a second and comes by chance. So requests wait since before the window, and its halves differ.
     """
     found = (_silence(one) if spoiled(findings) else one for one in findings)
-    return tuple(_waits(one) if locked else one for one in found)
+    return tuple(_by_chance(one) if deadlocks else one for one in found)
 
 
-def _waits(finding: Finding) -> Finding:
-    if finding.id != "starved":
+def _by_chance(finding: Finding) -> Finding:
+    if finding.id not in OF_DEADLOCKS:
         return finding
-    return replace(finding, severity=Severity.NOTE, sentence=f"{finding.sentence}: to wait for locks is this workload's subject")
+    return replace(finding, severity=Severity.NOTE, sentence=f"{finding.sentence}: deadlocks, this workload's subject, do that")
 
 
 def _silence(finding: Finding) -> Finding:
