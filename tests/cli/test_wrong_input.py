@@ -68,6 +68,12 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         ((*ONE, "--window", "0"), "`--window 0.0` should be more than 0", None),
         ((*ONE, "--window", "nan"), "`--window nan` should be seconds", "for instance --window 2, --window 500ms or --window 1m"),
         ((*ONE, "--window", "0s"), "`--window 0.0` should be more than 0", None),
+        ((*RUN, "-s", ","), "`--stack ,` names nothing", "for instance --stack NAME, or --stack ONE,OTHER"),
+        (
+            (*RUN, "-s", "alder-one", "-w", ","),
+            "`--workload ,` names nothing",
+            "for instance --workload NAME, or --workload ONE,OTHER",
+        ),
         ((*ONE, "--blocks", "two"), "`--blocks two` should be a whole number", None),
         ((*ONE, "--rate", "1k"), "`--rate 1k` should be a number", None),
         ((*ONE, "--workers", "-1"), "`--workers -1` should be more than 0", None),

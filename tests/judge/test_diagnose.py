@@ -230,6 +230,7 @@ def test_settled_is_steadiness() -> None:
     ("rates", "spent", "settled"),
     [
         ([1000, 700, 1000], [(900, 90), (910, 91), (890, 90)], True),  # a slow second of the machine: both cost more in it
+        ([1000, 700, 1000], [(900, 90), (1300, 130), (950, 95)], True),  # so slow that the same work costs half as much again
         ([1000, 700, 1000], [(900, 50), (700, 60), (550, 55)], False),  # still compiling: cheaper against the generator
         ([600, 800, 1000], [(300, 30), (400, 40), (510, 50)], False),  # cheap already, but more and more of them
         ([600, 800, 1000], [(510, 50), (490, 50), (500, 50)], True),  # a machine that gets faster: as many in its own time

@@ -72,3 +72,10 @@ def test_the_canary_counts_for_as_much_as_processors_were_used(roles: dict[str, 
     host = replace(HOST, canary_before_us=1000.0, canary_after_us=1500.0)
     made = replace(facts(CLOSED), roles=roles | {"lab": used(0.9)}, host=host)
     assert validity.readings(made, STANDARD)["canary"] == pytest.approx(pace)
+
+
+def test_the_canary_sees_both_directions() -> None:
+    """A machine that got faster changed its pace as much as one that got slower."""
+    slower = replace(facts(CLOSED), host=replace(HOST, canary_before_us=1000.0, canary_after_us=1500.0))
+    faster = replace(facts(CLOSED), host=replace(HOST, canary_before_us=1500.0, canary_after_us=1000.0))
+    assert validity.readings(slower, STANDARD)["canary"] == validity.readings(faster, STANDARD)["canary"] == pytest.approx(0.5)

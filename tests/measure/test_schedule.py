@@ -261,6 +261,8 @@ def test_turns_end_where_an_arm_lingers() -> None:
         pieces = [window("a", 2), replace(window("b", 2), window_s=lasted_s)]
         found = schedule.next((*wholes, *(window(arm, 0, 1, 0.0, warm_up=True) for arm in "ab"), *pieces), ())
         assert (found is None) is is_last
+    warm = [window(arm, 0, 1, 20.0, warm_up=True) for arm in "ab"]
+    assert isinstance(schedule.next((*wholes, *warm), ()), Turns)  # there is one piece in any case
 
 
 def test_a_round_goes_on_without_an_arm_that_fails() -> None:

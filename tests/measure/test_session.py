@@ -355,6 +355,20 @@ def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.Mo
     assert errors == [[Severity.WARN], [Severity.NOTE, Severity.WARN]]
 
 
+@pytest.mark.parametrize(("events", "severity"), [({WorkloadEvent.DEADLOCKS: 50}, Severity.NOTE), ({}, Severity.WARN)])
+def test_what_deadlocks_do_is_a_note_where_a_workload_names_them(
+    events: dict[WorkloadEvent, int], severity: Severity, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workload's file decides, and no name of a workload."""
+    world = World({"a": Server()}).moved_into(monkeypatch)
+    said = Finding("starved", Severity.WARN, "some wait")
+    monkeypatch.setattr(stack.validity, "findings", lambda *_, **of: () if of else (said,))
+    arm = replace(world.arms()[0], workload=replace(WORKLOAD, events=events))
+    with Session(world.bench(), [arm], folder) as session:
+        list(session.play(whole("a", LOAD, 7)))
+    assert [one.severity for one in session.ended["a"].findings if one.id == "starved"] == [severity]
+
+
 def test_who_takes_turns_is_gone_before_a_second_window(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its connections would hold threads of some servers. What it counted is in the audit, and an arm that was warm is left alone."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)

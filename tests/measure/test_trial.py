@@ -85,14 +85,19 @@ def test_healthy_trial_has_no_finding(bench: Bench, tmp_path: Path) -> None:
     assert 1 <= measured.database.connections_peak <= 4
 
 
-def test_engine_that_fails_makes_the_trial_void(bench: Bench, tmp_path: Path) -> None:
-    """An engine that ends without a result is the instrument's fault, not the server's."""
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [("echo 'out of cheese' >&2\nexit 101\n", "out of cheese"), ("echo '{}'\necho '{}'\nexit 0\n", "result is not JSON")],
+    ids=["no result", "two results"],
+)
+def test_engine_that_fails_makes_the_trial_void(script: str, said: str, bench: Bench, tmp_path: Path) -> None:
+    """An engine that ends without a result, or with one that cannot be read, is the instrument's fault, not the server's."""
     broken = tmp_path / "broken-engine"
-    broken.write_text("#!/bin/sh\necho 'out of cheese' >&2\nexit 101\n")
+    broken.write_text(f"#!/bin/sh\n{script}")
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
     measured = trial(replace(bench, engine=broken), tmp_path / "trial")
     assert (measured.verdict, found(measured).get("instrument")) == (Verdict.VOID, "void")
-    assert "out of cheese" in next(finding.sentence for finding in measured.findings if finding.id == "instrument")
+    assert said in next(finding.sentence for finding in measured.findings if finding.id == "instrument")
     assert measured.goodput_per_s is None
 
 

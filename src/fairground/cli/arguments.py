@@ -19,8 +19,8 @@ def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
 
     def made(verb: Verb) -> Callable[..., None]:
         def called(context: typer.Context, **given: Any) -> None:
-            lists = [one.name for one in options if one.separated and given[one.name]]
-            verb(context, given | {name: [part for word in given[name] for part in numbers.names(word)] for name in lists})
+            lists = [one for one in options if one.separated and given[one.name]]
+            verb(context, given | {one.name: numbers.listed(one.spelling, given[one.name]) for one in lists})
 
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         return _shaped(called, verb, [context, *_parameters(options)])

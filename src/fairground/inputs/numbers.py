@@ -99,6 +99,14 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def listed(option: str, texts: Sequence[str]) -> list[str]:
+    """Names of an option that was given once or several times, each time with names separated by commas; at least one."""
+    found = [name for text in texts for name in names(text)]
+    if not found:
+        raise LabError(f"`{option} {' '.join(texts)}` names nothing", f"for instance {option} NAME, or {option} ONE,OTHER")
+    return found
+
+
 def majors(option: str, text: str) -> tuple[int, ...]:
     """Major versions of PostgreSQL separated by commas, each once."""
     found = dict.fromkeys(names(text))

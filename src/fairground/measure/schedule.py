@@ -13,7 +13,7 @@ from typing import Protocol
 
 from fairground.measure.arm import Window
 from fairground.model import Load
-from fairground.model.window import together
+from fairground.model.window import summed
 
 Rates = tuple[tuple[float, float], ...]
 """Rates per second, each with the seconds for which it is offered."""
@@ -29,7 +29,7 @@ MOST_IN_TURNS = 2.0
 PIECE_S = 1.0
 """A window in turns is made of pieces of about so many seconds."""
 LINGERING = 4.0
-"""There are no more pieces once an arm was loaded for so many times the window: its last answers of each turn linger."""
+"""There is no further piece once an arm was loaded for so many times the window: its last answers of each turn linger."""
 WARM = 0.8
 """An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms, …"""
 PACED = 0.9
@@ -158,7 +158,7 @@ class SideBySide:
             return Turns(here, self.load, turn_s, turn_s, warm_up=True)  # their whole windows have warmed the servers
         pieces, done = _pieces(whole_s), len(made) - 1
         loaded_s = max(sum(window.window_s for window in windows if window.arm == arm and window.result is None) for arm in here)
-        if done >= pieces or loaded_s > LINGERING * window_s:
+        if done >= pieces or (done and loaded_s > LINGERING * window_s):
             return self._again(wholes, made[1:], failed)
         turned = (done + self.first) % len(here)
         return Turns(here[turned:] + here[:turned], self.load, turn_s, window_s / pieces)
@@ -246,7 +246,7 @@ def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[st
     """
     changes = {}
     for window in wholes:
-        before, after = window.tally, together([one.tally for some in made for one in some if one.arm == window.arm])
+        before, after = window.tally, summed([one.tally for some in made for one in some if one.arm == window.arm])
         server = _change(before.cpu_us_per_answer, after.cpu_us_per_answer)
         generator = _change(before.generator_us_per_answer, after.generator_us_per_answer)
         if server is not None and generator is not None:

@@ -11,7 +11,7 @@ from fairground.model.limit import Limit, Qualification
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
 from fairground.model.sizing import Sizing
-from fairground.model.window import Window, together
+from fairground.model.window import Window, summed
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Trial:
     @property
     def in_turns(self) -> Window | None:
         """All of its turns as one window; None where it took none."""
-        return together(self.turns) if self.turns else None
+        return summed(self.turns) if self.turns else None
 
 
 @dataclass(frozen=True)

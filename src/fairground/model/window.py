@@ -55,7 +55,7 @@ class Window:
         return None if self.generator_cpu_us is None or not answers else self.generator_cpu_us / answers
 
 
-def together(windows: Sequence[Window]) -> Window:
+def summed(windows: Sequence[Window]) -> Window:
     """Several windows of one arm as one; what is not known of one of them is not known of all."""
     ok, not_ok = sum(one.ok for one in windows), sum(one.not_ok for one in windows)
     seconds = sum(one.window_s for one in windows)
