@@ -1,10 +1,10 @@
-"""What a flood of requests to `serve` does to a run that goes on beside it: numbers, and what the run says. A table as Markdown.
+"""What a flood of requests to `serve` does to what is measured beside it: numbers, and what is said. A table as Markdown.
 
-    bench/flood.py --stack SERVER:VARIANT --rounds 10 --keep results/bench-flood.jsonl --write docs/flood.md
+    bench/flood.py --stack SERVER:VARIANT --rounds 15 --keep results/bench-flood.jsonl --write docs/flood.md
 
-`./fairground serve` runs all the time. Each round is a `./fairground run` in peace and one during the flood, in changing order.
-The flood is an open loop of the lab's engine, with the token in the URL, over as many connections as it needs. All attempts
-count, void ones too. It measures, and asserts nothing.
+One session of a stack, an arm for each workload, and beside it `./fairground serve`. In each round every arm has a window in peace
+and one during the flood, one right after the other in changing order, on the same processes. The flood is an open loop of the
+lab's engine, with the token in the URL. Void windows count, too. It measures, and asserts nothing.
 """
 
 from __future__ import annotations
@@ -12,41 +12,50 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import math
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from awake import cost_us
-from fairground.model import Severity, Trial
-from fairground.run import store
+from fairground import contract
+from fairground.host import Keeper, build, machine
+from fairground.inputs import manifest, seating
+from fairground.lab import setup
+from fairground.lab.places import Places
+from fairground.measure import Bench
+from fairground.measure.arm import StackArm, Window
+from fairground.measure.schedule import Whole
+from fairground.measure.session import Session
+from fairground.model import Cell, Load, Settings, Severity, Topology
 from fairground.stats import differences
 from fairground.stats.intervals import Interval
 
 ROOT = Path(__file__).resolve().parents[1]
-LAB = str(ROOT / "fairground")
-ENGINE = str(ROOT / "engine" / "target" / "release" / "fairload")
 QUANTITIES = {"goodput": "goodput_per_s", "CPU per answer": "cost_us"}
-LONGEST_S, TIMEOUT_MS, QUIET_S = 3600, 2000, 60.0
+LONGEST_S, TIMEOUT_MS, RISE_S = 600, 2000, 1.0
+QUIET_SHARE, QUIET_S = 0.01, 20.0
 ABOUT = """\
-# A flood of requests to `serve` beside a run
+# A flood of requests to `serve` beside a measurement
 
-`make bench-flood STACK=SERVER:VARIANT`. The lab in a browser serves pages while a run is measured. A process of the lab's engine
-sends it requests, due at a fixed rate whether they are answered or not, during every second run. What pages may use of a
+`make bench-flood STACK=SERVER:VARIANT`. The lab in a browser serves pages while a stack is measured. A process of the lab's engine
+sends it requests, due at a fixed rate whether they are answered or not, during every second window. What pages may use of a
 processor is bounded (`serve/allowance.py`): what is beyond that waits.
 
-*Ratio* is the flooded run over the one in peace, paired by round, with its 95 % interval. *Said* are attempts in which the run
-itself warns of other processes (V9), and *void* those that it throws away for it; in peace and flooded.
+*Ratio* is the flooded window over the one in peace, on the same processes, with its 95 % interval. *Other processes* is what they
+used of a core, the flood's own sender among them; median, in peace and flooded. *Said* are windows of which the lab itself warns of
+other processes (V9), and *void* those that it throws away for them.
 
-| stack, workload | rounds | goodput, ratio | CPU per answer, ratio | said | void |
-|--|--:|--:|--:|--:|--:|
+| stack, workload | rounds | goodput, ratio | CPU per answer, ratio | other processes | said | void |
+|--|--:|--:|--:|--:|--:|--:|
 """
 
 
@@ -55,24 +64,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--workload", action="append", help="repeatable (default: ping and db-ping)")
-    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rate", type=int, default=1000, help="requests of the flood a second")
-    parser.add_argument("--window", type=float, default=4.0, help="seconds")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each attempt, and count the earlier ones too")
+    parser.add_argument("--window", type=float, default=2.0, help="seconds")
+    parser.add_argument("--keep", type=Path, help="JSON lines: add each window, and count the earlier ones too")
     parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     workloads = options.workload or ["ping", "db-ping"]
     rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
     first = max((row["round"] for row in rows), default=0) + 1
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (process, address):
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as served, stack_up(options, workloads) as (session, load):
         for number in range(first, first + options.rounds):
-            for flooded in (False, True) if number % 2 else (True, False):
-                print(f"round {number}: {'flooded' if flooded else 'in peace'}", file=sys.stderr)
-                seen = measured(process, address, Path(folder), options, workloads, flooded)
-                rows += [row | {"round": number, "flooded": flooded} for row in seen]
-            if options.keep:
-                options.keep.parent.mkdir(parents=True, exist_ok=True)
-                options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            print(f"round {number}, to {first + options.rounds - 1}", file=sys.stderr)
+            for workload in workloads:
+                for flooded in (False, True) if number % 2 else (True, False):
+                    seen = measured(session, Whole(workload, load, number), served, options.rate if flooded else 0)
+                    if seen is not None:
+                        cell = f"`{options.stack}`, {workload}"
+                        rows.append({"cell": cell, "round": number, "flooded": flooded} | seen)
+        if options.keep:
+            options.keep.parent.mkdir(parents=True, exist_ok=True)
+            options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows)))
     print(text, end="")
     if options.write:
@@ -80,9 +92,61 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def serving(results: Path) -> Iterator[tuple[psutil.Process, str]]:
-    """The lab in a browser on the folder of the runs: its process, and its address with the token."""
-    words = [LAB, "serve", "--port", "0", "--json", "--results", str(results)]
+def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[tuple[Session, Load]]:
+    """A session with the stack once for each workload, warm, and the load of its windows."""
+    places = Places.of(os.environ)
+    stack = manifest.find_stack(places.load_servers(), options.stack)[0]
+    known = {one.id: one for one in places.workloads()}
+    settings = seating.seated(Settings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
+    load = replace(Load(), connections=32, warmup_min_s=0.5, warmup_max_s=0.5, window_s=options.window)
+    with ExitStack() as held:
+        keeper = held.enter_context(Keeper(os.environ))
+        build.build(keeper, stack.server, places.cache)
+        database = held.enter_context(setup.database(keeper, places, None, settings.run))
+        setup.keep_awake(held, keeper, places, lambda said: print(said, file=sys.stderr))
+        bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
+        arms = [
+            StackArm(name, Cell(stack.id, name, Topology(), load, settings), manifest.render(known[name], settings.scale), 7, stack)
+            for name in workloads
+        ]
+        with Session(bench, arms, folder) as session:
+            for arm in arms:
+                session.load(Whole(arm.label, replace(load, warmup_min_s=2.0, warmup_max_s=2.0), 1))
+            yield session, load
+
+
+class Served:
+    """The lab in a browser: its process, its address with the token, and a record that seems to go on in its folder of results."""
+
+    def __init__(self, process: psutil.Process, address: str, results: Path) -> None:
+        self.process, self.address = process, address
+        self._entries = results / "measured" / "entries.jsonl"
+        self._entries.parent.mkdir(exist_ok=True)
+
+    def is_measured_beside(self) -> None:
+        """As a run does whose trial is finished: `serve` spares what is measured."""
+        self._entries.touch()
+
+    def cpu_s(self) -> float:
+        """CPU that it has used so far."""
+        used = self.process.cpu_times()
+        return used.user + used.system
+
+    def settle(self) -> None:
+        """Wait until requests of an earlier flood are answered; the bound is for one that never is."""
+        until = time.monotonic() + QUIET_S
+        while time.monotonic() < until:
+            before_s = self.cpu_s()
+            time.sleep(0.5)
+            if self.cpu_s() - before_s <= QUIET_SHARE * 0.5:
+                return
+
+
+@contextlib.contextmanager
+def serving(results: Path) -> Iterator[Served]:
+    """`serve` on a folder of results, for as long as the block."""
+    words = [str(ROOT / "fairground"), "serve", "--port", "0", "--json", "--results", str(results)]
     served = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert served.stdout is not None, "it is a pipe"
     text = ""
@@ -92,37 +156,32 @@ def serving(results: Path) -> Iterator[tuple[psutil.Process, str]]:
             raise SystemExit("`serve` has ended before it told its address")
         text += line
     try:
-        yield psutil.Process(served.pid), json.loads(text)["address"]
+        yield Served(psutil.Process(served.pid), json.loads(text)["address"], results)
     finally:
         served.terminate()
         served.wait()
 
 
-def measured(
-    process: psutil.Process, address: str, results: Path, options: Any, workloads: Sequence[str], flooded: bool
-) -> Iterator[dict[str, Any]]:
-    """One run, with or without the flood: its attempts and the flood's own counts."""
-    until_no_page_is_drawn(process)
-    before, cpu_s, began = set(results.glob("*/plan.json")), _cpu_s(process), time.monotonic()
-    words = ["run", "-s", options.stack, "--connections", "32", "--window", str(options.window), "--blocks", "1", "--no-controls"]
-    words += [word for workload in workloads for word in ("-w", workload)]
-    with flood(address, options.rate) if flooded else contextlib.nullcontext() as counts:
-        done = subprocess.run([LAB, *words, "--results", str(results), "--quiet"], stdout=subprocess.DEVNULL)
-    share = (_cpu_s(process) - cpu_s) / (time.monotonic() - began)
-    made = set(results.glob("*/plan.json")) - before
-    if len(made) != 1:
-        raise SystemExit(f"the run kept no record (exit code {done.returncode})")
-    for trial in store.load(made.pop().parent).everything:
-        yield row(trial) | {"serve_share": share, "flood": counts}
+def measured(session: Session, ask: Whole, served: Served, rate: int) -> dict[str, Any] | None:
+    """One window, with a flood of `rate` requests a second or in peace; None where the arm has failed."""
+    served.settle()
+    served.is_measured_beside()
+    with flood(served.address, rate) if rate else contextlib.nullcontext() as counts:
+        time.sleep(RISE_S)
+        before_s, began = served.cpu_s(), time.monotonic()
+        windows = session.load(ask)
+        share = (served.cpu_s() - before_s) / (time.monotonic() - began)
+    return row(windows[0]) | {"serve_share": share, "flood": counts} if windows else None
 
 
-def row(trial: Trial) -> dict[str, Any]:
-    """What is kept of an attempt; numbers are None where nothing was measured."""
-    said = [finding.severity for finding in trial.findings if finding.id == "foreign-cpu"]
+def row(window: Window) -> dict[str, Any]:
+    """What is kept of a window; numbers are None where nothing was measured."""
+    said = [finding.severity for finding in window.machine if finding.id == "foreign-cpu"]
+    foreign_us = window.host.foreign_cpu_us if window.host else None
     return {
-        "cell": f"`{trial.cell.stack}`, {trial.cell.workload}",
-        "goodput_per_s": trial.result.goodput_per_s if trial.result else None,
-        "cost_us": cost_us(trial),
+        "goodput_per_s": window.rate_per_s,
+        "cost_us": window.server_cpu_us / window.ok if window.server_cpu_us and window.ok else None,
+        "foreign_cores": None if foreign_us is None else foreign_us / 1e6 / window.window_s,
         "said": bool(said),
         "void": Severity.VOID in said,
     }
@@ -134,7 +193,7 @@ def flood(address: str, rate: int) -> Iterator[dict[str, int]]:
     words = ["--rate", str(rate), "--constant", "-c", str(rate), "-d", str(LONGEST_S), "--timeout-ms", str(TIMEOUT_MS)]
     words += ["--expect-status", "303", "--json"]
     sender = subprocess.Popen(
-        [ENGINE, "run", address, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [str(Places.of(os.environ).engine), "run", address, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     counts: dict[str, int] = {}
     try:
@@ -146,54 +205,43 @@ def flood(address: str, rate: int) -> Iterator[dict[str, int]]:
     counts.update(due=window["sent"] + window["outcomes"]["unsent"], answered=window["outcomes"]["ok"])
 
 
-def until_no_page_is_drawn(process: psutil.Process) -> None:
-    """Pages of finished runs are drawn by a process of its own, which must not lie in a run; the bound is for one that hangs."""
-    deadline, quiet = time.monotonic() + QUIET_S, 0
-    while quiet < 4 and time.monotonic() < deadline:  # a record is looked for every half second
-        quiet = 0 if process.children() else quiet + 1
-        time.sleep(0.5)
-
-
-def _cpu_s(process: psutil.Process) -> float:
-    used = process.cpu_times()
-    return used.user + used.system
-
-
 def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """One line for each cell."""
     for cell in dict.fromkeys(row["cell"] for row in rows):
         ours = [row for row in rows if row["cell"] == cell]
         rounds = len({row["round"] for row in ours})
         shown = [_words(ratio(ours, key)) for key in QUANTITIES.values()]
+        shown.append("; ".join(foreign(ours, flooded) for flooded in (False, True)))
         counts = [f"{_of(ours, key, flooded=False)}; {_of(ours, key, flooded=True)}" for key in ("said", "void")]
         yield f"| {cell} | {rounds} | {' | '.join([*shown, *counts])} |"
 
 
 def ratio(rows: Sequence[Mapping[str, Any]], key: str) -> Interval | None:
-    """Flooded over in peace, paired by round; attempts of one run are averaged. None with fewer than two rounds."""
-    found: dict[bool, dict[int, list[float]]] = {False: {}, True: {}}
+    """Flooded over in peace, paired by round. None with fewer than two rounds that have both."""
+    found: dict[bool, dict[int, float]] = {False: {}, True: {}}
     for one in rows:
         if one[key]:
-            found[one["flooded"]].setdefault(one["round"], []).append(one[key])
-    means = {
-        flooded: {number: math.exp(statistics.fmean(map(math.log, values))) for number, values in rounds.items()}
-        for flooded, rounds in found.items()
-    }
-    return differences.of_pairs(differences.paired(means[True], means[False])).ratio
+            found[one["flooded"]][one["round"]] = one[key]
+    return differences.of_pairs(differences.paired(found[True], found[False])).ratio
 
 
 def sentences(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What came of the flood's requests, and what `serve` used meanwhile."""
-    runs = {(row["round"], row["flooded"]): row for row in rows}
-    floods = [row["flood"] for row in runs.values() if row["flooded"]]
+    floods = [row["flood"] for row in rows if row["flooded"]]
     due = sum(counts["due"] for counts in floods)
     if due:
         good = sum(counts["answered"] for counts in floods)
         yield f"Of the flood's {due:,} requests {good:,} were answered ({good / due:.1%}); the others waited, or were given up."
     for flooded, words in ((False, "in peace"), (True, "flooded")):
-        shares = [row["serve_share"] for row in runs.values() if row["flooded"] is flooded]
+        shares = [row["serve_share"] for row in rows if row["flooded"] is flooded]
         if shares:
             yield f"`serve` used {statistics.fmean(shares):.1%} of a core on average {words}, {max(shares):.1%} at most."
+
+
+def foreign(rows: Sequence[Mapping[str, Any]], flooded: bool) -> str:
+    """What other processes used of a core, the median of windows; a dash where nobody knows."""
+    known = [row["foreign_cores"] for row in rows if row["flooded"] is flooded and row["foreign_cores"] is not None]
+    return f"{statistics.median(known):.1%}" if known else "–"
 
 
 def _of(rows: Sequence[Mapping[str, Any]], key: str, flooded: bool) -> str:
