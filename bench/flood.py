@@ -2,9 +2,9 @@
 
     bench/flood.py --stack SERVER:VARIANT --rounds 15 --keep results/bench-flood.jsonl --write docs/flood.md
 
-One session of a stack, an arm for each workload, and beside it `./fairground serve`. In each round every arm has a window in peace
-and one during the flood, one right after the other in changing order, on the same processes. The flood is an open loop of the
-lab's engine, with the token in the URL. Void windows count, too. It measures, and asserts nothing.
+One session of a stack, an arm for each workload, and beside it `./fairground serve`. In each round every arm has a window in
+peace and one during the flood, one right after the other in changing order, on the same processes. The flood is an open loop of
+the lab's engine, with the token in the URL. Void windows count, too. It measures, and asserts nothing.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ QUIET_SHARE, QUIET_S = 0.01, 20.0
 ABOUT = """\
 # A flood of requests to `serve` beside a measurement
 
-`make bench-flood STACK=SERVER:VARIANT`. The lab in a browser serves pages while a stack is measured. A process of the lab's engine
-sends it requests, due at a fixed rate whether they are answered or not, during every second window. What pages may use of a
-processor is bounded (`serve/allowance.py`): what is beyond that waits.
+`make bench-flood STACK=SERVER:VARIANT`. The lab in a browser serves pages while a stack is measured. A process of the lab's
+engine sends it requests, due at a fixed rate whether they are answered or not, during every second window. What pages may use of
+a processor is bounded (`serve/allowance.py`): what is beyond that waits.
 
 *Ratio* is the flooded window over the one in peace, on the same processes, with its 95 % interval. *Other processes* is what they
-used of a core, the flood's own sender among them; median, in peace and flooded. *Said* are windows of which the lab itself warns of
-other processes (V9), and *void* those that it throws away for them.
+used of a core, the flood's own sender among them; median, in peace and flooded. *Said* are windows of which the lab itself warns
+of other processes (V9), and *void* those that it throws away for them.
 
 | stack, workload | rounds | goodput, ratio | CPU per answer, ratio | other processes | said | void |
 |--|--:|--:|--:|--:|--:|--:|
@@ -73,7 +73,11 @@ def main() -> None:
     workloads = options.workload or ["ping", "db-ping"]
     rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
     first = max((row["round"] for row in rows), default=0) + 1
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as served, stack_up(options, workloads) as (session, load):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder)) as served,
+        stack_up(options, workloads) as (session, load),
+    ):
         for number in range(first, first + options.rounds):
             print(f"round {number}, to {first + options.rounds - 1}", file=sys.stderr)
             for workload in workloads:
@@ -107,7 +111,9 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
         bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [
-            StackArm(name, Cell(stack.id, name, Topology(), load, settings), manifest.render(known[name], settings.scale), 7, stack)
+            StackArm(
+                name, Cell(stack.id, name, Topology(), load, settings), manifest.render(known[name], settings.scale), 7, stack
+            )
             for name in workloads
         ]
         with Session(bench, arms, folder) as session:
@@ -117,7 +123,7 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
 
 
 class Served:
-    """The lab in a browser: its process, its address with the token, and a record that seems to go on in its folder of results."""
+    """The lab in a browser: its process, its address with the token, and a record that seems to go on in its results."""
 
     def __init__(self, process: psutil.Process, address: str, results: Path) -> None:
         self.process, self.address = process, address
@@ -193,7 +199,11 @@ def flood(address: str, rate: int) -> Iterator[dict[str, int]]:
     words = ["--rate", str(rate), "--constant", "-c", str(rate), "-d", str(LONGEST_S), "--timeout-ms", str(TIMEOUT_MS)]
     words += ["--expect-status", "303", "--json"]
     sender = subprocess.Popen(
-        [str(Places.of(os.environ).engine), "run", address, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [str(Places.of(os.environ).engine), "run", address, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     counts: dict[str, int] = {}
     try:
