@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-equals bench-flood bench-page pictures docs
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -75,6 +75,9 @@ bench-page: setup                ## size, first paint and keys of the page of a 
 
 bench-fleet: setup               ## how made-up hosts share a plan out, and what that costs the lab: measures no server, about a minute
 	$(PYTHON) bench/fleets.py
+
+bench-cuts: setup               ## hosts of a fleet that are lost at fifty random moments, into docs/hosts.md: about forty minutes, and in parts
+	$(PYTHON) bench/cuts.py --keep results/bench-cuts.jsonl --write docs/hosts.md
 
 bench-kills: setup               ## what `kill -9` leaves behind at ten moments of each measuring verb: about twenty minutes
 	$(PYTHON) bench/kills.py

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from builders.paths import ROOT
 
 BRIEF = ["-w", "ping", "--blocks", "2", "--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4",
@@ -54,3 +56,14 @@ def until(true: Callable[[], object], why: Callable[[], str], timeout_s: float =
     while not true():
         assert time.monotonic() < deadline, why()
         time.sleep(0.1)
+
+
+def below(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """What a process has started, and what that has."""
+    found: list[psutil.Process] = psutil.Process(process.pid).children(recursive=True)
+    return found
+
+
+def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Those that have not ended."""
+    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]

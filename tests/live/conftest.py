@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from builders import networks
 from builders.fleet import Fleet
+from builders.networks import Network
 from builders.paths import ROOT
 
 
@@ -18,3 +21,19 @@ def fleet(cache: Path, tmp_path: Path) -> Iterator[Fleet]:
     found = Fleet({**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1", "PYTHONPATH": str(ROOT / "src")}, tmp_path)
     yield found
     found.end()
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    """A lab and two hosts; skipped where no namespace can be made."""
+    with networks.made() as found:
+        yield found
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Path:
+    """A folder with one healthy server in it, whole: what is sent to a host is one folder."""
+    found = tmp_path / "servers"
+    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", found / "healthy")
+    shutil.copytree(ROOT / "tests" / "zoo" / "animal", found / "healthy" / "animal")
+    return found

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
-import psutil
 import pytest
 
-from builders.fleet import BRIEF, Fleet, until
-from builders.paths import ROOT
+from builders.fleet import BRIEF, Fleet, alive, below, until
 from fairground.host import machine
 from fairground.run import store
 
 pytestmark = [pytest.mark.live, pytest.mark.measures]
 
 
-def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, tmp_path: Path) -> None:
+def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, servers: Path, tmp_path: Path) -> None:
     """Its block goes to the other: the run is whole, each trial says where it was made, and nothing measures on."""
-    servers, tls, results = tmp_path / "servers", tmp_path / "tls", tmp_path / "results"
-    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", servers / "healthy")
-    shutil.copytree(ROOT / "tests" / "zoo" / "animal", servers / "healthy" / "animal")  # what is sent is one folder
+    tls, results = tmp_path / "tls", tmp_path / "results"
     fleet.start("serve", "host", "serve", "--address", "tls://127.0.0.1:0", "--tls", str(tls), "--json")
     until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
     address = json.loads((tmp_path / "serve.out").read_text())["address"]
@@ -32,7 +27,7 @@ def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, tmp_path: Path)
     words = ["-s", "healthy", *BRIEF, "--servers", str(servers), "--results", str(results), "--hosts", address, *secured]
     run = fleet.start("run", "run", *words)
     until(lambda: list(results.glob("*/plan.json")) or run.poll() is not None, lambda: fleet.said("run"))
-    below = psutil.Process(lost.pid).children(recursive=True)
+    theirs = below(lost)
     lost.kill()
     assert run.wait(300) == 0, fleet.said("run")
     (folder,) = results.glob("*/")
@@ -40,4 +35,4 @@ def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, tmp_path: Path)
     assert found.finished and {one.block for one in found.trials} == {1, 2}, fleet.said("run")
     assert {one.machine for one in found.trials} == {machine.fingerprint().hostname_hash}
     assert (folder / "report.html").exists() and found.limits
-    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in below), lambda: str(below), 20)
+    until(lambda: not alive(theirs), lambda: str(alive(theirs)), 20)
