@@ -64,6 +64,14 @@ def test_a_rejected_trial_has_no_times() -> None:
     assert faults.rows(run(recovered(4), verdict=Verdict.VOID)) == ()
 
 
+def test_the_manuals_part_has_a_table_for_each_fault() -> None:
+    """The quickest first; below it when stacks came back, and how many did not."""
+    text = faults.markdown((*faults.rows(run(recovered(4))), *faults.rows(run(recovered(30)))))
+    assert "### `database-restart@3s` on `tx`" in text and f"| {STACK} | 1,000 | 1.9 % | 0.4 | 0.4 | 0.4 | 1 |" in text
+    assert text.endswith("1 of 2 stacks had their full rate again in the window, after 0.4 s.\n")
+    assert faults.markdown(faults.rows(run(recovered(30)))).endswith("None of 1 stack had its full rate again in the window.\n")
+
+
 def test_the_page_has_a_table_of_faults_where_there_are_some() -> None:
     """The section, its link and the Markdown's lines are there with a fault, and not without."""
     broken, plain = run(recovered(4), recovered(5)), fixture.run()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,15 +13,13 @@ from fairground.cli.check import show
 from fairground.cli.cross_check import cross_checked
 from fairground.cli.options import Json, Results
 from fairground.cli.why import experiment
-from fairground.lab import check, pages, splice
+from fairground.lab import check, pages, parts
 from fairground.lab import run as runs
 from fairground.lab import site as sites
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Checked, Kind, Record
-from fairground.report import boards
-from fairground.report.run import table, transfer
 from fairground.run import records
 
 
@@ -34,6 +32,14 @@ def report(
     ] = None,
     tables: Annotated[
         Path | None, typer.Option("--table", help="Put the run's table into this Markdown file: stacks by workloads.")
+    ] = None,
+    more: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--part",
+            metavar="NAME=FILE",
+            help="Put what faults or distances did into a Markdown file: faults=FILE or distance=FILE; repeatable.",
+        ),
     ] = None,
     site: Annotated[
         Path | None, typer.Option("--site", help="Write all records as a site into this folder, for any web server.")
@@ -49,46 +55,42 @@ def report(
     Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --site public
     """
     places = Places.of(os.environ, None, results)
+    named = {"transfer": transfers, "table": tables, **parts.named(more or ())}
+    asked = {name: path for name, path in named.items() if path is not None}
     if site is not None:
-        if run_name != "latest" or transfers is not None or tables is not None:
-            raise LabError(
-                "`--site` writes all records, so it takes no single one", "leave the record, `--transfer` and `--table` out"
-            )
+        if run_name != "latest" or asked:
+            hint = "leave the record, `--transfer`, `--table` and `--part` out"
+            raise LabError("`--site` writes all records, so it takes no single one", hint)
         _site(places, site, url, as_json)
         return
     if url is not None:
         raise LabError("`--url` says where a site will be served", "write one: ./fairground report --site public --url …")
     folder = records.find(places.results, run_name)
     if (kind := records.declared(folder)) is not Kind.RUN:
-        if transfers is not None or tables is not None:
+        if asked:
             raise LabError(f"`{folder.name}` is a {kind}, and only a run has tables", "./fairground list runs")
-        record = records.load(folder)
-        if kind is Kind.CHECK:
-            _check(record, as_json)
-            return
-        if kind is Kind.CROSS_CHECK:
-            cross_checked(record, as_json)
-            return
-        if kind is Kind.WHY:
-            pages.write(record)
-            experiment(record, as_json)
-            return
-        path = pages.write(record)
-        if as_json:
-            say.document({"id": folder.name, "kind": str(kind), "report": str(path)})
-        else:
-            say.line(f"page  {path}")
+        _other(records.load(folder), kind, as_json)
         return
     written = runs.report(folder)
-    path, found = written.path, written.run
-    if transfers is not None:
-        shown = boards.boards(found)
-        if not transfer.crossings(found, shown):
-            raise LabError(f"run `{found.id}` has no number on `{transfer.CROSSING}`", "./fairground run suites/transfer.toml")
-        splice.put(transfers, "transfer", transfer.markdown(found, shown), "Why transfer is slow")
-    if tables is not None:
-        splice.put(tables, "table", table.markdown(found, boards.boards(found)), table.TITLE)
-    say.the_summary(found, path, as_json, written.tried)
+    parts.put(written.run, asked)
+    say.the_summary(written.run, written.path, as_json, written.tried)
+
+
+def _other(record: Record[Any, Any], kind: Kind | None, as_json: bool) -> None:
+    """A record that is no run's: its page again, or what it says where it has none."""
+    if kind is Kind.CHECK:
+        _check(record, as_json)
+    elif kind is Kind.CROSS_CHECK:
+        cross_checked(record, as_json)
+    elif kind is Kind.WHY:
+        pages.write(record)
+        experiment(record, as_json)
+    else:
+        path = pages.write(record)
+        if as_json:
+            say.document({"id": record.folder.name, "kind": str(kind), "report": str(path)})
+        else:
+            say.line(f"page  {path}")
 
 
 def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:

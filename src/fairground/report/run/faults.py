@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairground.model import Cell, Recovery, Run, Trial, Verdict
+from fairground.model import Cell, Recovery, Run, Topology, Trial, Verdict, foreign
 from fairground.report.text import words
 
 HEADS = ("good answers/s before", "failed", "longest without, s", "first good after, s", "full rate after, s", "trials")
@@ -33,6 +33,11 @@ class FaultRow:
             self._time(lambda one: one.recovered_s),
             self.trials,
         )
+
+    @property
+    def recovered_s(self) -> float | None:
+        """When the full rate was back; None where it was not in the window."""
+        return self._median(lambda one: one.recovered_s)
 
     @property
     def trials(self) -> str:
@@ -70,7 +75,7 @@ class FaultRow:
             "failed_share": self._median(lambda one: one.failed_share),
             "longest_silence_s": self._median(lambda one: one.longest_silence_s),
             "first_good_s": self._median(lambda one: one.first_good_s),
-            "recovered_s": self._median(lambda one: one.recovered_s),
+            "recovered_s": self.recovered_s,
         }
 
 
@@ -82,6 +87,42 @@ def rows(run: Run) -> tuple[FaultRow, ...]:
             tried.setdefault(trial.cell, []).append(trial)
     order = list(dict.fromkeys(slot.cell for slot in run.plan.slots if slot.cell in tried))
     return tuple(_row(cell, tried[cell]) for cell in order)
+
+
+def markdown(found: Sequence[FaultRow]) -> str:
+    """A table for each workload and fault, the quickest to its full rate first, and when the stacks came back."""
+    lines = list[str]()
+    for (workload, fault), some in _by_fault(found).items():
+        lines += ["", f"### `{fault}` on `{workload}`", "", f"| {' | '.join(('stack', *HEADS))} |", "|--|" + "--:|" * len(HEADS)]
+        ordered = sorted(some, key=lambda row: (row.recovered_s is None, row.recovered_s or 0.0, row.cell.id))
+        lines += [f"| {' | '.join(map(words.cell, (_who(row.cell), *row.values)))} |" for row in ordered]
+        lines += ["", f"{_back(some)}"]
+    return foreign.clean("\n".join(lines)) + "\n"
+
+
+def _by_fault(found: Sequence[FaultRow]) -> dict[tuple[str, str], list[FaultRow]]:
+    grouped = dict[tuple[str, str], list[FaultRow]]()
+    for row in found:
+        grouped.setdefault((row.cell.workload, str(row.cell.load.fault)), []).append(row)
+    return grouped
+
+
+def _who(cell: Cell) -> str:
+    return cell.stack if cell.topology == Topology() else f"{cell.stack} ({cell.topology.id})"
+
+
+def _back(some: Sequence[FaultRow]) -> str:
+    """When the full rate was back, over the stacks of one table."""
+    numbered = [row for row in some if row.recoveries]
+    times = sorted(row.recovered_s for row in numbered if row.recovered_s is not None)
+    if not times:
+        return f"None of {words.plural(len(numbered), 'stack')} had its full rate again in the window."
+    span = (
+        f"{times[0]:.1f} to {times[-1]:.1f} s, {statistics.median(times):.1f} s in the middle"
+        if len(times) > 1
+        else f"{times[0]:.1f} s"
+    )
+    return f"{len(times)} of {words.plural(len(numbered), 'stack')} had their full rate again in the window, after {span}."
 
 
 def sentence(row: FaultRow) -> str:

@@ -26,7 +26,7 @@ def markdown(run: Run, boards: Sequence[Board]) -> str:
     """What was measured and where, what it says, how precise it is, the table, and why some cells have no number."""
     found = grid(run, boards)
     heads = ("stack", "approach", *map(_head, boards))
-    lines = [_measured(run), "", *(f"- {words.prose(said)}" for said in story(boards, crossings(run, boards)))]
+    lines = [measured(run), "", *(f"- {words.prose(said)}" for said in story(boards, crossings(run, boards)))]
     lines += [f"- {said}" for said in precision(run, boards)]
     lines += ["", f"| {' | '.join(map(words.cell, heads))} |", "|--|--|" + "--|" * len(boards)]
     for line in found.lines:
@@ -93,6 +93,7 @@ def _missing(lines: Iterable[Line]) -> list[str]:
     return [f"- {words.code(stack)} on {words.listed(on, len(on))}: {words.prose(why)}" for (stack, why), on in where.items()]
 
 
-def _measured(run: Run) -> str:
+def measured(run: Run) -> str:
+    """Which run it is, when and where it was made, and the command."""
     machine = f"{run.machine.cpu_model or 'unknown CPU'}, {seats.of_run(run)}"
     return f"Run `{run.id}`, {started(run)}, {words.prose(machine)}: {words.code(run.plan.command)}"

@@ -1,0 +1,69 @@
+"""Parts of Markdown files that a run writes: the tables and findings of the manual's pages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairground.lab import splice
+from fairground.model import LabError, Run
+from fairground.report import boards
+from fairground.report.boards import Board
+from fairground.report.run import distances, faults, table, transfer
+
+
+@dataclass(frozen=True)
+class Part:
+    """`markdown` makes it of a run and its boards; None: the run has nothing for it, and `lacking` says what. `suite` has it."""
+
+    title: str
+    markdown: Callable[[Run, Sequence[Board]], str | None]
+    lacking: str
+    suite: str
+
+
+def _transfer(run: Run, shown: Sequence[Board]) -> str | None:
+    return transfer.markdown(run, shown) if transfer.crossings(run, shown) else None
+
+
+def _faults(run: Run, _: Sequence[Board]) -> str | None:
+    found = faults.rows(run)
+    return table.measured(run) + "\n" + faults.markdown(found) if found else None
+
+
+PARTS: Mapping[str, Part] = {
+    "transfer": Part("Why transfer is slow", _transfer, f"no number on `{transfer.CROSSING}`", "transfer"),
+    "table": Part(table.TITLE, table.markdown, "no cell", "matrix"),
+    "faults": Part("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
+    "distance": Part("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),
+}
+"""By the name of their marks."""
+
+
+def named(texts: Sequence[str]) -> dict[str, Path]:
+    """`faults=docs/faults.md`, each. LabError for what is no part."""
+    found = dict[str, Path]()
+    for text in texts:
+        name, equals, place = text.partition("=")
+        if not equals or not place:
+            raise LabError(f"`--part {text}` should be a part and its file", "for instance --part faults=docs/faults.md")
+        if name not in PARTS:
+            near = difflib.get_close_matches(name, PARTS, 1)
+            raise LabError(f"there is no part `{name}`", f"did you mean `{near[0]}`?" if near else f"parts: {', '.join(PARTS)}")
+        found[name] = Path(place)
+    return found
+
+
+def put(run: Run, asked: Mapping[str, Path]) -> None:
+    """Put the parts that are asked for into their files. LabError where the run has nothing for one of them; then none is put."""
+    shown = boards.boards(run)
+    made = dict[str, str]()
+    for name in asked:
+        text = PARTS[name].markdown(run, shown)
+        if text is None:
+            raise LabError(f"run `{run.id}` has {PARTS[name].lacking}", f"./fairground run suites/{PARTS[name].suite}.toml")
+        made[name] = text
+    for name, text in made.items():
+        splice.put(asked[name], name, text, PARTS[name].title)

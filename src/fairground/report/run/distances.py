@@ -1,0 +1,150 @@
+"""What a distance does: goodput at each distance and pool, the best pool, and whether the order of the stacks changes. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairground.model import Cell, Run, Wire, foreign
+from fairground.report.boards import Board
+from fairground.report.run import table
+from fairground.report.text import words
+
+BESIDE = "beside the database"
+APART = 1.1
+"""Two stacks are in an order where one has so many times the goodput of the other: less is a small machine's noise."""
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Goodput on one workload: stack → pool → distance → good answers a second.
+
+    `wires` are the distances, from none (None) on; `pools` the connections of a server to its database.
+    """
+
+    workload: str
+    wires: tuple[Wire | None, ...]
+    pools: tuple[int, ...]
+    rates: Mapping[str, Mapping[int, Mapping[Wire | None, float]]]
+
+    def best(self, stack: str, wire: Wire | None) -> tuple[int, float] | None:
+        """The pool with the highest goodput, and that; None where there is no number."""
+        known = [(rates[wire], pool) for pool, rates in self.rates[stack].items() if wire in rates]
+        return None if not known else (max(known)[1], max(known)[0])
+
+    def pool_of(self, wire: Wire | None) -> Counter[int]:
+        """Pool → for how many stacks it is the best."""
+        found = (self.best(stack, wire) for stack in self.rates)
+        return Counter(one[0] for one in found if one is not None)
+
+    def spread(self, wire: Wire | None) -> float | None:
+        """The fastest stack over the slowest, each with its best pool; None for fewer than two."""
+        known = [one[1] for stack in self.rates if (one := self.best(stack, wire)) is not None]
+        return max(known) / min(known) if len(known) > 1 and min(known) else None
+
+    def order(self, wire: Wire | None) -> tuple[int, int, int]:
+        """Of all pairs of stacks: in the same order as beside the database, the other way round, and in none at one of both."""
+        same = turned = neither = 0
+        for one, other in itertools.combinations(self.rates, 2):
+            signs = [self._sign(one, other, at) for at in (None, wire)]
+            if None in signs:
+                continue
+            if 0 in signs:
+                neither += 1
+            elif signs[0] == signs[1]:
+                same += 1
+            else:
+                turned += 1
+        return same, turned, neither
+
+    def _sign(self, one: str, other: str, wire: Wire | None) -> int | None:
+        """1 or -1 where one of both is clearly faster, 0 where neither is; None where a number is lacking."""
+        a, b = self.best(one, wire), self.best(other, wire)
+        if a is None or b is None:
+            return None
+        return 1 if a[1] >= APART * b[1] else -1 if b[1] >= APART * a[1] else 0
+
+
+def distances(boards: Sequence[Board]) -> tuple[Distances, ...]:
+    """What of a run was measured at several distances, by workload, in the order of the boards."""
+    found = dict[str, dict[Cell, float]]()
+    for board in boards:
+        for row in board.numbered:
+            found.setdefault(board.workload, {})[row.cell] = row.middle or 0.0
+    made = (_of(workload, cells) for workload, cells in found.items())
+    return tuple(one for one in made if len(one.wires) > 1 and None in one.wires)
+
+
+def _of(workload: str, cells: Mapping[Cell, float]) -> Distances:
+    rates = dict[str, dict[int, dict[Wire | None, float]]]()
+    for cell, rate in cells.items():
+        pool = rates.setdefault(cell.stack, {}).setdefault(cell.settings.pool_total, {})
+        pool[cell.topology.wire] = rate
+    wires = sorted({cell.topology.wire for cell in cells}, key=_length_ms)
+    return Distances(workload, tuple(wires), tuple(sorted({cell.settings.pool_total for cell in cells})), rates)
+
+
+def _length_ms(wire: Wire | None) -> float:
+    return 0.0 if wire is None else sum(wire.sides.values())
+
+
+def sentences(one: Distances) -> Iterator[str]:
+    """What the numbers say: how far the stacks lie apart, whether their order changes, and which pool is the best."""
+    spreads = [(wire, one.spread(wire)) for wire in one.wires]
+    known = [f"{words.number(spread)} × {_at(wire)}" for wire, spread in spreads if spread is not None]
+    if known:
+        yield f"The fastest stack over the slowest, each with its best pool: {', '.join(known)}."
+    for wire in one.wires[1:]:
+        same, turned, neither = one.order(wire)
+        if same + turned + neither:
+            yield (
+                f"Pairs of stacks {_at(wire)}: {turned} the other way round than {BESIDE}, {same} in the same order, and"
+                f" {neither} of which neither is a tenth faster in one of both places."
+            )
+    if len(one.pools) > 1:
+        for wire in one.wires:
+            told = ", ".join(f"{pool} for {count}" for pool, count in sorted(one.pool_of(wire).items()))
+            yield f"The best pool {_at(wire)}: {told}."
+
+
+def markdown(run: Run, boards: Sequence[Board]) -> str | None:
+    """A table for each workload, and what it says; None where the run has one distance alone. The best pool stands in bold."""
+    found = distances(boards)
+    if not found:
+        return None
+    lines = [table.measured(run)]
+    for one in found:
+        lines += ["", f"Good answers a second on `{one.workload}`:", ""]
+        lines += [f"| stack | pool | {' | '.join(map(_named, one.wires))} |", "|--|--:|" + "--:|" * len(one.wires)]
+        lines += [f"| {' | '.join(map(words.cell, row))} |" for row in _rows(one)]
+        lines += ["", *(f"- {said}" for said in sentences(one))]
+    return foreign.clean("\n".join(lines)) + "\n"
+
+
+def _rows(one: Distances) -> Iterator[tuple[str, ...]]:
+    """The fastest stack beside its database first."""
+    order = sorted(one.rates, key=lambda stack: -(one.best(stack, None) or (0, 0.0))[1])
+    for stack in order:
+        for pool in sorted(one.rates[stack]):
+            yield (stack, str(pool), *(_number(one, stack, pool, wire) for wire in one.wires))
+
+
+def _number(one: Distances, stack: str, pool: int, wire: Wire | None) -> str:
+    rate, best = one.rates[stack][pool].get(wire), one.best(stack, wire)
+    if rate is None:
+        return words.NO_NUMBER
+    text = words.number(rate)
+    return f"**{text}**" if len(one.rates[stack]) > 1 and best is not None and best[0] == pool else text
+
+
+def _named(wire: Wire | None) -> str:
+    """A distance in words; that to the database is the usual one."""
+    if wire is None:
+        return BESIDE
+    return ", ".join(f"{ms:g} ms" + ("" if side == "database" else f" ({side})") for side, ms in wire.sides.items())
+
+
+def _at(wire: Wire | None) -> str:
+    return BESIDE if wire is None else f"at {_named(wire)}"
