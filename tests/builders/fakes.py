@@ -12,7 +12,7 @@ import pytest
 
 from builders.facts import facts, outcomes
 from fairground.contract import Report
-from fairground.host import Child
+from fairground.host import Child, RoleMeter
 from fairground.host.cgroup import Group
 from fairground.measure import loaded, session, stack, turntaking
 from fairground.measure.arm import StackArm
@@ -134,8 +134,9 @@ class World:
         monkeypatch.setattr(loaded.machine, "pace_us", lambda: 10.0)
         monkeypatch.setattr(loaded.generators, "start", lambda *words: FakeEngine(self, self.label_at(words[3].port)))
         monkeypatch.setattr(
-            loaded.engine, "Session", lambda *words: FakeEngine(self, self.label_at(words[2]["target"]["port"]), True)
+            loaded.engine, "Session", lambda _, plan: FakeEngine(self, self.label_at(plan["target"]["port"]), True)
         )
+        monkeypatch.setattr(turntaking.running, "started", lambda *_: None)
         hurried = SimpleNamespace(sleep=lambda _: None, monotonic=loaded.time.monotonic)
         for module in (loaded, turntaking):
             monkeypatch.setattr(module, "time", hurried)
@@ -218,7 +219,7 @@ class FakePath:
         if not self._server.starts:
             raise LabError("no such program")
         self.server = cast(Child, FakeChild(self._server))
-        self.meters["server"] = loaded.RoleMeter(self.server)
+        self.meters["server"] = RoleMeter(self.server)
 
     def wait(self, _: float) -> str | None:
         return self._server.not_ready
@@ -343,6 +344,13 @@ class FakeEngine:
         self.child = cast(Child, child)
         self._told, self._good = [held(0)], 0
         self._warming = list(self._server.warm_up)
+
+    def meter(self) -> RoleMeter:
+        """What it used."""
+        return RoleMeter(self.child, closely=True)
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """It runs nowhere."""
 
     def measure(self, window_s: float | None = None) -> None:
         """One second of load, unless the engine or its server fails."""

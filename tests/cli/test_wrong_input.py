@@ -88,6 +88,31 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             "`tls://10.0.0.5:8786` needs the fleet's certificate",
             "copy the folder that `./fairground host serve` made, and name it: --tls DIR",
         ),
+        (
+            (*ONE, "--place", "generator=b"),
+            "`--place` goes with `--hosts`",
+            "name where the hosts have joined: --hosts tls://10.0.0.5:8786",
+        ),
+        (
+            (*ONE, "--place", "generator=b", "--hosts", "127.0.0.1:9", "--pin", "generator=0"),
+            "`--pin generator` is of this machine, and `--place` has the generator elsewhere",
+            "leave one of them out",
+        ),
+        (
+            (*ONE, "--place", "generator=b", "--hosts", "127.0.0.1:9", "--generator", "wrk"),
+            "`wrk` makes its load on the lab's machine: only the lab's engine can be on another host",
+            "leave `--generator` or `--place` out",
+        ),
+        (
+            ("compare", "alder-one:plain", "alder-one:fancy", "--hosts", "127.0.0.1:9"),
+            "`--hosts` goes with `--place`: two servers are compared on one machine",
+            "add --place generator=HOST",
+        ),
+        (
+            (*ONE, "--place", "generator"),
+            "`--place generator` should be a role and a host",
+            "for instance --place generator=rack-2",
+        ),
         ((*ONE, "--tls", "certificate"), "`--tls` goes with `--hosts`", "name where the hosts are: --hosts tls://10.0.0.5:8786"),
         (
             ("host", "serve", "--address", "tcp://10.0.0.5:8786"),

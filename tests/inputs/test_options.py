@@ -39,7 +39,7 @@ def test_every_key_of_a_suite_is_in_the_table() -> None:
     [
         (options.LOADS, Load, {"model"}),
         (options.HOPS, Topology, set()),
-        ((*options.SETTINGS, options.VERSION), Settings, set()),
+        ((*options.SETTINGS, options.VERSION, options.PLACE), Settings, set()),
     ],
 )
 def test_every_field_has_an_option(some: tuple[Option, ...], where: type[Load | Topology | Settings], besides: set[str]) -> None:

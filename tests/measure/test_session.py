@@ -11,7 +11,7 @@ import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, World
 from fairground.host import disk
-from fairground.measure import Attempt, loaded, pilot, session, stack, together
+from fairground.measure import Attempt, loaded, pilot, session, stack, stand, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import Session
@@ -174,15 +174,14 @@ def test_a_server_that_ends_in_its_turn_has_no_window(folder: Path, monkeypatch:
 
 def on_a_machine(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
     """Others use two cores in each window, or nobody does anything else."""
-    real = loaded.machine_between
+    real = stand.machine_between
 
     def between(*words: Any) -> tuple[RoleUse, HostUse]:
         lab, use = real(*words)
         calm = HostUse(0.0, 0.5, None, 0.0, {})
         return lab, replace(calm, foreign_cpu_us=2e9 if busy else 0.0)
 
-    for module in (loaded, session):
-        monkeypatch.setattr(module, "machine_between", between)
+    monkeypatch.setattr(stand, "machine_between", between)
 
 
 @pytest.mark.parametrize(("busy", "verdict"), [(True, Verdict.VOID), (False, Verdict.REJECTED)], ids=["busy", "quiet"])

@@ -6,24 +6,25 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from fairground.cli import recorded, say
+from fairground.cli import placed, recorded, say
 from fairground.cli.arguments import takes
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
-from fairground.inputs import numbers, options
+from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import compare as comparing
-from fairground.lab import pages
+from fairground.lab import elsewhere, pages
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
-from fairground.model import Load, Server, storing
+from fairground.model import LabError, Load, Server, storing
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import fail_on
 from fairground.report.fail_on import Rule
@@ -49,6 +50,7 @@ OPTIONS = (
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,
+    *options.some("place", "hosts", "tls"),
     Option("seed", "Seed of the requests.", int, 1),
     Option("resume", "Go on with an interrupted comparison: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *options.SHARED,
@@ -65,17 +67,20 @@ def compare(_: typer.Context, given: Given) -> None:
     places = Places.of(os.environ, given["servers"], given["results"])
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
     a, b, known = given["a"], given["b"], places.load_servers()
+    if given["hosts"] is not None and not placed.placed(given):
+        raise LabError("`--hosts` goes with `--place`: two servers are compared on one machine", "add --place generator=HOST")
     folder = None
     if given["resume"] is not None:
         recorded.refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"]})
         record = recorded.resumed(places, given["resume"], Kind.COMPARISON)
-        inputs = Inputs(places, record.head.command, given["database"], record)
-        shown, folder = _measured(inputs, record.head.asked, given["quiet"])
+        asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
+        elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
+        shown, folder = _measured(inputs, asked, given)
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         shown = _of_runs(places, a, b)
     else:
         inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
-        shown, folder = _measured(inputs, _asked(given, known), given["quiet"])
+        shown, folder = _measured(inputs, _asked(given, known), given)
     _say(shown, folder, given["markdown"], given["as_json"])
     _exit(shown, rule)
 
@@ -85,6 +90,7 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
     window_s = numbers.positive("--window", given["window"])
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seated(given, load, given["database"])
+    settings = placing.settings(settings, placed.placed(given))
     budget_s = numbers.seconds("--budget", given["budget"])
     pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.positive("--pairs", given["pairs"])
     named = comparing.name(known, given["a"], given["b"], given["revisions"])
@@ -108,9 +114,11 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
     )
 
 
-def _measured(inputs: Inputs, asked: ComparisonAsked, quiet: bool) -> tuple[Compared, Path | None]:
+def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Compared, Path | None]:
     """Carry it out under lines of progress; what it says, and its folder."""
-    record = recorded.follow(comparing.compare(inputs, asked), "compare", _tell, quiet)
+    with placed.generator(given, asked.settings.place) as there:
+        going = comparing.compare(replace(inputs, elsewhere=there), asked)
+        record = recorded.follow(going, "compare", _tell, given["quiet"])
     pages.write(record)
     return pages.compared(record), record.folder
 

@@ -88,12 +88,13 @@ def join(
     """
     fleet.require_dask()
     from fairground.fleet import worker
-    from fairground.lab import hosts, joining
+    from fairground.lab import hosts, joining, setup
 
     at, certificate = hosts.link(address, tls)
     places = Places.of(os.environ)
     said = joining.about_here(places, name, allow or (), role or ())
-    one = worker.Host(said, joining.command(places, said.name), places.cache)
+    awake = setup.wants_awake(places.environ)
+    one = worker.Host(said, joining.command(places, said.name), places.cache, places.engine, awake)
     worker.join(at, certificate, one, joining.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
 
 

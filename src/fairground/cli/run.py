@@ -6,26 +6,28 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 
 import typer
 
 from fairground import fleet
-from fairground.cli import say
+from fairground.cli import placed, say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell
-from fairground.inputs import asked, manifest, numbers, options
+from fairground.inputs import asked, manifest, numbers, options, placing
 from fairground.inputs import hosts as asked_hosts
 from fairground.inputs.options import Given
-from fairground.lab import reasons, suites
+from fairground.inputs.placing import Placed
+from fairground.lab import elsewhere, reasons, suites
 from fairground.lab import run as runs
 from fairground.lab.events import Event, Reported, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Seats, Suite
 from fairground.run import store
 
-MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls"))
+MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls", "place"))
 """What may be said of a run that goes on."""
 
 
@@ -41,28 +43,44 @@ def run(context: typer.Context, given: Given) -> None:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     why_s = reasons.budget_s(given["why"])
     inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s)
-    if given["hosts"] is None and given["tls"] is not None:
-        raise LabError("`--tls` goes with `--hosts`", "name where the hosts are: --hosts tls://10.0.0.5:8786")
+    place = placed.placed(given)
     if given["resume"] is not None:
         _refuse_beside_resume(context)
-        _resume(given, inputs, voice)
+        _resume(given, place, inputs, voice)
         return
-    if given["hosts"] is not None:
+    if place:
+        _with_a_generator_elsewhere(context, given, place, inputs, voice)
+    elif given["hosts"] is not None:
         _on_hosts(context, given, inputs, voice)
-        return
-    chosen = _suite(context, places, given, machine(given["database"]))
+    else:
+        chosen = _suite(context, places, given, machine(given["database"]))
+        _measure_here(chosen, given, inputs, voice)
+
+
+def _measure_here(chosen: Suite, given: Given, inputs: runs.Inputs, voice: Voice) -> None:
+    """Print the plan of a suite, or measure it on this machine."""
     if given["dry_run"]:
         say.the_plan(runs.dry_run(chosen, inputs), voice.as_json)
     else:
         measure_suite(chosen, inputs, voice)
 
 
-def _resume(given: Given, inputs: runs.Inputs, voice: Voice) -> None:
+def _with_a_generator_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
+    """A new run on this machine, whose load comes from another host."""
+    chosen = placing.suite(_suite(context, inputs.places, given, machine(given["database"])), place)
+    elsewhere.check(chosen, inputs.why_s)
+    with placed.generator(given, place) as there:
+        _measure_here(chosen, given, replace(inputs, elsewhere=there), voice)
+
+
+def _resume(given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
     """Go on with a run, here or on hosts."""
     folder = store.find(inputs.places.results, given["resume"])
     budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
-    if given["hosts"] is None:
-        finish(lambda sink: runs.resume(folder, inputs, budget_s, sink), voice)
+    elsewhere.same(folder.name, elsewhere.of_run(store.load(folder)), place)
+    if place or given["hosts"] is None:
+        with placed.generator(given, place) as there:
+            finish(lambda sink: runs.resume(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)
         return
     fleet.require_dask()
     from fairground.lab import hosts

@@ -23,11 +23,11 @@ def seated(given: Given, load: Load, database_url: str | None) -> tuple[Settings
 
 
 def tell(some: Sequence[Settings]) -> None:
-    """A line for each different way in which roles are pinned; or why a machine has no seats to give."""
-    found = dict.fromkeys(one.pin for one in some)
-    for pin in found:
-        if pin:
-            say.note(f"seats: {words.sentence(pin)}")
+    """A line for each different way in which roles are pinned or placed; or why a machine has no seats to give."""
+    found = dict.fromkeys((one.pin, one.place) for one in some)
+    for pin, place in found:
+        if pin or place:
+            say.note(f"seats: {words.sentence(pin, place)}")
     there = machine(None)
-    if there.shared and () in found:
+    if there.shared and any(not pin for pin, _ in found):
         say.note(there.remark)

@@ -52,13 +52,13 @@ class About:
         """Whether the owner lets this host run a server with these sources."""
         return any(name in self.allowed for name in (EVERY_SERVER, server, digest))
 
-    def unfit(self, version: str) -> str | None:
-        """Why the host cannot measure for a lab of this version; None: it can."""
+    def unfit(self, version: str, roles: Sequence[str] = ROLES) -> str | None:
+        """Why the host cannot take these roles for a lab of this version; None: it can."""
         if self.protocol != PROTOCOL:
             return f"it speaks protocol {self.protocol}, and this lab {PROTOCOL}"
         if self.version != version:
             return f"it has fairground {self.version}, and this lab is {version}"
-        lacking = [role for role in ROLES if role not in self.roles]
+        lacking = [role for role in roles if role not in self.roles]
         return f"it does not take the role {lacking[0]}" if lacking else None
 
 

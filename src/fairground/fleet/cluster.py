@@ -43,12 +43,15 @@ class Done:
 
 
 @contextmanager
-def connected(address: Address, certificate: Certificate | None) -> Iterator[Client]:
-    """A client of the scheduler. LabError where it cannot be reached. What is not finished at the end is withdrawn."""
+def connected(address: Address, certificate: Certificate | None, direct: bool = False) -> Iterator[Client]:
+    """A client of the scheduler. LabError where it cannot be reached. What is not finished at the end is withdrawn.
+
+    `direct`: it speaks to hosts itself, and not through the scheduler.
+    """
     link.settle()
     secured = link.security(address, certificate)
     link.reach(address, secured)
-    with Client(str(address), security=secured, timeout=link.CONNECT_S) as client:
+    with Client(str(address), security=secured, timeout=link.CONNECT_S, direct_to_workers=direct) as client:
         yield client
 
 

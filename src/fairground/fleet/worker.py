@@ -52,10 +52,22 @@ class Host(WorkerPlugin):
 
     name = NAME
 
-    def __init__(self, about: About, command: Command, cache: Path) -> None:
-        self.about, self.cache, self._command = about, cache, command
+    def __init__(self, about: About, command: Command, cache: Path, engine: Path, awake: bool) -> None:
+        self.about, self.cache, self.engine, self._command = about, cache, engine, command
+        self.awake = awake
+        """Whether processors are kept from idling while this host makes a load for a lab elsewhere."""
         self._running = dict[Any, subprocess.Popen[bytes]]()
+        self._lent = dict[Any, Callable[[], None]]()
         self._lock = threading.Lock()
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment that the host was started in."""
+        return self._command.environ
+
+    def lend(self, key: object, end: Callable[[], None]) -> None:
+        """Something is held for a lab under this key; `end` is called when the lab lets go of it, or is gone."""
+        self._lent[key] = end
 
     def carry_out(self, key: object, order: bytes) -> bytes:
         """The answer to an order. LabError for a server that is not allowed, RuntimeError when the process broke or was ended."""
@@ -100,7 +112,9 @@ class Host(WorkerPlugin):
             build.unpack(id, files, digest, self.cache)
 
     def transition(self, key: object, start: str, finish: str, **_: object) -> None:
-        """An order that is withdrawn ends its process."""
+        """An order that is withdrawn ends its process, and what nobody holds any more ends."""
+        if finish in ("released", "forgotten") and (end := self._lent.pop(key, None)) is not None:
+            end()
         if start == "executing" and finish in ("released", "cancelled", "forgotten"):
             with self._lock:
                 if (child := self._running.get(key)) is not None:
@@ -111,6 +125,8 @@ class Host(WorkerPlugin):
         with self._lock:
             for child in self._running.values():
                 child.terminate()
+        while self._lent:
+            self._lent.popitem()[1]()
 
 
 def _ended(child: subprocess.Popen[bytes]) -> int:
@@ -167,20 +183,21 @@ async def _join(address: Address, secured: Any, host: Host, resources: Mapping[s
 def carry_out(order: bytes) -> bytes:
     """A Dask task: the answer to an order."""
     worker = get_worker()
-    return _host(worker).carry_out(worker.get_current_task(), order)
+    return host_of(worker).carry_out(worker.get_current_task(), order)
 
 
 def lacking(digests: Sequence[str]) -> list[str]:
     """A Dask task: which of these sources the host has not."""
-    return _host(get_worker()).lacking(digests)
+    return host_of(get_worker()).lacking(digests)
 
 
 def take(sources: Sources) -> None:
     """A Dask task: keep these sources."""
-    _host(get_worker()).take(sources)
+    host_of(get_worker()).take(sources)
 
 
-def _host(worker: Worker) -> Host:
+def host_of(worker: Worker) -> Host:
+    """What a worker is to the fleet."""
     found = worker.plugins[NAME]
     assert isinstance(found, Host)
     return found

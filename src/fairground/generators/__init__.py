@@ -10,13 +10,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from fairground.generators import ab, engine, hey, k6, oha, vegeta, wrk
+from fairground.generators import ab, engine, hey, k6, oha, running, vegeta, wrk
+from fairground.generators.running import Elsewhere, Running
 from fairground.generators.session import Session, Task
 from fairground.generators.tool import Installed, Tool, ToolSession
 from fairground.host import Keeper
 from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
 
-__all__ = ["ENGINE", "TOOLS", "Installed", "Session", "Task", "Tool", "check", "find", "known", "start", "with_share"]
+__all__ = [
+    "ENGINE",
+    "TOOLS",
+    "Elsewhere",
+    "Installed",
+    "Running",
+    "Session",
+    "Task",
+    "Tool",
+    "check",
+    "find",
+    "known",
+    "start",
+    "with_share",
+]
 
 ENGINE = "engine"
 """The lab's own generator: the only one that keeps a ledger, compares bodies and accounts for every request."""
@@ -61,12 +76,17 @@ def find(name: str, path: str) -> Installed | None:
     return Installed(tool, Path(program), told[1] if told else None)
 
 
-def start(keeper: Keeper, binary: Path, tools: Mapping[str, Installed], task: Task) -> Session:
-    """Start the load's generator. `binary` is the engine's, `tools` those from elsewhere that are installed."""
+def start(
+    keeper: Keeper, binary: Path, tools: Mapping[str, Installed], task: Task, elsewhere: Elsewhere | None = None
+) -> Session:
+    """Start the load's generator. `binary` is the engine's, `tools` those of others that are installed.
+
+    `elsewhere`: the host on which the engine runs; None: it runs here.
+    """
     if task.load.generator == ENGINE:
         address = (task.host, task.port, task.seed, task.bodies, task.rates)
         plan = engine.by_tls(engine.plan(task.workload, task.load, *address), task.tls)
-        return engine.Session(keeper, binary, plan, task.folder)
+        return engine.Session(running.started(keeper, binary, task.folder, elsewhere), plan)
     return ToolSession(keeper, tools[task.load.generator], task)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import re
-import select
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from fairground.generators.accounts import accounts
-from fairground.host import Child, Keeper, Limits, Stopped, Streams
+from fairground.generators.running import WORDS, Running
+from fairground.host import Child, Meter, Stopped
 from fairground.model import (
     BadAnswer,
     Edge,
@@ -34,6 +32,8 @@ from fairground.model.wire import Tls
 
 PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
+ARGV = ("fairload", *WORDS)
+"""As results tell its command."""
 NOTHING_MEASURED = 3
 SLOT = r'\b(%s(?:=|"\s*:\s*"?))(\{(?!\{)[a-z][^}]*\})'
 """Where a slot stands: its name and what leads to its value, and the value's template."""
@@ -50,28 +50,23 @@ class Session:
     Once the window has ended, `hold` and `go` do nothing and no `held` comes: read events up to `held` or None.
     """
 
-    def __init__(
-        self, keeper: Keeper, binary: Path, plan: Mapping[str, object], folder: Path, cpus: tuple[int, ...] | None = None
-    ) -> None:
+    def __init__(self, running: Running, plan: Mapping[str, object]) -> None:
         self._timeout_ms = int(cast(Any, plan["load"])["timeout_ms"])
-        stdin_read, self._stdin = os.pipe2(os.O_CLOEXEC)
-        events_read, events_write = os.pipe2(os.O_CLOEXEC)
-        self._result_file = folder / "engine.json"
-        self.argv = (str(binary.name), "run", "--plan", "-")
-        try:
-            with open(self._result_file, "wb") as stdout:
-                self.child: Child = keeper.spawn(
-                    [str(binary), "run", "--plan", "-"],
-                    role="generator",
-                    env={"PATH": os.defpath},
-                    streams=Streams(stdin_read, stdout, events_write),
-                    limits=Limits(cores=cpus),
-                )
-        finally:
-            os.close(stdin_read)
-            os.close(events_write)
-        self._events, self._pending, self._complaint = events_read, b"", ""
+        self._running, self._pending, self._complaint, self._over = running, b"", "", False
         self._send(plan)
+
+    @property
+    def child(self) -> Child | None:
+        """The process; None where it is on another host."""
+        return self._running.child
+
+    def meter(self) -> Meter:
+        """A new meter of what it uses."""
+        return self._running.meter()
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """Let it run on these cores only, where it is on the lab's machine."""
+        self._running.pin(cores)
 
     def event(self, timeout_s: float = 15.0) -> dict[str, Any] | None:
         """The next event, or None at the end. A line that is not an event (a panic's text) becomes `{"event": "noise"}`.
@@ -79,12 +74,10 @@ class Session:
         Raises LabError when the engine, which speaks every second, is silent for `timeout_s`.
         """
         while b"\n" not in self._pending:
-            if not select.select([self._events], [], [], timeout_s)[0]:
+            if not self._over and not self.speaks(timeout_s):
                 raise LabError(f"the load engine has been silent for {timeout_s:.0f} s", exit_code=3)
-            chunk = os.read(self._events, 1 << 16)
-            if not chunk:
+            if self._over:
                 return None
-            self._pending += chunk
         line, _, self._pending = self._pending.partition(b"\n")
         try:
             found = json.loads(line)
@@ -98,7 +91,13 @@ class Session:
 
     def speaks(self, within_s: float) -> bool:
         """Whether an event, or the end, is there within so many seconds."""
-        return b"\n" in self._pending or bool(select.select([self._events], [], [], within_s)[0])
+        if b"\n" in self._pending or self._over:
+            return True
+        said = self._running.read(within_s)
+        if said is None:
+            return False
+        self._pending, self._over = self._pending + said, not said
+        return True
 
     def measure(self, window_s: float | None = None) -> None:
         """End the warm-up: the window begins. It lasts `window_s` seconds; None: as long as the plan says."""
@@ -118,33 +117,25 @@ class Session:
 
     def stop(self) -> Stopped:
         """End the engine, whatever it is doing."""
-        for descriptor in (self._events, self._stdin):
-            os.close(descriptor)
-        return self.child.stop()
+        return self._running.stop()
 
     def result(self) -> Result:
         """The result, after the last event. Raises LabError when the engine has none: that is the instrument's fault.
 
         A target that never accepted a connection (exit code 3) is a result too: no request could connect.
         """
-        code = self.child.wait(self._timeout_ms / 1000 + DRAIN_SLACK_S)
-        document = self._result_file.read_text()
+        code, document = self._running.document(self._timeout_ms / 1000 + DRAIN_SLACK_S)
         if code not in (0, NOTHING_MEASURED) or not document:
             raise LabError(
                 f"the load engine ended with exit code {code} and no result: {self._complaint or 'it said nothing'}", exit_code=3
             )
         try:
-            return parse(json.loads(document), self.argv)
+            return parse(json.loads(document), ARGV)
         except ValueError as error:
             raise LabError(f"the load engine's result is not JSON: {error}", exit_code=3) from error
 
     def _send(self, message: Mapping[str, object]) -> None:
-        left = json.dumps(message).encode() + b"\n"
-        try:
-            while left:
-                left = left[os.write(self._stdin, left) :]
-        except BrokenPipeError:
-            pass  # it ended already: its events say why
+        self._running.write(json.dumps(message).encode() + b"\n")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from fairground.host import Child, Stopped
+from fairground.host import Child, Meter, Stopped
 from fairground.model import Load, Result, Workload
 from fairground.model.wire import Tls
 
@@ -34,8 +34,18 @@ class Task:
 class Session(Protocol):
     """One running generator. Its events are those of docs/engine-protocol.md; what it cannot tell in them is None."""
 
-    child: Child
-    """The process that makes the load now; another one from the event `window` on where warm-up and window are two runs."""
+    @property
+    def child(self) -> Child | None:
+        """The process that makes the load now; another one from the event `window` on where warm-up and window are two runs.
+
+        None where it is on another host.
+        """
+
+    def meter(self) -> Meter:
+        """A new meter of what that process uses."""
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """Let that process run on these cores only, where it is on the lab's machine."""
 
     def event(self, timeout_s: float = 15.0) -> dict[str, Any] | None:
         """The next event, or None at the end."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from fairground.generators.session import Task
 from fairground.generators.slots import Templates
-from fairground.host import Child, Keeper, Stopped, Streams
+from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, Streams
 from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload
 
 SLACK_S = 30.0
@@ -210,6 +210,14 @@ class ToolSession:
             return {"event": "end"}
         self.child = self._begin(self._jobs[0])
         return self._pending.pop(0)
+
+    def meter(self) -> Meter:
+        """Of the run that goes on. Its threads are sampled, so that those which end with the window are known."""
+        return RoleMeter(self.child, closely=True)
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """The threads that it has, and those that they start."""
+        self.child.pin(cores)
 
     def measure(self, window_s: float | None = None) -> None:
         """Nothing: how long warm-up and window last was said when they began."""

@@ -5,7 +5,7 @@ from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Stopped, Streams
 from fairground.host.network import LOOPBACK, free_port, listens, netloc, wait_ready, wait_until_silent
 from fairground.host.resident import Resident, listener
-from fairground.host.usage import Clock, HostReading, RoleMeter, host_use, stolen_us
+from fairground.host.usage import Clock, HostReading, Meter, Moment, RoleMeter, host_use, machine_between, stolen_us
 
 __all__ = [
     "LOOPBACK",
@@ -14,6 +14,8 @@ __all__ = [
     "HostReading",
     "Keeper",
     "Limits",
+    "Meter",
+    "Moment",
     "Resident",
     "RoleMeter",
     "Stopped",
@@ -23,6 +25,7 @@ __all__ = [
     "keep_awake",
     "listener",
     "listens",
+    "machine_between",
     "netloc",
     "stolen_us",
     "wait_ready",

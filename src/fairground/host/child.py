@@ -65,11 +65,12 @@ class Keeper:
     """The process that starts and outlives all others of this lab; see `keeper.py` for why.
 
     `environ` is the environment that the lab itself was started in: builds see all of it, servers PATH and HOME. `address`: where
-    what it starts listens, and is reached by the other roles.
+    what it starts listens, and is reached by the other roles. `front`: where that listens which the generator speaks to, where
+    it is on another host (None: at the same address).
     """
 
-    def __init__(self, environ: Mapping[str, str], address: str = LOOPBACK) -> None:
-        self.environ, self.address = dict(environ), address
+    def __init__(self, environ: Mapping[str, str], address: str = LOOPBACK, front: str | None = None) -> None:
+        self.environ, self.address, self.front = dict(environ), address, front or address
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = Path(__file__).with_name("keeper.py")

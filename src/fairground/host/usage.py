@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -31,6 +32,27 @@ TCP_COUNTERS = (
     "TcpEstabResets",
     "TcpOutRsts",
 )
+
+
+class Meter(Protocol):
+    """What one role uses, on whichever machine it is. `memory_bytes`: at the last sample."""
+
+    memory_bytes: int | None
+
+    def sample(self) -> None:
+        """Take in memory and threads. Call it at 4 Hz or more."""
+
+    def cpu_ns(self) -> int:
+        """CPU time so far, in ns. Only differences mean anything."""
+
+    def start(self) -> None:
+        """Forget the peaks: the window begins."""
+
+    def clock(self) -> Clock:
+        """All that is read of the role when a window opens and when it closes."""
+
+    def use(self, before: Clock, after: Clock) -> RoleUse:
+        """What the role used between two readings of its clock."""
 
 
 @dataclass
@@ -171,6 +193,22 @@ class HostReading:
         """
         pressure_us = cgroup.pressure_us(Path("/proc/pressure/cpu"), "some") if spun_ns is None else None
         return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now(), spun_ns or 0)
+
+
+class Moment:
+    """The clocks of this process and of its machine at one moment. `spun_ns`: that of what keeps processors awake, if any."""
+
+    def __init__(self, spun_ns: int | None) -> None:
+        self.own_ns = time.process_time_ns()
+        self.host = HostReading.now(spun_ns)
+
+
+def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], database_is_ours: bool) -> tuple[RoleUse, HostUse]:
+    """What this process used between two moments, and what its machine did; `used`: what roles on that machine used meanwhile."""
+    own = RoleUse((after.own_ns - before.own_ns) / 1000, None, None, "process clock")
+    # A given database is no role of ours, so what it used cannot be told from what strangers used: unknown, not foreign.
+    known = [own.cpu_us, *(use.cpu_us for use in used)] + ([] if database_is_ours else [None])
+    return own, host_use(before.host, after.host, known)
 
 
 def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[float | None]) -> HostUse:

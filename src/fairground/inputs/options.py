@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairground.inputs import faults, numbers, seating, wires
+from fairground.inputs import faults, numbers, placing, seating, wires
 from fairground.model import Durability, Load, PoolScope, Settings, Topology
 
 Given = Mapping[str, Any]
@@ -192,6 +192,11 @@ SEATS = Option(
     None, Of.SETTINGS, parse=if_given(seating.parse), key="seats",
 )  # fmt: skip
 """What fills in the pins that are not said, and is itself no field of the settings."""
+PLACE = Option(
+    "place", "A role on a host that has joined --hosts: generator=HOST. The rest is measured here.", list[str] | None, None,
+    parse=lambda spelling, texts: placing.parse(spelling, texts or ()), metavar="ROLE=HOST",
+)  # fmt: skip
+"""What is said of the suite's settings beside it, since hosts are nobody's but who measures."""
 SUITE = (
     Option("blocks", "How often everything is measured (default: the suite's, or 1).", int | None, None, Of.SUITE, (),
            if_given(numbers.positive), "blocks"),
@@ -221,8 +226,9 @@ SHARED = (
 
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 HOSTS = (
-    Option("hosts", "Measure on the hosts that joined there, in parallel: an address, or hosts.toml.", str | None, None,
+    Option("hosts", "Where hosts have joined: an address, or hosts.toml. Without --place they measure.", str | None, None,
            metavar="ADDRESS"),
+    PLACE,
     Option("tls", "With --hosts: the folder of the fleet's certificate.", Path | None, None, metavar="DIR"),
 )  # fmt: skip
 PROGRESS = Option("progress", "With --json: also a line a second about what is being measured.", bool, False)

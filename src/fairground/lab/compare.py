@@ -11,7 +11,7 @@ from fairground import contract
 from fairground.host import machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, measuring, revisions, setup
+from fairground.lab import building, elsewhere, measuring, revisions, setup
 from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
 from fairground.measure import Bench
@@ -64,17 +64,20 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         yield Said(warning)
     hops = building.programs(places, asked.topology)
     with ExitStack() as held:
-        keeper = held.enter_context(setup.keeping(places))
+        yield from map(Said, elsewhere.remarks(inputs.elsewhere))
+        keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)
         infos = {arm.label: _info(arm, made) for arm, made in zip(arms, builds, strict=True)}
         version = asked.settings.postgres_version
         database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run, version))
         yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
-        record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, setup.versions(places, database) | hops, infos)
+        versions = {**setup.versions(places, database), **hops, **elsewhere.versions(inputs.elsewhere)}
+        record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, versions, infos)
         yield Began(record)
         cases = contract.load(places.contract / "cases")
-        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
+        disks, there = setup.disks(places, database), inputs.elsewhere
+        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=disks, elsewhere=there)
         effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
         make = functools.partial(one_round, bench, arms, effort, record.folder)
         yield from measuring.units(record, make, stopping.comparison_end)

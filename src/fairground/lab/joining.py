@@ -29,7 +29,7 @@ def about_here(places: Places, name: str | None, allow: Sequence[str], roles: Se
         raise LabError(f"`{named}` is not a valid name for a host", "use letters, digits, dots and dashes: --name NAME")
     if unknown := [role for role in roles if role not in about.ROLES]:
         raise LabError(f"there is no role `{unknown[0]}` for a host", f"roles: {', '.join(about.ROLES)}")
-    if not allow:
+    if not allow and tuple(roles) != ("generator",):  # which runs no servers
         raise LabError("nothing is allowed to run on this host", "--allow servers/ for those of this checkout as they are here")
     assert places.engine.exists(), "an engine that is not built is an error of its own"
     return About(

@@ -187,7 +187,7 @@ def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
     return (
         texts.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
-        f"{seats.machine(machine.cores, [settings.pin])}{', kept from idling' if machine.awake else ''}",
+        f"{seats.machine(machine.cores, [settings])}{', kept from idling' if machine.awake else ''}",
         f"PostgreSQL {record.head.versions.get('PostgreSQL', 'unknown')}, {settings.durability} durability",
         f"{workers} worker{'s' if workers > 1 else ''}, pool of {settings.pool_size}",
         *([] if path.id == "direct" else [f"path {path.id}"]),

@@ -8,13 +8,14 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairground import contract, generators, postgres, topology
 from fairground.generators import Installed
 from fairground.host import Keeper, machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, ceilings, databases, measuring, reasons, setup
+from fairground.lab import building, ceilings, databases, elsewhere, measuring, reasons, setup
 from fairground.lab.databases import Databases
 from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
@@ -41,6 +42,9 @@ from fairground.report.run import page, why
 from fairground.report.trial import trial_page
 from fairground.run import journal, plan, records, runner, store
 
+if TYPE_CHECKING:
+    from fairground.fleet.remote import RemoteHost
+
 PAGE = records.SHAPES[Kind.RUN].page
 
 
@@ -48,13 +52,15 @@ PAGE = records.SHAPES[Kind.RUN].page
 class Inputs:
     """How a run is carried out, apart from what it measures. `command` is what a person would type for it.
 
-    `why_s`: so many seconds go to experiments on what limited it, after its last block; None: none are made.
+    `why_s`: so many seconds go to experiments on what limited it, after its last block; None: none are made. `elsewhere`: the
+    host that makes the load; None: this machine does.
     """
 
     places: Places
     command: str = ""
     database_url: str | None = None
     why_s: float | None = None
+    elsewhere: RemoteHost | None = None
 
 
 def dry_run(suite: Suite, inputs: Inputs) -> Plan:
@@ -75,7 +81,8 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         tools = setup.tools(places, wish.generators)
         absent = building.absent_topologies(places, wish.topologies) | building.absent_generators(places, tools)
         yield from absent.values()
-        keeper = held.enter_context(setup.keeping(places))
+        yield from map(Said, elsewhere.remarks(inputs.elsewhere))
+        keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
         if inputs.database_url is None:
             absent |= yield from building.absent_versions(keeper, places, wish.versions)
         lacking = {name: one.why for name, one in absent.items()}
@@ -90,7 +97,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         yield from map(Said, found.ready())
         yield from keep_awake(held, keeper, places)
         here = {name: tool for name, tool in tools.items() if tool is not None and name in needs.generators}
-        hall = Hall(keeper, found, chosen, workloads, places, here, sink)
+        hall = Hall(keeper, found, chosen, workloads, places, here, sink, inputs.elsewhere)
         versions = hall.versions(needs.topologies)
         folder = store.create(
             places.results,
@@ -123,14 +130,16 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
         known = _with_budget(known, budget_s)
         needs, servers = Needs.of(known.plan), places.load_servers()
         with ExitStack() as held:
-            keeper = held.enter_context(setup.keeping(places))
+            yield from map(Said, elsewhere.remarks(inputs.elsewhere))
+            keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
             chosen = replace(needs, stacks=frozenset(slot.cell.stack for slot in left)).stacks_of(servers)
             all_known(known, left, chosen, places)
             builds = yield from building.built(keeper, servers_of(chosen), places, sink)
             same_as_before(known, chosen, builds)
             found = held.enter_context(Databases(keeper, places, inputs.database_url, needs.database, needs.versions))
             yield from map(Said, found.ready())
-            hall = Hall(keeper, found, chosen, places.workloads(), places, _tools(places, needs), sink)
+            tools = _tools(places, needs)
+            hall = Hall(keeper, found, chosen, places.workloads(), places, tools, sink, inputs.elsewhere)
             runner.one_version(known, hall.versions(needs.topologies))
             if known.machine.awake:
                 yield from keep_awake(held, keeper, places, must=True)
@@ -314,11 +323,13 @@ class Hall:
     tools: Mapping[str, Installed]
     """Load generators from elsewhere that the plan uses."""
     sink: Sink
+    elsewhere: RemoteHost | None = None
 
     def versions(self, topologies: Sequence[Topology]) -> dict[str, str]:
         """Versions of everything that the plan uses, these topologies among them."""
         hops = topology.versions(topologies, self.places.environ.get("PATH"))
-        return setup.versions_with(self.places, self.databases.releases()) | setup.tool_versions(self.tools) | hops
+        known = setup.versions_with(self.places, self.databases.releases()) | setup.tool_versions(self.tools)
+        return {**known, **hops, **elsewhere.versions(self.elsewhere)}
 
 
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator[Event]:
@@ -332,7 +343,9 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
 
 def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what the machine of a run can do at most, unless that is known."""
-    bounds = ceiling.Bench(hall.keeper, hall.databases.now, hall.places.engine, known.folder / "limits", machine.cores())
+    bounds = ceiling.Bench(
+        hall.keeper, hall.databases.now, hall.places.engine, known.folder / "limits", machine.cores(), hall.elsewhere
+    )
     yield from ceilings.measured(bounds, known, needs.rendered(hall.workloads), hall.databases.of)
     yield from ceilings.qualified(bounds, known)
 
@@ -345,6 +358,7 @@ def stage(needs: Needs, hall: Hall) -> tuple[Mapping[str, Stack], Mapping[str, W
     bench = Bench(
         hall.keeper, database, places.engine, cases, machine.cores(), hall.sink, tools=hall.tools,
         disks=setup.disks(places, database), databases=hall.databases.of,
+        elsewhere=hall.elsewhere,
     )  # fmt: skip
     return {stack.id: stack for stack in hall.stacks}, needs.rendered(hall.workloads), bench
 

@@ -29,9 +29,9 @@ AWAKE_CHOICES = ("auto", "yes", "no")
 
 
 @contextmanager
-def keeping(places: Places) -> Iterator[Keeper]:
-    """A keeper for the length of a verb."""
-    with Keeper(places.environ) as keeper:
+def keeping(places: Places, front: str | None = None) -> Iterator[Keeper]:
+    """A keeper for the length of a verb. `front`: where that listens which a generator on another host speaks to."""
+    with Keeper(places.environ, front=front) as keeper:
         yield keeper
 
 

@@ -5,7 +5,6 @@ This is a process of its own, without Dask: the measuring is that of `lab.run`.
 
 from __future__ import annotations
 
-import socket
 import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from fairground.fleet.alone import alone
 from fairground.fleet.order import Answer, Order, Refusal, Work
 from fairground.host import build, machine
 from fairground.host.build import Built, Unavailable
@@ -27,15 +27,12 @@ from fairground.model import LabError, Server, Workload, storing
 from fairground.run import runner, store
 
 Value = TypeVar("Value")
-ALONE = "\0fairground-host"
-"""A name that one process of a machine can hold: two hosts on one machine measure one after the other."""
-LOOK_S = 0.5
 
 
 def answer(order: Order, places: Places, host: str) -> Answer:
     """Carry out an order; what a person would be told is the answer then."""
     try:
-        with _alone(), ExitStack() as held:
+        with alone(), ExitStack() as held:
             return _answer(order, places, host, held)
     except LabError as error:
         return Answer(host, refusal=Refusal(error.message, error.hint, error.exit_code))
@@ -128,16 +125,3 @@ def _heard(events: Generator[Event, None, Value] | Iterable[Event], said: list[s
             return found
         if isinstance(event, Said):
             said.append(event.sentence)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Wait until nobody else on this machine measures for a fleet, and keep others waiting meanwhile."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as held:
-        while True:
-            try:
-                held.bind(ALONE)
-                break
-            except OSError:
-                time.sleep(LOOK_S)
-        yield

@@ -8,14 +8,14 @@ from typing import Any
 
 import psycopg
 
-from fairground.host import RoleMeter
+from fairground.host import Meter
 
 TRIED = 10
 ENDS_WITHIN_S = 0.05
 """A backend goes on a little after its client has hung up."""
 
 
-def cpu_us(meter: RoleMeter | None, connect: Callable[[], psycopg.Connection[tuple[Any, ...]]]) -> float | None:
+def cpu_us(meter: Meter | None, connect: Callable[[], psycopg.Connection[tuple[Any, ...]]]) -> float | None:
     """CPU of the database for one connection, from its start over a trivial statement to its end; None where it cannot be read.
 
     The first statements of a new backend cost more than this, since it knows no table yet: it is the least.

@@ -7,11 +7,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground import contract, generators
-from fairground.host import Keeper
-from fairground.judge import thresholds
+from fairground.generators import Elsewhere
+from fairground.host import Keeper, Moment
+from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import Thresholds
-from fairground.model import Machine, Progress
+from fairground.measure.stand import Stand
+from fairground.model import Finding, HostUse, Machine, Progress
 from fairground.postgres import Database
+
+HOST = "host"
+"""The evidence of a finding on another machine than the lab's: what that is called."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,25 @@ class Bench:
     """Folders, beside that of the results, on whose disks there must be room while something is measured."""
     databases: Callable[[int | None], Database] | None = None
     """The running database server of a version, as cells' settings say it; None: `database` is the only one."""
+    elsewhere: Elsewhere | None = None
+    """The host on which the lab's engine makes the load; None: it does so on this machine."""
 
     def on(self, version: int | None) -> Bench:
         """The bench with the database server of a version."""
         return self if self.databases is None else replace(self, database=self.databases(version))
+
+    def stand(self) -> Stand:
+        """The clocks of the machines now."""
+        return Stand(Moment(self.keeper.spun_ns()), None if self.elsewhere is None else self.elsewhere.moment())
+
+    def spoiled(self, window_s: float, here: HostUse, there: HostUse | None) -> tuple[Finding, ...]:
+        """What of the machines spoils a window. `there`: what the generator's did, where that is another one, which is named."""
+        found = validity.findings(validity.Facts(window_s, host=here), self.thresholds, of=("machine",))
+        if there is None or self.elsewhere is None:
+            return found
+        name = self.elsewhere.name
+        far = validity.findings(validity.Facts(window_s, host=there), self.thresholds, of=("machine",))
+        return (
+            *found,
+            *(replace(one, sentence=f"on host {name}: {one.sentence}", evidence={**one.evidence, HOST: name}) for one in far),
+        )

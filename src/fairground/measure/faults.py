@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import psutil
 
-from fairground.host import Child, Keeper
+from fairground.host import Child, Keeper, RoleMeter
 from fairground.measure.path import Route
 from fairground.measure.watch import Seen
 from fairground.model import Cell, Fault, FaultKind
@@ -73,7 +73,7 @@ class Faults:
 
     def _restart_database(self) -> None:
         owner, meter = self.database.owner, self.path.meters["database"]
-        assert owner is not None, "the lab restarts a database of its own alone"
+        assert owner is not None and isinstance(meter, RoleMeter), "the lab restarts a database of its own alone"
         spent_ns = meter.cpu_ns()
         owner.restart(self.keeper, self.cell.settings.durability)
         assert owner.child is not None

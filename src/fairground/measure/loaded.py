@@ -13,7 +13,7 @@ from typing import Any
 
 from fairground import generators
 from fairground.generators import engine
-from fairground.host import RoleMeter, machine
+from fairground.host import Child, machine
 from fairground.judge import answers, recovery, sizing, validity
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
@@ -21,8 +21,9 @@ from fairground.measure.clocks import differences_us, with_cpu
 from fairground.measure.faults import Happened
 from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole
+from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import SILENCE_S, TurnTaking
-from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
+from fairground.measure.watch import Reading, Seen, Watch, roles_between
 from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Step, Workload
 from fairground.model.wire import Tls
 
@@ -201,17 +202,16 @@ class Loaded:
 
     def _window(self, ask: Whole, number: int, result: Result, run: _Run, before_us: float | None) -> Window:
         assert run.ends is not None
-        (reading, moment), (later, last) = run.ends
+        (reading, before), (later, after) = run.ends
         roles = roles_between(self.seen.meters, reading, later)
-        lab, use = machine_between(moment, last, roles.values(), "database" in roles)
+        lab, use, there = machines_between(before, after, roles.values(), "database" in roles)
         roles["lab"] = lab
         if "server" in roles:
             roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
         shared = generators.with_share(result, ask.load, roles["generator"])
         steps, handshakes = self._of_the_engine(ask, run)
-        facts = validity.Facts(result.window_s, host=host)
-        spoiled = validity.findings(facts, self.bench.thresholds, of=("machine",))
+        spoiled = self.bench.spoiled(result.window_s, host, there)
         counted = (result.completed_ok, _others(result), result.window_s)
         database = self.seen.so_far() if self.seen.database is not None else None
         told = (shared, steps, database)
@@ -281,17 +281,17 @@ class _Run:
         self._due = load.fault if ask.trial else None
         self.happened: Happened | None = None
         """The fault, once it has been carried out."""
-        self._readings: dict[str, tuple[Reading, Moment]] = {}
+        self._readings: dict[str, tuple[Reading, Stand]] = {}
         self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
         self._sizing: Sizing | None = None
         address = (loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates, loaded.tls)
         task = generators.Task(loaded.workload, load, *address)
-        self.session = generators.start(bench.keeper, bench.engine, bench.tools, task)
+        self.session = generators.start(bench.keeper, bench.engine, bench.tools, task, bench.elsewhere)
         self._meter()
         self._spent_us.append(self._spent())
 
     @property
-    def ends(self) -> tuple[tuple[Reading, Moment], tuple[Reading, Moment]] | None:
+    def ends(self) -> tuple[tuple[Reading, Stand], tuple[Reading, Stand]] | None:
         """The clocks where the window began and ended; None where it did not."""
         if "window" not in self._readings or "drain" not in self._readings:
             return None
@@ -299,8 +299,9 @@ class _Run:
 
     def _meter(self) -> None:
         """Whose CPU the generator's is: another process from the window on, where warm-up and window are two runs."""
-        self.session.child.pin(self._loaded.arm.cell.settings.cores_of("generator"))
-        self._loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
+        self._metered: Child | None = self.session.child
+        self.session.pin(self._loaded.arm.cell.settings.cores_of("generator"))
+        self._loaded.seen.meters["generator"] = self.session.meter()
 
     def follow(self) -> Result:
         """Read the events to the end; begin the window once the warm-up has settled or its time is up."""
@@ -394,9 +395,9 @@ class _Run:
     def _read(self, name: str) -> None:
         """Take the clocks at one end of the window."""
         seen = self._loaded.seen
-        if seen.meters["generator"].child is not self.session.child:
+        if self._metered is not self.session.child:
             self._meter()
-        self._readings[name] = Reading(seen.meters), Moment(self._loaded.bench.keeper.spun_ns())
+        self._readings[name] = Reading(seen.meters), self._loaded.bench.stand()
         if name == "window":
             self._clock()
             seen.open_window()

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from fairground import topology
-from fairground.host import Child, Keeper, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
+from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
 from fairground.model import Cell, Finding, LabError, Settings, Severity, Stack
 from fairground.postgres import Database
 
@@ -21,7 +21,7 @@ class Route:
     def __init__(self, keeper: Keeper, engine: Path, database: Database, cell: Cell, cores: int, folder: Path) -> None:
         self._keeper, self._engine, self._database, self._cell, self._cores = keeper, engine, database, cell, cores
         self._folder = folder
-        self.meters: dict[str, RoleMeter] = {}
+        self.meters: dict[str, Meter] = {}
         self.server: Child | None = None
         self.server_port = 0
         self.pooler: topology.Pooler | None = None
@@ -34,8 +34,8 @@ class Route:
 
     @property
     def host(self) -> str:
-        """The address of whatever of it is started here."""
-        return self._keeper.address
+        """The address of what of it is started here, and stands before the database."""
+        return self._keeper.front
 
     @property
     def port(self) -> int:
@@ -91,6 +91,7 @@ class Route:
         """Kill the pooler, which holds nothing but connections, and start it again on its port. LabError when it cannot."""
         assert self.pooler is not None, "a path without a pooler restarts none"
         meter = self.meters["pooler"]
+        assert isinstance(meter, RoleMeter), "a pooler is on the lab's machine"
         spent_ns = meter.cpu_ns()
         self.pooler.child.stop(0.0)
         self.pooler = self._started_pooler(self.pooler.port)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from fairground.host import Limits, Streams
-from fairground.judge import answers, validity
+from fairground.host import Limits, Moment, Streams, machine_between
+from fairground.judge import answers
 from fairground.measure.arm import Ended, PgbenchArm, Window
 from fairground.measure.loaded import Loaded
 from fairground.measure.schedule import Whole
-from fairground.measure.watch import Moment, machine_between
 from fairground.model import Doing, Severity
 from fairground.postgres import Database, binary
 
@@ -45,9 +44,9 @@ class Pgbench(Loaded):
         if rate is None:
             self.find("instrument", Severity.VOID, last_line(output))
             return None
-        _, host = machine_between(before, Moment(self.bench.keeper.spun_ns()), (), False)
-        spoiled = validity.findings(validity.Facts(float(seconds), host=host), self.bench.thresholds, of=("machine",))
-        window = Window(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, host, spoiled)
+        _, use = machine_between(before, Moment(self.bench.keeper.spun_ns()), (), False)
+        spoiled = self.bench.spoiled(float(seconds), use, None)
+        window = Window(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, use, spoiled)
         self.windows.append(window)
         return window
 

@@ -53,7 +53,7 @@ class NullResponder(Loaded):
         assert isinstance(self.arm, NullArm)
         self.on(self.arm.label, Doing("start"))
         keeper = self.bench.keeper
-        self.host, self.port = keeper.address, free_port(host=keeper.address)
+        self.host, self.port = keeper.front, free_port(host=keeper.front)
         argv = [str(self.bench.engine), "null", "--host", self.host, "--port", str(self.port), "--threads", str(self.arm.threads)]
         theirs, self.stdin = os.pipe2(os.O_CLOEXEC)  # it serves until its standard input closes
         try:

@@ -31,8 +31,9 @@ from fairground.measure.pgbench import Pgbench
 from fairground.measure.schedule import Ask, Schedule, Turns, Whole
 from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
+from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import Told
-from fairground.measure.watch import Moment, Reading, Seen, Watch, machine_between, roles_between
+from fairground.measure.watch import Reading, Seen, Watch, roles_between
 from fairground.model import Doing, LabError, RoleUse, Severity, Verdict
 
 
@@ -54,6 +55,8 @@ class Session:
         self._bench, self._number = bench, 0
         self._folders = [*(folder.values() if isinstance(folder, Mapping) else [folder]), *bench.disks]
         disk.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
+        if bench.elsewhere is not None:
+            bench.elsewhere.require()
         self._seen = {arm.label: Seen(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
         self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
@@ -209,7 +212,7 @@ class Session:
             taking = self._loaded[label].turns
             assert taking is not None
             counts[label] = _Counts(taking.told, dict(taking.shared_us), Reading(self._seen[label].meters))
-        return _Still(Moment(self._bench.keeper.spun_ns()), counts)
+        return _Still(self._bench.stand(), counts)
 
     def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
         """What an arm did between two moments. A window without a good answer is none: left out, it would flatter its arm.
@@ -222,11 +225,10 @@ class Session:
         was, now = before.counts[label], after.counts[label]
         told = now.told - was.told
         roles = roles_between(seen.meters, was.reading, now.reading)
-        lab, host = machine_between(before.moment, after.moment, self._used(before, after), "database" in roles)
+        lab, host, there = machines_between(before.stand, after.stand, self._used(before, after), "database" in roles)
         for role, us in now.shared_us.items():
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
-        facts = validity.Facts(after.moment.host.at_s - before.moment.host.at_s, host=host)
-        spoiled = validity.findings(facts, self._bench.thresholds, of=("machine",))
+        spoiled = self._bench.spoiled(after.stand.here.host.at_s - before.stand.here.host.at_s, host, there)
         if told.ok == 0:
             excused = told.not_ok == 0 and validity.spoiled(spoiled)
             sentence = f"it gave no good answer in a whole window ({told.not_ok:,} others)"
@@ -261,5 +263,5 @@ class _Counts:
 class _Still:
     """A moment at which every engine stands still."""
 
-    moment: Moment
+    stand: Stand
     counts: Mapping[str, _Counts]

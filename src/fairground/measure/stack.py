@@ -12,10 +12,11 @@ from pathlib import Path
 import psycopg
 
 from fairground import contract, topology
-from fairground.host import Child, burner, machine
+from fairground.host import Child, RoleMeter, burner, machine
 from fairground.judge import answers, bottleneck, connecting, growth, recovery, stalls, statements, validity, written
 from fairground.measure import audit, backends, distance, prepared
 from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.bench import HOST
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import Route
@@ -193,7 +194,7 @@ class StartedStack(Loaded):
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
-            if (meter := self.path.meters.get("server")) is not None:
+            if isinstance(meter := self.path.meters.get("server"), RoleMeter):
                 meter.count_instructions()
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
@@ -229,8 +230,8 @@ class StartedStack(Loaded):
             self.prober.stop()
         if self.planted is not None:
             self.planted.stop(0.0)
-        if "server" in self.path.meters:
-            self.path.meters["server"].stop_counting()
+        if isinstance(meter := self.path.meters.get("server"), RoleMeter):
+            meter.stop_counting()
         with self.phase("stop"):
             self.path.ask_server()
 
@@ -329,6 +330,7 @@ class StartedStack(Loaded):
                 self.findings.extend(validity.findings(facts, bench.thresholds, of=validity.BESIDE_FAULTS))
                 return
             self.findings.extend(validity.findings(facts, bench.thresholds))
+            self.findings.extend(one for window in self.windows[:1] for one in window.machine if HOST in one.evidence)
             self.findings.extend(validity.unmade(facts, bench.thresholds))
             looks, rules = self.windows[0].looks if self.windows else (), bench.thresholds.rules
             self.findings.extend(stalls.findings(self.arm.cell, result, looks, self.diagnosis, rules))

@@ -6,8 +6,7 @@ import time
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from fairground.generators import engine
-from fairground.host import RoleMeter
+from fairground.generators import engine, running
 from fairground.model import Load, Result, Severity
 
 if TYPE_CHECKING:
@@ -43,8 +42,9 @@ class TurnTaking:
         plan = engine.plan(loaded.workload, endless, *address, begin="held")
         folder = loaded.folder / "turns"
         folder.mkdir(parents=True, exist_ok=True)
-        self.session = engine.Session(bench.keeper, bench.engine, plan, folder, cores)
-        loaded.seen.meters["generator"] = RoleMeter(self.session.child, closely=True)
+        process = running.started(bench.keeper, bench.engine, folder, bench.elsewhere, cores)
+        self.session = engine.Session(process, plan)
+        loaded.seen.meters["generator"] = self.session.meter()
         self.told = Told()
         self.shared_us: dict[str, float] = {}
         """CPU of roles that all arms share, while it was this one's turn."""

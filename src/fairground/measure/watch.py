@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import psycopg
 
-from fairground.host import HostReading, RoleMeter, host_use, stolen_us
+from fairground.host import Meter, stolen_us
 from fairground.judge import statements
-from fairground.model import DatabaseUse, HostUse, Look, RoleUse, Work
+from fairground.model import DatabaseUse, Look, RoleUse, Work
 from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
 from fairground.topology import Census, Pooler
 
@@ -34,7 +34,7 @@ class Seen:
     """
 
     database: str | None
-    meters: dict[str, RoleMeter] = field(default_factory=dict)
+    meters: dict[str, Meter] = field(default_factory=dict)
     pooler: Pooler | None = None
     counts_connections: bool = True
     """False once a fault has cut them: then old ones and their successors are there at once."""
@@ -179,29 +179,13 @@ def _ask_pooler(arm: Seen) -> None:
 class Reading:
     """All CPU clocks of some roles at one moment."""
 
-    def __init__(self, meters: Mapping[str, RoleMeter]) -> None:
+    def __init__(self, meters: Mapping[str, Meter]) -> None:
         self.clocks = {role: meter.clock() for role, meter in meters.items()}
 
 
-class Moment:
-    """The lab's and the machine's clocks at one moment. `spun_ns`: that of what keeps processors awake; None: nothing does."""
-
-    def __init__(self, spun_ns: int | None) -> None:
-        self.lab_ns = time.process_time_ns()
-        self.host = HostReading.now(spun_ns)
-
-
-def roles_between(meters: Mapping[str, RoleMeter], before: Reading, after: Reading) -> dict[str, RoleUse]:
+def roles_between(meters: Mapping[str, Meter], before: Reading, after: Reading) -> dict[str, RoleUse]:
     """What each role used between two readings."""
     return {role: meters[role].use(before.clocks[role], after.clocks[role]) for role in before.clocks if role in after.clocks}
-
-
-def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], database_is_ours: bool) -> tuple[RoleUse, HostUse]:
-    """What the lab used between two moments, and what the machine did; `used`: what all roles that we know of used meanwhile."""
-    lab = RoleUse((after.lab_ns - before.lab_ns) / 1000, None, None, "process clock")
-    # A given database is no role of ours, so what it used cannot be told from what strangers used: unknown, not foreign.
-    known = [lab.cpu_us, *(use.cpu_us for use in used)] + ([] if database_is_ours else [None])
-    return lab, host_use(before.host, after.host, known)
 
 
 def database_use(counters: Counters, seen: Seen | None, wal_bytes: int | None, work: Work | None = None) -> DatabaseUse:

@@ -157,6 +157,8 @@ class ServerSettings:
     """The memory that the server may use, in MB (10⁶ bytes); None: all."""
     pin: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Role → the cores that it runs on."""
+    place: tuple[tuple[str, str], ...] = ()
+    """Role → the host that it runs on; those that are not named run on the lab's machine."""
 
     @property
     def pool_total(self) -> int:

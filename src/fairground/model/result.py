@@ -260,6 +260,8 @@ class RoleUse:
     """Share of the window in which some thread of the role waited for a processor, where its cgroup tells."""
     cpu_us_by_second: tuple[float, ...] = ()
     """CPU in each whole second of the window; read of the server."""
+    host: str | None = None
+    """The host that it ran on; None: the lab's own machine."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
 

@@ -189,7 +189,7 @@ def resources(settings: Settings) -> tuple[str, ...]:
     if settings.memory_mb is not None:
         said.append(f"{settings.memory_mb:,} MB")
     if settings.pin:
-        said.append(seats.sentence(settings.pin))
+        said.append(seats.sentence(settings.pin, settings.place))
     return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 

@@ -47,7 +47,7 @@ def start_proxy(
 
     `folder` gets its configuration and log; `workers` are its processes.
     """
-    kind, host = KINDS[name], keeper.address
+    kind, host = KINDS[name], keeper.front
     port = port or free_port(host=host)
     binary, config, log = _binary(keeper, kind), folder / "nginx.conf", folder / "proxy.log"
     ends = {"listen": netloc(host, port), "server": netloc(host, server_port)}
@@ -107,7 +107,7 @@ def start_wire(
     cores: tuple[int, ...] | None,
 ) -> Wire:
     """Start the path's wires, all in one process. `ends`: side → host and port that it leads to; nobody need listen there yet."""
-    own, argv, log = keeper.address, [str(engine), "wire"], folder / "wire.log"
+    own, argv, log = keeper.front, [str(engine), "wire"], folder / "wire.log"
     ports = {side: free_port(host=own) for side in wire.sides}
     for side, ms in wire.sides.items():
         near, far = netloc(own, ports[side]), netloc(*ends[side])

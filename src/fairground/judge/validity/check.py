@@ -38,7 +38,11 @@ class Facts:
 
     @property
     def shared(self) -> bool:
-        """Whether the generator may meet other roles on its processors: unless all that are pinned are pinned elsewhere."""
+        """Whether the generator may meet other roles on its processors: unless all that are pinned are pinned elsewhere, or it is
+        on a host of its own."""
+        use = self.roles.get("generator")
+        if use is not None and use.host is not None:
+            return False
         pins = dict(self.cell.settings.pin) if self.cell is not None else {}
         own = set(pins.pop("generator", ()))
         needed = {"server", *self.roles} - {"generator", "lab"}

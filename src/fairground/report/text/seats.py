@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from fairground.model import Plan, Run
+from fairground.model import Plan, Run, Settings, foreign
 
 Pins = Sequence[tuple[str, tuple[int, ...]]]
 """Role → the cores that it is pinned to."""
+Placed = Sequence[tuple[str, str]]
+"""Role → the host that it is on, where that is not the lab's machine."""
 
 
-def sentence(pin: Pins) -> str:
-    """`server on core 0, database and generator on core 1`: roles with the same cores stand together."""
-    together: dict[tuple[int, ...], list[str]] = {}
-    for role, cores in pin:
-        together.setdefault(cores, []).append(role)
-    return ", ".join(f"{_listed(roles)} on {spelled(cores)}" for cores, roles in together.items())
+def sentence(pin: Pins, place: Placed = ()) -> str:
+    """`server on core 0, database and generator on core 1`: roles with the same cores stand together, others' last."""
+    together: dict[str, list[str]] = {}
+    for role, where in [*((role, spelled(cores)) for role, cores in pin), *((role, _named(host)) for role, host in place)]:
+        together.setdefault(where, []).append(role)
+    return ", ".join(f"{_listed(roles)} on {where}" for where, roles in together.items())
 
 
-def picture(pin: Pins) -> tuple[str, ...]:
-    """Lines of text that draw a box for each seat, with its cores above its roles; none where nobody is pinned.
+def picture(pin: Pins, place: Placed = ()) -> tuple[str, ...]:
+    """Lines of text that draw a box for each seat, with its cores above its roles; none where nobody is pinned or placed.
 
-    A core that several roles may use stands in one box with all of them.
+    A core that several roles may use stands in one box with all of them. Another host is a box of its own.
     """
     on: dict[tuple[str, ...], list[int]] = {}
     for core in sorted({core for _, cores in pin for core in cores}):
         on.setdefault(tuple(role for role, cores in pin if core in cores), []).append(core)
     boxes = [(spelled(cores), _listed(roles)) for roles, cores in on.items()]
+    boxes += [(_named(host), role) for role, host in place]
     if not boxes:
         return ()
     widths = [max(map(len, box)) for box in boxes]
@@ -37,23 +40,26 @@ def picture(pin: Pins) -> tuple[str, ...]:
 
 def drawn(plan: Plan) -> tuple[str, ...]:
     """A picture for each different way in which the roles of a plan's cells are pinned."""
-    pins = dict.fromkeys(slot.cell.settings.pin for slot in plan.slots if slot.cell.settings.pin)
-    return tuple("\n".join(picture(pin)) for pin in pins)
+    seats = dict.fromkeys((slot.cell.settings.pin, slot.cell.settings.place) for slot in plan.slots)
+    return tuple("\n".join(lines) for pin, place in seats if (lines := picture(pin, place)))
 
 
-def machine(cores: int, pins: Collection[Pins]) -> str:
-    """`2 cores`; where a server may use the generator's cores this is added. `pins` are those of all cells."""
-    shared = any(not _apart(dict(pin)) for pin in pins)
+def machine(cores: int, cells: Iterable[Settings]) -> str:
+    """`2 cores`; where a server may use the generator's cores this is added. `cells`: the settings of all."""
+    shared = any(not _apart(one) for one in cells)
     return f"{cores} {'core' if cores == 1 else 'cores'}{' shared with the generator' if shared else ''}"
 
 
 def of_run(run: Run) -> str:
     """`machine` of a run's own cells."""
-    return machine(run.machine.cores, {slot.cell.settings.pin for slot in run.plan.slots})
+    return machine(run.machine.cores, {slot.cell.settings for slot in run.plan.slots})
 
 
-def _apart(pin: Mapping[str, tuple[int, ...]]) -> bool:
+def _apart(settings: Settings) -> bool:
     """Whether server and generator have no core in common."""
+    if "generator" in dict(settings.place):
+        return True
+    pin = dict(settings.pin)
     return "server" in pin and "generator" in pin and not set(pin["server"]) & set(pin["generator"])
 
 
@@ -67,6 +73,11 @@ def spelled(cores: Sequence[int]) -> str:
             runs.append([core])
     words = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return f"{'core' if len(cores) == 1 else 'cores'} {', '.join(words)}"
+
+
+def _named(host: str) -> str:
+    """A host by its name, which is somebody else's word."""
+    return f"host {foreign.line(host)}"
 
 
 def _listed(roles: Sequence[str]) -> str:

@@ -1,0 +1,136 @@
+"""The load engine's process, here or on another host: what is written to it, what it says, and what it uses."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from fairground.host import Child, Keeper, Limits, Meter, Moment, RoleMeter, Stopped, Streams
+
+RESULT = "engine.json"
+"""The file with what it counted, in the folder of the raw data."""
+WORDS = ("run", "--plan", "-")
+"""The plan comes on standard input."""
+
+
+class Running(Protocol):
+    """One process of the engine. What it says of itself while it runs are its events, and at its end its document."""
+
+    child: Child | None
+    """The process; None where it is on another host."""
+
+    def meter(self) -> Meter:
+        """A new meter of what it uses."""
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """Let it run on these cores only, where it is on the lab's machine."""
+
+    def write(self, text: bytes) -> None:
+        """Send it this; one that has ended is left alone."""
+
+    def read(self, within_s: float) -> bytes | None:
+        """What it says next of its events: some bytes, none at their end. None when it says nothing within so many seconds."""
+
+    def document(self, within_s: float) -> tuple[int | None, str]:
+        """Its exit code, None while it still runs after so many seconds, and what it counted."""
+
+    def stop(self) -> Stopped:
+        """End it, whatever it is doing."""
+
+
+class Elsewhere(Protocol):
+    """Another host, where the engine runs in place of the lab's machine. `name`: what the host is called.
+
+    `front`: the address of the lab's machine as it is reached from there.
+    """
+
+    name: str
+    front: str
+
+    def require(self) -> None:
+        """MachineError where the host is gone."""
+
+    def start(self, folder: Path) -> Running:
+        """Start the engine there. `folder`: where its document is kept here."""
+
+    def moment(self) -> Moment | None:
+        """The clocks of that machine, and of what passes on there what the engine says; None where it is the lab's, too."""
+
+    def qualify(self, within_s: float) -> str:
+        """What the engine says of its own qualification there."""
+
+
+class Local:
+    """The engine on the lab's machine, started by the keeper."""
+
+    def __init__(self, keeper: Keeper, binary: Path, folder: Path, cores: tuple[int, ...] | None = None) -> None:
+        stdin, self._stdin = os.pipe2(os.O_CLOEXEC)
+        self._events, events = os.pipe2(os.O_CLOEXEC)
+        self._file = folder / RESULT
+        try:
+            with open(self._file, "wb") as stdout:
+                self.child: Child | None = keeper.spawn(
+                    [str(binary), *WORDS],
+                    role="generator",
+                    env={"PATH": os.defpath},
+                    streams=Streams(stdin, stdout, events),
+                    limits=Limits(cores=cores),
+                )
+        finally:
+            os.close(stdin)
+            os.close(events)
+
+    @property
+    def _here(self) -> Child:
+        assert self.child is not None, "it was started by the keeper"
+        return self.child
+
+    def fileno(self) -> int:
+        """The descriptor on which its events come."""
+        return self._events
+
+    def runs(self) -> bool:
+        """Whether it has not ended."""
+        return self._here.exit_code() is None
+
+    def meter(self) -> Meter:
+        """Its threads are sampled, so that those which end with the window are known."""
+        return RoleMeter(self._here, closely=True)
+
+    def pin(self, cores: Sequence[int] | None) -> None:
+        """The threads that it has, and those that they start."""
+        self._here.pin(cores)
+
+    def write(self, text: bytes) -> None:
+        """Waits where the pipe is full."""
+        try:
+            while text:
+                text = text[os.write(self._stdin, text) :]
+        except BrokenPipeError:
+            pass  # it ended already: its events say why
+
+    def read(self, within_s: float) -> bytes | None:
+        """From its standard error."""
+        if not select.select([self._events], [], [], within_s)[0]:
+            return None
+        return os.read(self._events, 1 << 16)
+
+    def document(self, within_s: float) -> tuple[int | None, str]:
+        """From its standard output."""
+        return self._here.wait(within_s), self._file.read_text()
+
+    def stop(self) -> Stopped:
+        """It is told by the end of its standard input, too."""
+        for descriptor in (self._events, self._stdin):
+            os.close(descriptor)
+        return self._here.stop()
+
+
+def started(
+    keeper: Keeper, binary: Path, folder: Path, elsewhere: Elsewhere | None, cores: tuple[int, ...] | None = None
+) -> Running:
+    """The engine, `elsewhere` or (None) here on these cores. Its document is kept in `folder`."""
+    return Local(keeper, binary, folder, cores) if elsewhere is None else elsewhere.start(folder)

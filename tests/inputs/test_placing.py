@@ -1,0 +1,77 @@
+"""Roles on other hosts as they are written, what is refused, and what follows for the cores of the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from builders.trials import trial
+from fairground.inputs import placing
+from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
+from fairground.report.trial import again
+
+THERE = (("generator", "rack-2"),)
+
+
+def test_a_role_and_its_host() -> None:
+    """Spaces around them are no part of a name."""
+    assert placing.parse("--place", ["generator=rack-2"]) == placing.parse("--place", [" generator = rack-2 "]) == THERE
+    assert placing.parse("--place", []) == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "message", "hint"),
+    [
+        (["rack-2"], "`--place rack-2` should be a role and a host", "for instance --place generator=rack-2"),
+        (["generator="], "`--place generator=` should be a role and a host", "for instance --place generator=rack-2"),
+        (["genrator=b"], "there is no role `genrator`", "did you mean `generator`?"),
+        (["chef=b"], "there is no role `chef`", "roles: generator"),
+        (["server=b"], "`--place server=b`: the server stays on the lab's machine", placing.ON_ITS_MACHINE["server"]),
+        (
+            ["database=b"],
+            "`--place database=b`: the database stays on the lab's machine",
+            "start one there, and name it: --database URL",
+        ),
+        (
+            ["proxy=b"],
+            "`--place proxy=b`: the proxy stays on the lab's machine",
+            "place the generator, and leave the others here",
+        ),
+        (["generator=b+c"], "`--place generator=b+c` names several hosts, and one makes the load", "name one of them"),
+        (["generator=b", "generator=c"], "`--place` says twice where the generator is", "say it once"),
+    ],
+)
+def test_what_cannot_be_meant(texts: list[str], message: str, hint: str) -> None:
+    """One sentence, and what to write."""
+    with pytest.raises(LabError) as caught:
+        placing.parse("--place", texts)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_the_database_has_the_cores_that_are_free() -> None:
+    """Those of the generator, which needs none here; where nobody is pinned nobody is."""
+    pinned = Settings(pin=(("server", (0, 1)), ("database", (2,)), ("generator", (3,))))
+    assert placing.settings(pinned, THERE) == Settings(pin=(("server", (0, 1)), ("database", (2, 3))), place=THERE)
+    assert placing.settings(Settings(), THERE) == Settings(place=THERE)
+    without = Settings(pin=(("server", (0,)), ("generator", (1,))))
+    assert placing.settings(without, THERE).pin == (("server", (0,)),)
+
+
+def test_all_groups_of_a_suite() -> None:
+    """Each of them; nothing else changes."""
+    group = SuiteGroup(("a",), ("tx",), (Load(),), Settings())
+    asked = Suite("s", "t", "", 1, 1, (group, replace(group, stacks=("b",))))
+    found = placing.suite(asked, THERE)
+    assert [one.settings.place for one in found.groups] == [THERE, THERE] and [one.stacks for one in found.groups] == [
+        ("a",),
+        ("b",),
+    ]
+
+
+def test_measuring_again_names_the_host() -> None:
+    """The command of a trial's page says where its generator was."""
+    made = trial("a:b", 1, 100.0)
+    placed = replace(made, cell=replace(made.cell, settings=replace(made.cell.settings, place=THERE)))
+    assert "--place generator=rack-2" in again.command(placed)
+    assert "--place" not in again.command(made)

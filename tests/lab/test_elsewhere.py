@@ -1,0 +1,60 @@
+"""A generator on another host: what cannot be had with it, and who goes on with what was begun."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from fairground.lab import elsewhere
+from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
+from fleet.made import host
+from report import fixture
+
+THERE = (("generator", "rack-2"),)
+
+
+def suite(*loads: Load) -> Suite:
+    """One group under these loads."""
+    return Suite("s", "t", "", 1, 1, (SuiteGroup(("a",), ("tx",), loads, Settings()),))
+
+
+def test_what_cannot_be_had() -> None:
+    """Other generators, and experiments; the lab's engine can."""
+    elsewhere.check(suite(Load()), None)
+    with pytest.raises(LabError, match="`wrk` makes its load on the lab's machine"):
+        elsewhere.check(suite(Load(), Load(generator="wrk")), None)
+    with pytest.raises(LabError, match="`--why` makes its experiments with the generator on this machine"):
+        elsewhere.check(suite(Load()), 60.0)
+
+
+def test_what_was_begun_elsewhere_goes_on_there() -> None:
+    """The roles are where they were, or it is told how to say so."""
+    elsewhere.same("r", (), ())
+    elsewhere.same("r", THERE, THERE)
+    for place in ((), (("generator", "rack-3"),)):
+        with pytest.raises(LabError, match="`r` was begun with its generator on another host") as caught:
+            elsewhere.same("r", THERE, place)
+        assert caught.value.hint == "add --place generator=rack-2 --hosts ADDRESS"
+    with pytest.raises(LabError, match="`r` was begun on one machine"):
+        elsewhere.same("r", (), THERE)
+
+
+def test_a_run_says_where_its_roles_were() -> None:
+    """By its cells."""
+    run = fixture.run()
+    slot = run.plan.slots[0]
+    cell = replace(slot.cell, settings=replace(slot.cell.settings, place=THERE))
+    assert elsewhere.of_run(replace(run, plan=replace(run.plan, slots=(replace(slot, cell=cell),)))) == THERE
+    assert elsewhere.of_run(replace(run, plan=replace(run.plan, slots=()))) == ()
+
+
+def test_a_record_names_the_machine() -> None:
+    """Without one it has nothing to say."""
+    there = cast(
+        Any, type("There", (), {"name": "rack-2", "about": host("rack-2"), "front": "10.0.0.1", "remarks": iter(["far"])})()
+    )
+    assert elsewhere.versions(there) == {"generator's host": "rack-2, CPU, 2 cores, 6.1"} and elsewhere.versions(None) == {}
+    assert (elsewhere.front(there), elsewhere.front(None)) == ("10.0.0.1", None)
+    assert (list(elsewhere.remarks(there)), list(elsewhere.remarks(None))) == (["far"], [])

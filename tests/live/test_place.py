@@ -1,0 +1,98 @@
+"""A run whose load comes from another host: two networks, the generator in one, all else in the other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from builders.fleet import Fleet, alive, below, until
+from builders.networks import HOSTS, LAB, Capture, Network, segments
+from fairground.lab.run import left_of
+from fairground.model import Verdict
+from fairground.run import store
+
+pytestmark = [pytest.mark.live, pytest.mark.measures]
+
+FAR = "b"
+CELLS = ["-s", "healthy", "-w", "ping,tx", "--blocks", "2", "--window", "1", "--warmup", "1,1", "--connections", "8", "--pool-size", "4",
+         "--scale", "1"]  # fmt: skip
+ENDED = (0, 3)
+"""Trials that a busy machine made void are measured, too: it is the load from elsewhere that is tested here."""
+DATABASES = range(17_000, 18_000)
+SERVERS = range(18_000, 20_000)
+"""The ports of the lab's databases, and of what it puts before them."""
+
+
+def joined(fleet: Fleet, network: Network, folder: Path) -> tuple[list[str], subprocess.Popen[str]]:
+    """What a run says of the fleet, and host b, which takes the generator alone."""
+    tls = folder / "tls"
+    fleet.start(
+        "serve", "host", "serve", "--address", f"tls://{LAB}:0", "--tls", str(tls), "--json", before=network.inside("lab")
+    )
+    until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
+    at = json.loads((folder / "serve.out").read_text())["address"]
+    words = ["host", "join", at, "--role", "generator", "--name", FAR, "--tls", str(tls)]
+    host = fleet.start(FAR, *words, before=network.inside(FAR))
+    until(lambda: "has joined" in fleet.said(FAR), lambda: fleet.said(FAR))
+    return ["--hosts", at, "--tls", str(tls), "--place", f"generator={FAR}"], host
+
+
+def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
+    """It gives what one machine gives, audits included. The generator reaches servers from its own address, and no database."""
+    capture = Capture(network)
+    try:
+        placed, _ = joined(fleet, network, tmp_path)
+        seldom = ("--rate", "300")  # who captures every packet takes processors, too
+        words = ["run", *CELLS, *seldom, "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
+        run = fleet.start("run", *words, before=network.inside("lab"))
+        assert run.wait(300) in ENDED, fleet.said("run")
+    finally:
+        capture.stop()
+    (folder,) = (tmp_path / "results").glob("*/")
+    found = store.load(folder)
+    assert not left_of(found) and found.limits and {one.block for one in found.trials} == {1, 2}
+    for trial in found.trials:
+        assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
+        assert dict(trial.cell.settings.place) == {"generator": FAR} and "generator" not in dict(trial.cell.settings.pin)
+        assert trial.roles["generator"].host is None  # both networks are on one machine
+        if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
+            assert trial.audit and all(line.holds for line in trial.audit)
+    assert "generator's host" in found.versions and (folder / "report.html").exists()
+    assert f"generator on host {FAR}" in fleet.said("run")
+    sent = [one for one in segments(capture.packets) if one.payload]
+    assert {one.source for one in sent} <= {LAB, *HOSTS.values()}
+    assert {one.source for one in sent if one.target == LAB and one.port in SERVERS} == {HOSTS[FAR]}
+    assert not [one for one in sent if one.port in DATABASES]
+
+
+def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
+    fleet: Fleet, network: Network, servers: Path, tmp_path: Path
+) -> None:
+    """It says how to go on, leaves nothing behind, and goes on once the host is there again."""
+    placed, host = joined(fleet, network, tmp_path)
+    results = tmp_path / "results"
+    words = ["run", *CELLS, "--servers", str(servers), "--results", str(results), *placed]
+    run = fleet.start("run", *words, before=network.inside("lab"))
+    until(
+        lambda: any(path.read_text() for path in results.glob("*/trials.jsonl")) or run.poll() is not None,
+        lambda: fleet.said("run"),
+    )
+    theirs = below(host)
+    host.kill()
+    assert run.wait(120) == 3, fleet.said("run")
+    assert f"host `{FAR}`, on which the generator runs, does not answer" in fleet.said("run")
+    (folder,) = results.glob("*/")
+    kept = store.load(folder).trials
+    assert kept and left_of(store.load(folder)) and f"--resume {folder}" in fleet.said("run")
+    until(lambda: not alive(theirs), lambda: str(alive(theirs)), 15)
+    again = ["host", "join", placed[1], "--role", "generator", "--name", FAR, *placed[2:4]]
+    fleet.start("again", *again, before=network.inside(FAR))
+    until(lambda: "has joined" in fleet.said("again"), lambda: fleet.said("again"))
+    words = ["run", "--resume", str(folder), "--servers", str(servers), "--results", str(results), *placed]
+    resumed = fleet.start("resumed", *words, before=network.inside("lab"))
+    assert resumed.wait(300) in ENDED, fleet.said("resumed")
+    whole = store.load(folder)
+    assert not left_of(whole) and [one for one in whole.trials if one in kept] == list(kept)

@@ -1,0 +1,51 @@
+"""The clocks of two machines: what each role used is held against its own machine, and what disturbs the other one is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from fairground.host import HostReading, Moment
+from fairground.measure.bench import HOST, Bench
+from fairground.measure.stand import Stand, machines_between
+from fairground.model import RoleUse, Severity
+
+USE = RoleUse(1e6, None, None, "cgroup2")
+ELSEWHERE = replace(USE, host="rack-2")
+
+
+def moment(at_s: float, busy_s: float, own_s: float = 0.0) -> Moment:
+    """A machine of two processors that was busy for so long by then."""
+    made = Moment(None)
+    spent = dict.fromkeys(("nice", "system", "iowait", "irq", "softirq", "steal"), 0)
+    made.own_ns = round(own_s * 1e9)
+    made.host = HostReading(at_s, {**spent, "user": round(busy_s * 1e9), "idle": round((2 * at_s - busy_s) * 1e9)}, None, {})
+    return made
+
+
+def test_one_machine() -> None:
+    """All that roles and lab did not use there is somebody else's."""
+    lab, here, there = machines_between(Stand(moment(0, 0)), Stand(moment(10, 3.5, 0.5)), [USE, USE], True)
+    assert (lab.cpu_us, here.foreign_cpu_us, there) == (0.5e6, 1e6, None)
+
+
+def test_a_role_elsewhere_counts_there() -> None:
+    """What it used is not taken off this machine, and what strangers use over there is seen."""
+    before, after = Stand(moment(0, 0), moment(50, 1)), Stand(moment(10, 2.0), moment(60, 5.5, 0.5))
+    _, here, there = machines_between(before, after, [USE, ELSEWHERE], True)
+    assert here.foreign_cpu_us == pytest.approx(1e6)
+    assert there is not None and there.foreign_cpu_us == pytest.approx(3e6)
+
+
+def test_what_disturbs_the_other_machine_is_named() -> None:
+    """With the host; what is said of this one stays as it is."""
+    before, after = Stand(moment(0, 0), moment(0, 0)), Stand(moment(10, 1.0), moment(10, 6))
+    _, here, there = machines_between(before, after, [USE, ELSEWHERE], True)
+    bench = Bench(cast(Any, None), None, Path(), (), 2, elsewhere=cast(Any, type("There", (), {"name": "rack-2"})()))
+    (found,) = bench.spoiled(10.0, here, there)
+    assert found.sentence.startswith("on host rack-2: other processes used 50% of a core during the window")
+    assert (found.id, found.severity, found.evidence[HOST]) == ("foreign-cpu", Severity.VOID, "rack-2")
+    assert bench.spoiled(10.0, here, None) == ()
