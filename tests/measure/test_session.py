@@ -383,6 +383,23 @@ def test_who_takes_turns_is_gone_before_a_second_window(folder: Path, monkeypatc
     assert [window.result is None for window in session.ended["a"].windows] == [False, True, True]
 
 
+@pytest.mark.parametrize(("fewer", "found"), [(0, {}), (1, {"audit:transactions": "reject"})])
+def test_transactions_of_turns_are_held_against_no_window(
+    fewer: int, found: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before a second window its turns end, and what they counted is no answer of that window."""
+    numbers = [0, GOOD, 3 * GOOD, 4 * GOOD - fewer]  # around the first window, and around the second
+    world = World({"a": Server(transactions=numbers), "b": Server()}).moved_into(monkeypatch)
+    turns = [Turns(("a", "b"), LOAD, 1.0, 1.0, warm_up=warm_up) for warm_up in (True, False)]
+    with Session(world.bench(), world.arms(), folder) as session:
+        for ask in (Whole("a", LOAD, 7, trial=True), *turns, Whole("a", LOAD, 7, trial=True, again=True)):
+            session.load(ask)
+    ended = session.ended["a"]
+    assert {one.id: str(one.severity) for one in ended.findings if one.id.startswith("audit")} == found
+    (line,) = [one for one in ended.audit if one.id == "transactions"]
+    assert (line.found, line.expected_min) == (2 * GOOD - fewer, 2 * GOOD)
+
+
 def test_what_a_connection_costs_is_found_out_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arms of a session share the database server: one is asked, and all that are up know."""
     asked = list[object]()

@@ -78,6 +78,9 @@ class Loaded:
     def ready(self) -> None:
         """All arms are up: the load may begin."""
 
+    def load_begins(self) -> None:
+        """A load in one piece begins, and nobody else loads the arm."""
+
     def ask_to_end(self) -> None:
         """Nothing loads it any more: what needs time to end may begin to."""
 
@@ -125,6 +128,7 @@ class Loaded:
         if ask.again:
             self._forget_first()
             self.end_turns()  # its connections stand still, and would hold threads of some servers
+        self.load_begins()
         folder = self.folder / ask.folder
         folder.mkdir(parents=True, exist_ok=True)
         before_us = machine.pace_us()

@@ -62,6 +62,8 @@ class StartedStack(Loaded):
     begun: bool = False
     opened: bool = False
     prober: Prober | None = None
+    counted: tuple[int | None, int] = (None, 0)
+    """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
     """Of each load in one piece: transactions that wrote, and its good answers."""
 
@@ -213,14 +215,17 @@ class StartedStack(Loaded):
 
     def whole(self, ask: Whole, number: int) -> Window | None:
         """The same, and how many transactions wrote meanwhile: no other arm is loaded then, and those of turns are mixed."""
-        if not self.workload.audit.writes or ask.load.fault is not None:
-            return super().whole(ask, number)
-        before, loads = self.database.transactions(), len(self.results)
         window = super().whole(ask, number)
-        after = self.database.transactions()
+        if not self.workload.audit.writes or ask.load.fault is not None:
+            return window
+        (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
         return window
+
+    def load_begins(self) -> None:
+        """Who took turns is gone by now, and what that one counted is among the results."""
+        self.counted = self.database.transactions() if self.workload.audit.writes else None, len(self.results)
 
     # ------------------------------------------------------------ after the load
 
