@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 
 from builders.fleet import alive
 from builders.paths import ROOT
-from fairground.fleet import about, cluster, link, remote, worker
+from fairground.fleet import about, alone, cluster, link, remote, worker
 from fairground.fleet.remote import Distance, RemoteHost
 from fairground.fleet.worker import Command
 from fairground.generators import engine
@@ -163,6 +163,30 @@ def test_a_host_that_is_gone_is_the_machines_fault(there: There, monkeypatch: py
         with pytest.raises(MachineError, match="host `rack-2`, on which the generator runs, does not answer") as caught:
             far.require()
     assert caught.value.hint == "join it again, or place the generator on another one"
+
+
+@pytest.mark.live
+def test_a_host_that_measures_already(there: There) -> None:
+    """It makes no load beside that, and says so in a sentence of its own."""
+    held = alone.taken()
+    assert held is not None and alone.taken() is None
+    with (
+        held,
+        pytest.raises(LabError, match="host `rack-2` measures for somebody else"),
+        remote.generator_on(there.client, there.member),
+    ):
+        pass
+
+
+def test_a_host_that_breaks_is_told_with_its_words() -> None:
+    """Also before it has lent anything: what Dask raises is no sentence for a person."""
+
+    class Broken:
+        def result(self, timeout: float) -> None:
+            raise TimeoutError
+
+    with pytest.raises(MachineError, match="host `rack-2`, on which the generator runs, does not answer: TimeoutError"):
+        RemoteHost(host("rack-2"), "127.0.0.1", cast(Any, Broken()))
 
 
 class NoWay(RemoteHost):

@@ -186,31 +186,6 @@ def test_nothing_measured_at_all_is_nothing_found() -> None:
 # ---------------------------------------------------------------- which bounds
 
 
-@pytest.mark.parametrize(
-    ("pin", "shared"),
-    [
-        ((), True),
-        ((("generator", (0,)),), True),
-        ((("generator", (0,)), ("server", (1,))), True),
-        ((("generator", (0,)), ("server", (1,)), ("database", (1,))), False),
-        ((("generator", (0,)), ("server", (0, 1)), ("database", (1,))), True),
-        ((("generator", (0,)), ("server", (1,)), ("database", (1,)), ("proxy", (0, 1))), False),
-    ],
-)
-def test_generator_alone_on_its_processors(pin: Any, shared: bool) -> None:
-    """The generator shares its processors unless it and all others are pinned, and apart. A role that was not there does not count.
-
-    On a host of its own it shares them with nobody.
-    """
-    roles = dict.fromkeys(("server", "database", "generator", "lab"), RoleUse(1.0, None, None, "cgroup2"))
-    made = Facts(10.0, replace(OPEN, settings=Settings(pin=pin)), roles=roles)
-    assert made.shared is shared
-    elsewhere = replace(made, roles={**roles, "generator": replace(roles["generator"], host="rack-2")})
-    assert not elsewhere.shared and elsewhere.beside_generator == 0.0
-    bounds = Bounds(0.1, 0.2, shared=Pair(0.7))
-    assert bounds_for(made, bounds) == (Pair(0.7) if shared else bounds)
-
-
 def test_bounds_of_the_closed_loop() -> None:
     """They replace both; what they do not name never happens."""
     bounds = Bounds(0.1, 0.2, closed=Pair(0.9))

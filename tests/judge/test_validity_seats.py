@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from builders.facts import APART, CLOSED, HOST, facts
+from builders.facts import APART, CLOSED, HOST, OPEN, facts
 from fairground.judge import thresholds, validity
+from fairground.judge.thresholds import Bounds, Pair
 from fairground.judge.validity import Facts
+from fairground.judge.validity.check import bounds_for
 from fairground.model import Cell, RoleUse, Settings, Severity
 
 STANDARD = thresholds.standard()
@@ -79,3 +82,28 @@ def test_the_canary_sees_both_directions() -> None:
     slower = replace(facts(CLOSED), host=replace(HOST, canary_before_us=1000.0, canary_after_us=1500.0))
     faster = replace(facts(CLOSED), host=replace(HOST, canary_before_us=1500.0, canary_after_us=1000.0))
     assert validity.readings(slower, STANDARD)["canary"] == validity.readings(faster, STANDARD)["canary"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("pin", "shared"),
+    [
+        ((), True),
+        ((("generator", (0,)),), True),
+        ((("generator", (0,)), ("server", (1,))), True),
+        ((("generator", (0,)), ("server", (1,)), ("database", (1,))), False),
+        ((("generator", (0,)), ("server", (0, 1)), ("database", (1,))), True),
+        ((("generator", (0,)), ("server", (1,)), ("database", (1,)), ("proxy", (0, 1))), False),
+    ],
+)
+def test_generator_alone_on_its_processors(pin: Any, shared: bool) -> None:
+    """The generator shares its processors unless it and all others are pinned, and apart. A role that was not there does not count.
+
+    On a host of its own it shares them with nobody.
+    """
+    roles = dict.fromkeys(("server", "database", "generator", "lab"), RoleUse(1.0, None, None, "cgroup2"))
+    made = Facts(10.0, replace(OPEN, settings=Settings(pin=pin)), roles=roles)
+    assert made.shared is shared
+    elsewhere = replace(made, roles={**roles, "generator": replace(roles["generator"], host="rack-2")})
+    assert not elsewhere.shared and elsewhere.beside_generator == 0.0
+    bounds = Bounds(0.1, 0.2, shared=Pair(0.7))
+    assert bounds_for(made, bounds) == (Pair(0.7) if shared else bounds)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from fairground.inputs.hosts import HostsAsked
 from fairground.lab import elsewhere
 from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
 from fleet.made import host
@@ -58,3 +59,14 @@ def test_a_record_names_the_machine() -> None:
     assert elsewhere.versions(there) == {"generator's host": "rack-2, CPU, 2 cores, 6.1"} and elsewhere.versions(None) == {}
     assert (elsewhere.front(there), elsewhere.front(None)) == ("10.0.0.1", None)
     assert (list(elsewhere.remarks(there)), list(elsewhere.remarks(None))) == (["far"], [])
+
+
+def test_a_file_that_names_other_hosts() -> None:
+    """Who is not among them makes no load; nobody is asked for that."""
+    asked = HostsAsked("127.0.0.1:9", hosts=("rack-1", "rack-3"))
+    with (
+        pytest.raises(LabError, match="host `rack-2` is not among those that the file names") as caught,
+        elsewhere.generator(asked, THERE),
+    ):
+        pass
+    assert caught.value.hint == "it names rack-1, rack-3"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fairground.cli import report
 from fairground.lab import parts
 from fairground.model import Fault, FaultKind, LabError
 from report import fixture
@@ -52,23 +53,6 @@ def test_faults_are_told_with_their_run(tmp_path: Path) -> None:
     assert f"Run `{run.id}`" in text and "### `database-restart@3s` on `tx`" in text
 
 
-def test_parts_by_their_names() -> None:
-    """Each with its file."""
-    assert parts.named(["faults=a.md", "distance=b=c.md"]) == {"faults": Path("a.md"), "distance": Path("b=c.md")}
-    assert parts.named([]) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "message", "hint"),
-    [
-        ("faults", "`--part faults` should be a part and its file", "for instance --part faults=docs/faults.md"),
-        ("faults=", "`--part faults=` should be a part and its file", "for instance --part faults=docs/faults.md"),
-        ("fault=a.md", "there is no part `fault`", "did you mean `faults`?"),
-        ("zzz=a.md", "there is no part `zzz`", "parts: transfer, table, faults, distance"),
-    ],
-)
-def test_what_is_no_part(text: str, message: str, hint: str) -> None:
-    """One sentence, and what to write."""
-    with pytest.raises(LabError) as caught:
-        parts.named([text])
-    assert (caught.value.message, caught.value.hint) == (message, hint)
+def test_each_part_has_an_option() -> None:
+    """`report` asks for it by its name."""
+    assert set(parts.PARTS) <= {one.name for one in report.OPTIONS}

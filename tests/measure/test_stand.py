@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from builders.fakes import LOAD, Server, World
 from fairground.host import HostReading, Moment
+from fairground.measure import loaded
 from fairground.measure.bench import HOST, Bench
+from fairground.measure.schedule import Whole
+from fairground.measure.session import Session
 from fairground.measure.stand import Stand, machines_between
-from fairground.model import RoleUse, Severity
+from fairground.model import HostUse, RoleUse, Severity, Verdict
 
 USE = RoleUse(1e6, None, None, "cgroup2")
 ELSEWHERE = replace(USE, host="rack-2")
@@ -49,3 +54,18 @@ def test_what_disturbs_the_other_machine_is_named() -> None:
     assert found.sentence.startswith("on host rack-2: other processes used 50% of a core during the window")
     assert (found.id, found.severity, found.evidence[HOST]) == ("foreign-cpu", Severity.VOID, "rack-2")
     assert bench.spoiled(10.0, here, None) == ()
+
+
+def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where that is another machine; on a quiet one it is valid."""
+    calm = HostUse(0.0, 0.5, None, 0.0, {})
+    busy = replace(calm, foreign_cpu_us=2e9)
+    elsewhere = cast(Any, SimpleNamespace(name="rack-2", require=lambda: None, moment=lambda: None))
+    for there, verdict in ((busy, Verdict.VOID), (calm, Verdict.VALID)):
+        monkeypatch.setattr(loaded, "machines_between", lambda *_, there=there: (USE, calm, there))
+        world = World({"a": Server()}).moved_into(monkeypatch)
+        with Session(replace(world.bench(), elsewhere=elsewhere), world.arms(), tmp_path / str(verdict)) as session:
+            session.load(Whole("a", LOAD, 7, trial=True))
+        ended = session.ended["a"]
+        told = [one.sentence for one in ended.findings if one.evidence.get(HOST) == "rack-2"]
+        assert ended.verdict is verdict and [one[:16] for one in told] == (["on host rack-2: "] if there is busy else [])

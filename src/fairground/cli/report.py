@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from fairground.cli import say
+from fairground.cli.arguments import takes
 from fairground.cli.check import show
 from fairground.cli.cross_check import cross_checked
-from fairground.cli.options import Json, Results
 from fairground.cli.why import experiment
+from fairground.inputs import options
+from fairground.inputs.options import Given, Option
 from fairground.lab import check, pages, parts
 from fairground.lab import run as runs
 from fairground.lab import site as sites
@@ -20,46 +22,33 @@ from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Checked, Kind, Record
+from fairground.report.text import words
 from fairground.run import records
 
+OPTIONS = (
+    Option("record", "Its id, the beginning of it, its folder, or `latest`.", str, "latest", argument=True, metavar="RECORD"),
+    Option("transfer", "Put why `transfer` is slow into this Markdown file.", Path | None, None, metavar="FILE"),
+    Option("table", "Put the run's table into this Markdown file: stacks by workloads.", Path | None, None, metavar="FILE"),
+    Option("faults", "Put what faults did into this Markdown file.", Path | None, None, metavar="FILE"),
+    Option("distance", "Put what distances did into this Markdown file.", Path | None, None, metavar="FILE"),
+    Option("site", "Write all records as a site into this folder, for any web server.", Path | None, None, metavar="DIR"),
+    Option("url", "With --site: where it will be served. Links to a run then show a picture.", str | None, None),
+    *(one for one in options.SHARED if one.name in ("results", "as_json")),
+)
 
-def report(
-    run_name: Annotated[
-        str, typer.Argument(metavar="RECORD", help="Its id, the beginning of it, its folder, or `latest`.")
-    ] = "latest",
-    transfers: Annotated[
-        Path | None, typer.Option("--transfer", help="Put why `transfer` is slow into this Markdown file.")
-    ] = None,
-    tables: Annotated[
-        Path | None, typer.Option("--table", help="Put the run's table into this Markdown file: stacks by workloads.")
-    ] = None,
-    more: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--part",
-            metavar="NAME=FILE",
-            help="Put what faults or distances did into a Markdown file: faults=FILE or distance=FILE; repeatable.",
-        ),
-    ] = None,
-    site: Annotated[
-        Path | None, typer.Option("--site", help="Write all records as a site into this folder, for any web server.")
-    ] = None,
-    url: Annotated[
-        str | None, typer.Option("--url", help="With --site: where it will be served. Links to a run then show a picture.")
-    ] = None,
-    results: Results = None,
-    as_json: Json = False,
-) -> None:
+
+@takes(*OPTIONS)
+def report(_: typer.Context, given: Given) -> None:
     """Write the pages of a record again, from stored data; print again what has none.
 
     Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --site public
     """
-    places = Places.of(os.environ, None, results)
-    named = {"transfer": transfers, "table": tables, **parts.named(more or ())}
-    asked = {name: path for name, path in named.items() if path is not None}
+    places = Places.of(os.environ, None, given["results"])
+    run_name, site, url, as_json = given["record"], given["site"], given["url"], given["as_json"]
+    asked = {name: given[name] for name in parts.PARTS if given[name] is not None}
     if site is not None:
         if run_name != "latest" or asked:
-            hint = "leave the record, `--transfer`, `--table` and `--part` out"
+            hint = f"leave the record, {words.listed([f'`--{name}`' for name in parts.PARTS], len(parts.PARTS))} out"
             raise LabError("`--site` writes all records, so it takes no single one", hint)
         _site(places, site, url, as_json)
         return

@@ -52,7 +52,8 @@ class RemoteHost:
 
     def __init__(self, about: About, front: str, lent: Future[Any] | None) -> None:
         self.about, self.name, self.front, self._lent = about, about.name, front, lent
-        self._actor = None if lent is None else lent.result(timeout=LENT_S)
+        with self._told():
+            self._actor = None if lent is None else lent.result(timeout=LENT_S)
         self.is_here = about.machine.hostname_hash == machine.fingerprint().hostname_hash
         """Whether the host is on the lab's own machine: then its roles meet the others there."""
         self.distance = Distance.of([self._asked() for _ in range(ASKED)])
@@ -62,14 +63,20 @@ class RemoteHost:
         return before_s, there_s, time.time()
 
     def ask(self, method: str, *words: object, within_s: float = 0.0) -> Any:
-        """The answer of a method of `Engines`, which may take so long. MachineError where the host is gone."""
-        try:
+        """The answer of a method of `Engines`, which may take so long. MachineError where the host is gone, or breaks."""
+        with self._told():
             return getattr(self._actor, method)(*words).result(timeout=ANSWER_S + within_s)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """MachineError for whatever Dask makes of a host that is gone or broken, with its words."""
+        try:
+            yield
         except LabError:
             raise
-        except Exception as error:  # whatever Dask makes of a worker that is not there any more
-            hint = "join it again, or place the generator on another one"
-            raise MachineError(f"host `{self.name}`, on which the generator runs, does not answer", hint) from error
+        except Exception as error:
+            sentence = f"host `{self.name}`, on which the generator runs, does not answer: {str(error) or type(error).__name__}"
+            raise MachineError(sentence, "join it again, or place the generator on another one") from error
 
     def let_go(self) -> None:
         """Engines that run there end, and another lab can have the host."""

@@ -19,8 +19,9 @@ WORDS = ("run", "--plan", "-")
 class Running(Protocol):
     """One process of the engine. What it says of itself while it runs are its events, and at its end its document."""
 
-    child: Child | None
-    """The process; None where it is on another host."""
+    @property
+    def child(self) -> Child | None:
+        """The process; None where it is on another host."""
 
     def meter(self) -> Meter:
         """A new meter of what it uses."""
@@ -72,7 +73,7 @@ class Local:
         self._file = folder / RESULT
         try:
             with open(self._file, "wb") as stdout:
-                self.child: Child | None = keeper.spawn(
+                self.child = keeper.spawn(
                     [str(binary), *WORDS],
                     role="generator",
                     env={"PATH": os.defpath},
@@ -83,26 +84,21 @@ class Local:
             os.close(stdin)
             os.close(events)
 
-    @property
-    def _here(self) -> Child:
-        assert self.child is not None, "it was started by the keeper"
-        return self.child
-
     def fileno(self) -> int:
         """The descriptor on which its events come."""
         return self._events
 
     def runs(self) -> bool:
         """Whether it has not ended."""
-        return self._here.exit_code() is None
+        return self.child.exit_code() is None
 
     def meter(self) -> Meter:
         """Its threads are sampled, so that those which end with the window are known."""
-        return RoleMeter(self._here, closely=True)
+        return RoleMeter(self.child, closely=True)
 
     def pin(self, cores: Sequence[int] | None) -> None:
         """The threads that it has, and those that they start."""
-        self._here.pin(cores)
+        self.child.pin(cores)
 
     def write(self, text: bytes) -> None:
         """Waits where the pipe is full."""
@@ -120,13 +116,13 @@ class Local:
 
     def document(self, within_s: float) -> tuple[int | None, str]:
         """From its standard output."""
-        return self._here.wait(within_s), self._file.read_text()
+        return self.child.wait(within_s), self._file.read_text()
 
     def stop(self) -> Stopped:
         """It is told by the end of its standard input, too."""
         for descriptor in (self._events, self._stdin):
             os.close(descriptor)
-        return self._here.stop()
+        return self.child.stop()
 
 
 def started(

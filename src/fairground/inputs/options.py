@@ -226,7 +226,7 @@ SHARED = (
 
 WHY = Option("why", "Then, within this time, experiments on what limited it: 3m.", str | None, None, metavar="TIME")
 HOSTS = (
-    Option("hosts", "Where hosts have joined: an address, or hosts.toml. Without --place they measure.", str | None, None,
+    Option("hosts", "Where hosts have joined: an address, or hosts.toml. They measure, or --place says what.", str | None, None,
            metavar="ADDRESS"),
     PLACE,
     Option("tls", "With --hosts: the folder of the fleet's certificate.", Path | None, None, metavar="DIR"),

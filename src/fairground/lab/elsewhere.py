@@ -40,6 +40,8 @@ def generator(asked: HostsAsked, place: Placed) -> Iterator[RemoteHost]:
     from fairground.lab import hosts
 
     wanted = dict(place)[ROLE]
+    if asked.hosts and wanted not in asked.hosts:
+        raise LabError(f"host `{wanted}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
     at, certificate = hosts.link(asked.address, asked.tls)
     with cluster.connected(at, certificate, direct=True) as client:
         members = cluster.members(client)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,21 +38,7 @@ PARTS: Mapping[str, Part] = {
     "faults": Part("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
     "distance": Part("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),
 }
-"""By the name of their marks."""
-
-
-def named(texts: Sequence[str]) -> dict[str, Path]:
-    """`faults=docs/faults.md`, each. LabError for what is no part."""
-    found = dict[str, Path]()
-    for text in texts:
-        name, equals, place = text.partition("=")
-        if not equals or not place:
-            raise LabError(f"`--part {text}` should be a part and its file", "for instance --part faults=docs/faults.md")
-        if name not in PARTS:
-            near = difflib.get_close_matches(name, PARTS, 1)
-            raise LabError(f"there is no part `{name}`", f"did you mean `{near[0]}`?" if near else f"parts: {', '.join(PARTS)}")
-        found[name] = Path(place)
-    return found
+"""By the name of their marks, and of the option that asks for them."""
 
 
 def put(run: Run, asked: Mapping[str, Path]) -> None:

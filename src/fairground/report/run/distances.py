@@ -72,7 +72,8 @@ def distances(boards: Sequence[Board]) -> tuple[Distances, ...]:
     found = dict[str, dict[Cell, float]]()
     for board in boards:
         for row in board.numbered:
-            found.setdefault(board.workload, {})[row.cell] = row.middle or 0.0
+            assert row.middle is not None, "a row with a number"
+            found.setdefault(board.workload, {})[row.cell] = row.middle
     made = (_of(workload, cells) for workload, cells in found.items())
     return tuple(one for one in made if len(one.wires) > 1 and None in one.wires)
 
