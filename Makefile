@@ -76,7 +76,7 @@ bench-page: setup                ## size, first paint and keys of the page of a 
 bench-fleet: setup               ## how made-up hosts share a plan out, and what that costs the lab: measures no server, about a minute
 	$(PYTHON) bench/fleets.py
 
-bench-cuts: setup               ## hosts of a fleet that are lost at fifty random moments, into docs/hosts.md: about forty minutes, and in parts
+bench-cuts: setup               ## hosts of a fleet that are lost at fifty random moments, into docs/hosts.md: about half an hour, and in parts
 	$(PYTHON) bench/cuts.py --keep results/bench-cuts.jsonl --write docs/hosts.md
 
 bench-kills: setup               ## what `kill -9` leaves behind at ten moments of each measuring verb: about twenty minutes

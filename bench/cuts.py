@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
 from builders import networks  # noqa: E402
 from builders.fleet import Fleet, alive, below  # noqa: E402
 
-LONGEST_S, LEFT_S = 25.0, 60.0
+LONGEST_S, LEFT_S = 12.0, 60.0
 """The last moment of a cut after the run has begun, and how long it is waited for what the lost host has started."""
 RUN_S = 600.0
 WORDS = {"cut": "its link goes down", "stop": "it stands still", "kill": "its worker is killed"}
