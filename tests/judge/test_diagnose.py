@@ -226,6 +226,16 @@ def test_settled_is_steadiness() -> None:
     assert not answers.settled([100, 200, 400, 800, 1600, 3200], RULES)
 
 
+def test_fewer_seconds_settle_a_warmup_that_turns_follow() -> None:
+    """Two equal seconds are enough then, and two that differ are not; the seconds before them do not count."""
+    two = RULES.settled_before_turns
+    assert two < RULES.settled_last and not answers.settled([1000] * two, RULES)
+    assert answers.settled([400, *[1000] * two], RULES, last=two)
+    assert not answers.settled([1000, 800, 1000], RULES, last=two)
+    spent = [(900, 50), (700, 70), (710, 71)]
+    assert answers.settled([1000, 700, 1000], RULES, spent, two) and not answers.settled([1000, 700, 1000], RULES, spent)
+
+
 @pytest.mark.parametrize(
     ("rates", "spent", "settled"),
     [

@@ -12,6 +12,7 @@ from fairground.measure.arm import Window
 from fairground.measure.schedule import (
     LEAST_TURNS,
     MOST_IN_TURNS,
+    SHORT_S,
     TURN_ROUND_TRIPS,
     TURN_S,
     WARMING_S,
@@ -143,7 +144,8 @@ def side_by_side(
         if isinstance(ask, Whole):
             windows.append(replace(window(ask.arm, len(asked), round(speeds[ask.arm] * window_s), window_s), result=RESULT))
         else:
-            some = [window(arm, len(asked), round(speeds[arm] * ask.window_s), ask.window_s) for arm in ask.arms]
+            lasted_s = {arm: ask.cycles * ask.turn_of(arm) for arm in ask.arms}
+            some = [window(arm, len(asked), round(speeds[arm] * lasted_s[arm]), lasted_s[arm]) for arm in ask.arms]
             windows += [replace(one, warm_up=ask.warm_up) for one in some]
     return asked
 
@@ -152,25 +154,42 @@ def test_a_round_has_whole_windows_and_then_turns() -> None:
     """Each arm has its trial, in order; then all warm up in turns, and have as much again in pieces, who is first in turn."""
     wholes, turns = (some := side_by_side())[:3], some[3:]
     assert [(ask.arm, ask.trial, ask.seed) for ask in wholes if isinstance(ask, Whole)] == [(arm, True, 7) for arm in "abc"]
+    assert all(ask.before_turns for ask in wholes if isinstance(ask, Whole))
+    alone = SideBySide(("a",), LOAD, 7).next((), ())
+    assert isinstance(alone, Whole) and not alone.before_turns  # nothing would tell afterwards whether it was warm
     assert [(ask.arms[0], ask.warm_up, ask.window_s) for ask in turns if isinstance(ask, Turns)] == [
-        ("a", True, TURN_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
+        ("a", True, SHORT_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
     ]  # fmt: skip
     assert all(sorted(ask.arms) == ["a", "b", "c"] for ask in turns if isinstance(ask, Turns))
 
 
-def test_turns_of_a_round_suit_its_slowest_arm() -> None:
+def test_each_turn_of_a_round_suits_its_arm() -> None:
     """Four connections at 150/s answer in 27 ms, and six of those are 160 ms; fast servers have the shortest turn."""
     (first, *_) = (ask for ask in side_by_side((150, 10_000, 10_000)) if isinstance(ask, Turns))
-    assert first.turn_s == pytest.approx(0.16)
+    assert [first.turn_of(arm) for arm in "abc"] == pytest.approx([0.16, SHORT_S, SHORT_S])
     (first, *_) = (ask for ask in side_by_side((10_000, 10_000, 10_000)) if isinstance(ask, Turns))
-    assert first.turn_s == TURN_S
+    assert {first.turn_of(arm) for arm in "abc"} == {first.turn_s} == {SHORT_S}
+
+
+def test_turns_of_a_round_take_as_long_in_all_as_its_whole_windows() -> None:
+    """A slow arm has long turns and fast ones have short ones, equally many of each: three windows' time is shared out so."""
+    asked = [ask for ask in side_by_side((150, 10_000, 10_000)) if isinstance(ask, Turns) and not ask.warm_up]
+    turns = sum(ask.cycles for ask in asked)
+    assert sum(ask.cycles * ask.turn_of(arm) for ask in asked for arm in "abc") == pytest.approx(3 * 3.0, rel=0.05)
+    assert turns == pytest.approx(3 * 3.0 / (0.16 + 2 * SHORT_S), abs=1.5)
+
+
+def test_a_turn_is_never_longer_than_its_window() -> None:
+    """What is asked for is one turn then, for each arm."""
+    ask = Turns(("a", "b"), LOAD, 0.5, 0.2, each=(("a", 0.3), ("b", 0.1)))
+    assert (ask.cycles, ask.turn_of("a"), ask.turn_of("b")) == (1, 0.2, 0.1)
 
 
 def test_slow_answers_make_the_window_in_turns_longer() -> None:
-    """Windows of 3 s hold four turns of 0.8 s only when they are longer: 3.2 s, in pieces; the machine's noise is shared then."""
-    asked = [ask for ask in side_by_side((1000, 1000, 30)) if isinstance(ask, Turns)]
-    assert asked[0].turn_s == pytest.approx(0.8)
-    assert sum(ask.window_s for ask in asked if not ask.warm_up) == pytest.approx(LEAST_TURNS * 0.8)
+    """Three arms' windows of 3 s hold four turns of 2.4 s only when they are longer, in pieces: the machine's noise is shared then."""
+    asked = [ask for ask in side_by_side((1000, 1000, 10)) if isinstance(ask, Turns)]
+    assert asked[0].turn_s == pytest.approx(2.4)
+    assert sum(ask.window_s for ask in asked if not ask.warm_up) == pytest.approx(LEAST_TURNS * 2.4)
 
 
 def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
@@ -182,7 +201,7 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     wholes = [replace(window(arm, 1, 9000, seconds), result=RESULT) for arm, seconds in (("a", 5.0), ("b", 9.0))]
     warm = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
     turns = schedule.next((*wholes, *warm), ())
-    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, TURN_S)
+    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, SHORT_S)
     made = [window(arm, number, 1000) for number in range(4, 9) for arm in "ab"]
     assert isinstance(schedule.next((*wholes, *warm, *made), ()), Turns)
     assert schedule.next((*wholes, *warm, *made, *(window(arm, 9) for arm in "ab")), ()) is None
@@ -192,10 +211,11 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
 
 
 def test_answers_that_take_long_have_no_turns() -> None:
-    """Where four turns would take more than two windows the whole windows stand alone."""
+    """Where four turns of all arms would take more than two windows of each the whole windows stand alone."""
     slow = LOAD.connections * TURN_ROUND_TRIPS * LEAST_TURNS / (MOST_IN_TURNS * 3.0)
-    assert not any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow - 2)))
-    assert any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow + 2)))
+    assert not any(isinstance(ask, Turns) for ask in side_by_side((slow - 2, slow - 2, slow - 2)))
+    assert any(isinstance(ask, Turns) for ask in side_by_side((slow + 2, slow + 2, slow + 2)))
+    assert any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow - 2)))  # fast arms leave it their time
 
 
 def used(one: Window, server_us: float | None, generator_us: float) -> Window:

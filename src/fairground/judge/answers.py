@@ -41,18 +41,20 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
 
 
-def settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, float]] = ()) -> bool:
+def settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, float]] = (), last: int | None = None) -> bool:
     """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first.
 
     `spent`: CPU of what is tested, and of the generator, in the same seconds. The generator does the same for each answer, so
     what it spends tells of the answers without the machine's pace, whose noise scatters rates by far more. What compiles itself
     or fills its caches gets cheaper against it. A steady ratio of the two is enough, unless the generator's still rises.
+    `last`: how many seconds are looked at, by default `settled_last`.
     """
-    rule = rules.settled_last, rules.settled_tolerance, rules.settled_drift
+    last = last or rules.settled_last
+    rule = last, rules.settled_tolerance, rules.settled_drift
     if steady(rates, *rule):
         return True
     costs = [tested / generator if generator else 0.0 for tested, generator in spent]
-    paced = [generator for _, generator in spent[-rules.settled_last :]]
+    paced = [generator for _, generator in spent[-last:]]
     return steady(costs, *rule) and not rising(paced, rules.settled_drift)
 
 

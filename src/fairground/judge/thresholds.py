@@ -75,6 +75,7 @@ class Rules:
     steadiness_seconds: int
     growth_confidence: float
     settled_last: int
+    settled_before_turns: int
     settled_tolerance: float
     settled_drift: float
     warmup_judged_seconds: int

@@ -338,8 +338,14 @@ class _Run:
             return elapsed_s >= given_s
         load = self.ask.load
         spent = [(now[0] - was[0], now[1] - was[1]) for was, now in itertools.pairwise(self._spent_us)]
-        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules, spent)
+        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules, spent, self._steady_s)
         return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
+
+    @property
+    def _steady_s(self) -> int:
+        """How many seconds alike end a warm-up."""
+        rules = self._loaded.bench.thresholds.rules
+        return rules.settled_before_turns if self.ask.before_turns else rules.settled_last
 
     def _begin_window(self) -> None:
         """End the warm-up. Where it was a pilot, it says how long the window is."""
@@ -370,7 +376,7 @@ class _Run:
         load = self.ask.load
         if not self.ask.trial:
             return load.warmup_min_s
-        too_short = load.warmup_max_s < self._loaded.bench.thresholds.rules.settled_last
+        too_short = load.warmup_max_s < self._steady_s
         self.settled = self.ask.again or not too_short
         return load.warmup_max_s if too_short else None
 

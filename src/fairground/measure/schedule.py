@@ -20,6 +20,8 @@ Rates = tuple[tuple[float, float], ...]
 
 TURN_S = 0.1
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
+SHORT_S = 0.03
+"""The same where each arm of a round has turns of its own length."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 LEAST_TURNS = 4
@@ -46,7 +48,7 @@ class Whole:
     between `warmup_min_s` and `warmup_max_s` of the load, and errors are said of the arm. Else it lasts `warmup_min_s`, and
     errors are for whoever asked to judge. `folder`: where raw data goes, inside the arm's. `most_s`: the window may last so long,
     as its workload's events ask for; None: it lasts as long as the load says. `again`: it takes the place of the arm's first
-    window, in which the arm was not warm.
+    window, in which the arm was not warm. `before_turns`: turns follow that tell whether it was, so that its warm-up ends sooner.
     """
 
     arm: str
@@ -57,13 +59,15 @@ class Whole:
     folder: str = ""
     most_s: float | None = None
     again: bool = False
+    before_turns: bool = False
 
 
 @dataclass(frozen=True)
 class Turns:
     """Load some arms in turns of `turn_s`, each for `window_s` in all. The order is the first turn's; every other is reversed.
 
-    `warm_up`: what it gives counts for nothing. `own`: the arms that have a load of their own, with it.
+    `warm_up`: what it gives counts for nothing. `own`: the arms that have a load of their own, with it. `each`: the arms whose
+    turns are shorter than `turn_s`, with their length. They have as many, so that their windows are shorter, too.
     """
 
     arms: tuple[str, ...]
@@ -72,10 +76,20 @@ class Turns:
     window_s: float
     warm_up: bool = False
     own: tuple[tuple[str, Load], ...] = ()
+    each: tuple[tuple[str, float], ...] = ()
 
     def load_of(self, arm: str) -> Load:
         """What an arm is loaded with."""
         return dict(self.own).get(arm, self.load)
+
+    def turn_of(self, arm: str) -> float:
+        """How long one turn of an arm is."""
+        return min(dict(self.each).get(arm, self.turn_s), self.window_s)
+
+    @property
+    def cycles(self) -> int:
+        """How many turns each arm has."""
+        return max(1, round(self.window_s / min(self.turn_s, self.window_s)))
 
 
 Ask = Whole | Turns
@@ -122,8 +136,9 @@ class SideBySide:
     """The arms of a run's round: each in one whole window, as a trial, and then all in turns.
 
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
-    move all arms alike. Slow answers make turns longer, and the window with them. There are no turns where one arm alone is left,
-    or where `LEAST_TURNS` of them would take more than MOST_IN_TURNS whole windows: then the whole windows stand side by side.
+    move all arms alike. Each arm's turns are as long as its answers ask for, so that slow ones do not lengthen the turns of all:
+    a cycle must stay shorter than a phase. There are no turns where one arm alone is left, or where `LEAST_TURNS` of each arm
+    would take more than MOST_IN_TURNS of their whole windows: then the whole windows stand side by side.
 
     A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
     counts in place of the first.
@@ -144,24 +159,29 @@ class SideBySide:
         had = {window.arm for window in wholes}
         waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
         if waiting:
-            return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s)
+            more = len(self.arms) > 1
+            return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s, before_turns=more)
         some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
         here = tuple(window.arm for window in some)
-        turn_s = _turn_s(self.load, some, TURN_S)
-        if len(here) < 2 or LEAST_TURNS * turn_s > MOST_IN_TURNS * self.load.window_s:
+        each = {window.arm: _turn_s(self.load, [window], SHORT_S) for window in some}
+        cycle_s = sum(each.values())
+        if len(here) < 2 or LEAST_TURNS * cycle_s > MOST_IN_TURNS * self.load.window_s * len(here):
             return None
+        turn_s = max(each.values())
         sized_s = self.load.window_s if self.most_s is None else max(window.window_s for window in some)
         whole_s = min(sized_s, MOST_IN_TURNS * self.load.window_s)
-        window_s = max(whole_s, LEAST_TURNS * turn_s)
+        window_s = turn_s * max(LEAST_TURNS, whole_s * len(here) / cycle_s)
         made = _by_number([window for window in windows if window.result is None])
         if not made:
-            return Turns(here, self.load, turn_s, turn_s, warm_up=True)  # their whole windows have warmed the servers
+            # their whole windows have warmed the servers
+            return Turns(here, self.load, turn_s, turn_s, warm_up=True, each=tuple(each.items()))
         pieces, done = _pieces(whole_s), len(made) - 1
         loaded_s = max(sum(window.window_s for window in windows if window.arm == arm and window.result is None) for arm in here)
         if done >= pieces or (done and loaded_s > LINGERING * window_s):
             return self._again(wholes, made[1:], failed)
         turned = (done + self.first) % len(here)
-        return Turns(here[turned:] + here[:turned], self.load, turn_s, window_s / pieces)
+        order = here[turned:] + here[:turned]
+        return Turns(order, self.load, turn_s, window_s / pieces, each=tuple(each.items()))
 
     def _again(self, wholes: Sequence[Window], made: Sequence[Sequence[Window]], failed: Collection[str]) -> Whole | None:
         """Another whole window, once, of the next arm that was not warm in its first. It is warm now."""

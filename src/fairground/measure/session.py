@@ -182,9 +182,9 @@ class Session:
                 self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).measure())
             self._seen[label].open_window(afresh=False)
             self._loaded[label].on(label, Doing("turns", 0.0, ask.window_s))
-        for number in range(max(1, round(ask.window_s / min(ask.turn_s, ask.window_s)))):
+        for number in range(ask.cycles):
             for label in here if number % 2 == 0 else here[::-1]:
-                self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).turn(ask.turn_s))
+                self._guarded(label, lambda loaded: self._turn(ask, loaded))
         for label in here:
             self._seen[label].close_window()
             self._loaded[label].notice_end()
@@ -195,6 +195,11 @@ class Session:
         for window in found:
             self._loaded[window.arm].windows.append(window)
         return tuple(found)
+
+    def _turn(self, ask: Turns, loaded: Loaded) -> None:
+        """One turn of an arm."""
+        label = loaded.arm.label
+        loaded.begin_turns(ask.load_of(label)).turn(ask.turn_of(label))
 
     def _guarded(self, label: str, do: Callable[[Loaded], object]) -> None:
         """Do something with an arm unless it has failed; what of ours goes wrong makes it void."""
