@@ -32,6 +32,32 @@ def test_only_silence_on_a_void_machine_is_excused(beside: Finding, silence: Fin
 
 
 @pytest.mark.parametrize(
+    ("finding", "deadlocks", "window_s", "severity"),
+    [
+        (SILENCE, True, 0.8, Severity.VOID),
+        (SILENCE, True, 2.0, Severity.REJECT),
+        (SILENCE, False, 0.8, Severity.REJECT),
+        (replace(SILENCE, evidence={"sent": 16, "bad": 1}), True, 0.8, Severity.REJECT),
+        (replace(SILENCE, id="server-exit"), True, 0.8, Severity.REJECT),
+    ],
+    ids=["short", "long", "no deadlocks", "bad answers", "another finding"],
+)
+def test_silence_in_a_window_as_short_as_a_deadlock_says_nothing(
+    finding: Finding, deadlocks: bool, window_s: float, severity: Severity
+) -> None:
+    """All connections may wait for the same second. A longer window that nothing comes back in is the server's."""
+    (found,) = validity.excused((finding,), deadlocks, window_s)
+    assert found.severity is severity
+    assert ("a window of 0.8 s is too short to tell" in found.sentence) is (severity is Severity.VOID)
+
+
+def test_silence_on_a_void_machine_stays_a_note_in_a_short_window() -> None:
+    """The trial is void already, and this adds nothing."""
+    _, found = validity.excused((Finding("steal", Severity.VOID, ""), SILENCE), True, 0.8)
+    assert found.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
     ("id", "deadlocks", "severity"),
     [
         ("starved", True, Severity.NOTE),

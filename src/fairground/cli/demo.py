@@ -19,7 +19,7 @@ from fairground.lab.places import Places
 
 @takes(options.VERSION, options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
 def demo(_: typer.Context, given: Given) -> None:
-    """Everything in one go: build the servers, measure seven workloads briefly, write report.html.
+    """Everything in one go: build the servers, measure six workloads briefly, write report.html.
 
     Examples: ./fairground demo · ./fairground demo --why 3m · ./fairground demo --json > demo.jsonl
     """

@@ -6,6 +6,7 @@ check reads and why stands beside it here, its bounds in `thresholds.toml`, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -41,6 +42,8 @@ OF_THE_MACHINE = frozenset(check.id for check in CHECKS if check.of == "machine"
 """The checks whose findings are the machine's doing."""
 OF_DEADLOCKS = frozenset({"starved", "steadiness", "steady-median", "steady-cost"})
 """What deadlocks do to a window: it is news where they are not the workload's subject."""
+SHORTEST_S = 2.0
+"""A window that is not shorter cannot lie between two deadlocks: each holds its rows for a second."""
 BESIDE_FAULTS = ("generator", "machine")
 """The kinds that hold where something is made to go wrong in the window: rates, waits and the database's rest are its subject."""
 
@@ -69,14 +72,17 @@ def spoiled(findings: Iterable[Finding]) -> bool:
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
 
 
-def excused(findings: Sequence[Finding], deadlocks: bool = False) -> tuple[Finding, ...]:
+def excused(findings: Sequence[Finding], deadlocks: bool = False, window_s: float = math.inf) -> tuple[Finding, ...]:
     """The findings of a trial, in which what the machine or the workload explains is a note.
 
     A machine that others keep busy can make a server silent, and cannot make it answer wrongly. So only `no-answers` without a
     bad answer is excused, and the trial is void as the machine was. `deadlocks` are the workload's events: each holds rows for
-    a second and comes by chance. So requests wait since before the window, and its halves differ.
+    a second and comes by chance. So requests wait since before the window, and its halves differ. A window that is
+    shorter than two of them may hold nothing else: it says nothing, and is void.
     """
     found = (_silence(one) if spoiled(findings) else one for one in findings)
+    if deadlocks and window_s < SHORTEST_S:
+        found = (_too_short(one, window_s) for one in found)
     return tuple(_by_chance(one) if deadlocks else one for one in found)
 
 
@@ -86,8 +92,20 @@ def _by_chance(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, sentence=f"{finding.sentence}: deadlocks, this workload's subject, do that")
 
 
+def _is_silence(finding: Finding) -> bool:
+    """Whether nothing came back, not even a bad answer."""
+    return finding.id == "no-answers" and finding.evidence.get("bad") == 0
+
+
+def _too_short(finding: Finding, window_s: float) -> Finding:
+    if not _is_silence(finding) or finding.severity is not Severity.REJECT:
+        return finding
+    sentence = f"{finding.sentence}: a deadlock holds its rows for a second, so a window of {window_s:g} s is too short to tell"
+    return replace(finding, severity=Severity.VOID, sentence=sentence)
+
+
 def _silence(finding: Finding) -> Finding:
-    if finding.id != "no-answers" or finding.evidence.get("bad") != 0:
+    if not _is_silence(finding):
         return finding
     sentence = f"{finding.sentence}: the machine was void, so this says nothing of the server"
     return replace(finding, severity=Severity.NOTE, sentence=sentence)
