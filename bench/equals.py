@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from fairground.model import Run
 from fairground.run import store
 from fairground.stats import comparisons, differences
 from fairground.stats.comparisons import Judge, Quantity
@@ -79,12 +80,16 @@ def measured(folder: Path, stack: str, arms: int, workloads: Iterable[str], how:
     command = [str(ROOT / "fairground"), "run", "-s", server, *asked, *how, *places, "--no-controls", "--quiet", "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (plan,) = (folder / "results").glob("*/plan.json")
-    run = store.load(plan.parent)
+    yield from judged(store.load(plan.parent))
+
+
+def judged(run: Run) -> Iterator[dict[str, Any]]:
+    """Each pair of a run's stacks, as a row for each workload and quantity."""
     judge = Judge.of(run.plan, run.trials, ())
     for field, quantity in itertools.product(comparisons.fields_of(run.trials), Quantity):
         values = comparisons.levels(field, quantity, run.plan.anchor)
         ratios = {pair: differences.paired(*(values[one] for one in pair)) for pair in itertools.combinations(sorted(values), 2)}
-        said = differences.table({pair: some for pair, some in ratios.items() if some}, common=judge.priors[quantity])
+        said = differences.table({pair: some for pair, some in ratios.items() if some}, common=judge.prior(field, quantity))
         for one in said.values():
             if one.ratio is not None:
                 ends = {"low": one.ratio.low, "high": one.ratio.high}
@@ -107,7 +112,8 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
             ours = [row for row in rows if (row["stack"], row["how"], row["quantity"]) == (stack, how, quantity)]
             for workload in sorted({row["workload"] for row in ours}):
                 yield line(stack, how, workload, quantity, [row for row in ours if row["workload"] == workload])
-            yield line(stack, how, "**all**", quantity, ours)
+            if ours:
+                yield line(stack, how, "**all**", quantity, ours)
 
 
 def line(stack: str, how: str, workload: str, quantity: str, rows: list[dict[str, Any]]) -> str:

@@ -20,7 +20,7 @@ def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> N
     folder = stored(run, tmp_path / "results")
     store.end(folder, Ending(6, "the time was up"))
     end = json.loads(lab("report", "--results", "results", "--json").stdout)
-    assert end["headline"][0].endswith("12 of 12 comparisons of goodput are decided.")
+    assert end["headline"][0].endswith("are decided in goodput, and 19 of 19 in server CPU.")
     assert 0 < end["time"]["measured_s"] < end["time"]["total_s"] and 0 < end["time"]["overhead_share"] < 1
     assert len([row for row in end["comparisons"] if row["quantity"] == "goodput"]) == 12
     assert {row["anchor"] for row in end["comparisons"]} == {"alder:inline"}

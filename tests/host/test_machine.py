@@ -14,6 +14,7 @@ import pytest
 
 from fairground.host import machine
 from fairground.host.machine import Check
+from fairground.host.strangers import Used
 
 GIB = 1 << 30
 
@@ -206,6 +207,23 @@ def test_noise_line(monkeypatch: pytest.MonkeyPatch, spread: float, state: str) 
     check = machine._noise()
     assert check.state == state
     assert check.sentence.startswith(f"the same work varied by {spread:.1%} over a second: ")
+
+
+@pytest.mark.parametrize(
+    ("used", "seconds", "state", "sentence"),
+    [
+        (Used(0, None, 0), 1.0, "ok", "other processes use 0% of a core"),
+        (Used(50_000_000, "chromium", 40_000_000), 1.0, "ok", "other processes use 5% of a core"),
+        (Used(120_000_000, "chromium", 90_000_000), 1.0, "note",
+         "other processes use 12% of a core, `chromium` 9%: end them before you measure"),
+        (Used(120_000_000, "chromium", 90_000_000), 2.0, "note",
+         "other processes use 6% of a core, `chromium` 4%: end them before you measure"),
+        (Used(40_000_000, "chromium", 40_000_000), 0.001, "ok", "other processes use 4% of a core"),
+    ],
+)  # fmt: skip
+def test_who_else_is_busy_is_named(used: Used, seconds: float, state: str, sentence: str) -> None:
+    """From 5 % of a core on, as a trial would be warned; a moment too short for the clocks' steps alarms nobody."""
+    assert machine._beside(used, seconds) == Check("strangers", state, sentence)
 
 
 def test_noise_is_a_spread() -> None:

@@ -8,26 +8,33 @@ from builders.paths import ROOT
 from fairground.inputs import manifest
 from fairground.measure import prober
 
-PROBED = [one for one in manifest.load_workloads(ROOT / "workloads") if one.audit.written is not None]
+PROBED = [one for one in manifest.load_workloads(ROOT / "workloads") if one.audit.writes]
 
 
 class Zero(random.Random):
-    """Chance that gives 0 wherever it may."""
+    """Chance that gives 0 wherever it may, and else what it gives another time."""
 
     def randint(self, a: int, b: int) -> int:
-        return 0 if a <= 0 <= b else a
+        return 0 if a <= 0 <= b else super().randint(a, b)
 
 
 def test_a_probe_moves_something() -> None:
     """A write of nothing would be taken for one that never came: no slot is 0, even where its range holds it."""
-    assert PROBED
+    assert {"tx", "transfer", "transfer-ordered"} <= {workload.id for workload in PROBED}
     for workload in PROBED:
         rendered = manifest.render(workload, 1)
         slots = prober.drawn(rendered.path, Zero())
-        assert set(slots) == {name for name, _, _ in prober.INT_SLOT.findall(rendered.path)} and all(slots.values())
+        assert set(slots) == {name for name, *_ in prober.INT_SLOT.findall(rendered.path)} and all(slots.values())
 
 
 def test_a_probe_stays_within_the_loads_ranges() -> None:
     """Both ends of a range are drawn, and nothing beyond."""
     found = {prober.drawn("/x?a={int:1..3}&b={int:-2..0}", random.Random(seed))["b"] for seed in range(100)}
     assert found == {-2, -1}
+
+
+def test_a_probe_names_two_where_the_load_does() -> None:
+    """A slot that must differ from another does, and has both ends of its range all the same."""
+    found = [prober.drawn("/x?from={int:1..3}&to={int:1..3!=from}", random.Random(seed)) for seed in range(100)]
+    assert all(set(one) == {"from", "to"} and one["from"] != one["to"] for one in found)
+    assert {one["to"] for one in found} == {1, 2, 3}

@@ -12,7 +12,6 @@ from fairground.measure.arm import Window
 from fairground.measure.schedule import (
     LEAST_TURNS,
     MOST_IN_TURNS,
-    SHORT_S,
     TURN_ROUND_TRIPS,
     TURN_S,
     WARMING_S,
@@ -158,7 +157,7 @@ def test_a_round_has_whole_windows_and_then_turns() -> None:
     alone = SideBySide(("a",), LOAD, 7).next((), ())
     assert isinstance(alone, Whole) and not alone.before_turns  # nothing would tell afterwards whether it was warm
     assert [(ask.arms[0], ask.warm_up, ask.window_s) for ask in turns if isinstance(ask, Turns)] == [
-        ("a", True, SHORT_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
+        ("a", True, TURN_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
     ]  # fmt: skip
     assert all(sorted(ask.arms) == ["a", "b", "c"] for ask in turns if isinstance(ask, Turns))
 
@@ -166,9 +165,9 @@ def test_a_round_has_whole_windows_and_then_turns() -> None:
 def test_each_turn_of_a_round_suits_its_arm() -> None:
     """Four connections at 150/s answer in 27 ms, and six of those are 160 ms; fast servers have the shortest turn."""
     (first, *_) = (ask for ask in side_by_side((150, 10_000, 10_000)) if isinstance(ask, Turns))
-    assert [first.turn_of(arm) for arm in "abc"] == pytest.approx([0.16, SHORT_S, SHORT_S])
+    assert [first.turn_of(arm) for arm in "abc"] == pytest.approx([0.16, TURN_S, TURN_S])
     (first, *_) = (ask for ask in side_by_side((10_000, 10_000, 10_000)) if isinstance(ask, Turns))
-    assert {first.turn_of(arm) for arm in "abc"} == {first.turn_s} == {SHORT_S}
+    assert {first.turn_of(arm) for arm in "abc"} == {first.turn_s} == {TURN_S}
 
 
 def test_turns_of_a_round_take_as_long_in_all_as_its_whole_windows() -> None:
@@ -176,7 +175,7 @@ def test_turns_of_a_round_take_as_long_in_all_as_its_whole_windows() -> None:
     asked = [ask for ask in side_by_side((150, 10_000, 10_000)) if isinstance(ask, Turns) and not ask.warm_up]
     turns = sum(ask.cycles for ask in asked)
     assert sum(ask.cycles * ask.turn_of(arm) for ask in asked for arm in "abc") == pytest.approx(3 * 3.0, rel=0.05)
-    assert turns == pytest.approx(3 * 3.0 / (0.16 + 2 * SHORT_S), abs=1.5)
+    assert turns == pytest.approx(3 * 3.0 / (0.16 + 2 * TURN_S), abs=1.5)
 
 
 def test_a_turn_is_never_longer_than_its_window() -> None:
@@ -201,7 +200,7 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     wholes = [replace(window(arm, 1, 9000, seconds), result=RESULT) for arm, seconds in (("a", 5.0), ("b", 9.0))]
     warm = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
     turns = schedule.next((*wholes, *warm), ())
-    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, SHORT_S)
+    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, TURN_S)
     made = [window(arm, number, 1000) for number in range(4, 9) for arm in "ab"]
     assert isinstance(schedule.next((*wholes, *warm, *made), ()), Turns)
     assert schedule.next((*wholes, *warm, *made, *(window(arm, 9) for arm in "ab")), ()) is None

@@ -311,6 +311,19 @@ def test_a_warm_up_ends_where_an_answer_costs_what_it_did(
     assert ("a measure" in world.log) is begins
 
 
+@pytest.mark.parametrize(("before_turns", "begins"), [(True, True), (False, False)])
+def test_two_steady_seconds_end_a_warm_up_before_turns(
+    before_turns: bool, begins: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Turns tell afterwards whether it was warm. A trial by itself has nothing of the kind, and waits for a third second."""
+    world = World({"a": Server(warm_up=[(1000, 100.0), (1000, 100.0)])}).moved_into(monkeypatch)
+    load = replace(LOAD, warmup_min_s=0.0, warmup_max_s=20.0)
+    arms = [replace(one, cell=replace(one.cell, load=load)) for one in world.arms()]
+    with Session(world.bench(), arms, folder) as session:
+        session.load(Whole("a", load, 1, trial=True, before_turns=before_turns))
+    assert ("a measure" in world.log) is begins
+
+
 def sized(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, pilot_s: float) -> tuple[World, Ended]:
     """One arm in a window that events size, between 1 s and 60 s, after a pilot of so many seconds."""
     world = World({"a": server}).moved_into(monkeypatch)

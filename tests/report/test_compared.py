@@ -42,8 +42,8 @@ def test_the_claim_box_says_what_was_found_why_and_how_far_to_believe_it() -> No
     """Three sentences, counted from the tables below them."""
     found, limits, belief = said(fixture.six_blocks())
     assert (
-        found
-        == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads. 12 of 12 comparisons of goodput are decided."
+        found == "alder:inline and birch:pool are each among the fastest on 3 of 3 workloads. "
+        "31 of 31 pairs of stacks are decided in goodput, and 19 of 19 in server CPU."
     )
     assert limits.startswith("Suspected limits: db-cpu (5 cells), app-cpu (4 cells) and db-lock (3 cells)")
     assert "1 cell has no number: rejected" in limits

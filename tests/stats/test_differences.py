@@ -175,7 +175,8 @@ def test_groups_join_what_cannot_be_told_apart() -> None:
         name: {block: factor * value for block, value in enumerate(fast)}
         for name, factor in (("slow", 0.5), ("b", 1), ("a", 1.001))
     }
-    assert differences.standings(levels).groups == (("a", "b"), ("slow",))
+    found = differences.standings(levels)
+    assert found.groups == (("a", "b"), ("slow",)) and (found.decided, found.pairs) == (3, 3)
     assert differences.standings(levels, floor=2.0).groups == (("a", "b", "slow"),)
 
 
@@ -191,7 +192,8 @@ def test_ranks() -> None:
     """A clear winner holds rank 1; two that take turns share ranks 2 and 3; who shares no block with others may have any rank."""
     values = {"first": [10.0, 11, 10, 11, 10, 11, 10], "second": [5.0, 6, 5, 6, 5, 6, 5], "third": [6.0, 5, 6, 5, 6, 5, 6]}
     levels = {stack: dict(enumerate(row)) for stack, row in values.items()}
-    assert differences.standings(levels).ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)}
+    found = differences.standings(levels)
+    assert found.ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)} and (found.decided, found.pairs) == (2, 3)
     alone = differences.standings(levels | {"elsewhere": {90: 1.0, 91: 1.0}})
     assert alone.ranks == {"first": (1, 2), "second": (2, 4), "third": (2, 4), "elsewhere": (1, 4)}
 

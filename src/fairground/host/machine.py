@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground.host.strangers import Strangers, Used
 from fairground.model import Machine
 
 KERNEL_SETTINGS = (
@@ -27,6 +28,9 @@ FILES_WANTED = 20_000
 DISK_WANTED_BYTES = 4 << 30
 MEMORY_WANTED_BYTES = 4 << 30
 NOISE_WARN = 0.05
+BESIDE_WARN = 0.05
+"""Of a core: from here on a trial would be warned of what other processes use (V9)."""
+LISTENED_S = 1.0
 SHORT_HASHES, LONG_HASHES = 1_000, 6_000
 """How long a fixed piece of work is, for the pace and for the noise: 2 ms and 12 ms on a machine of 2020."""
 VIRTUAL = "virtual machine"
@@ -92,7 +96,7 @@ def cores() -> int:
 
 
 def checks(cache: Path, environment_path: str) -> Iterator[Check]:
-    """Look at the machine, a line at a time; the last line takes a second, since it listens for noise."""
+    """Look at the machine, a line at a time; the last two take a second, in which it listens for noise."""
     count = cores()
     if count < 4:
         yield Check(
@@ -116,7 +120,9 @@ def checks(cache: Path, environment_path: str) -> Iterator[Check]:
         )
     if shutil.which("pgcat", path=environment_path) is None:
         yield Check("pgcat", "note", "pgcat is missing, and no package registry has a binary: its topologies are left out")
+    before, began = Strangers.now(), time.monotonic()
     yield _noise()
+    yield _beside(Strangers.now().since(before), time.monotonic() - began)
 
 
 def pace_us(pieces: int = 30) -> float:
@@ -140,6 +146,16 @@ def _piece_s(hashes: int, clock: Callable[[], float]) -> float:
     for _ in range(hashes):
         digest = hashlib.sha256(digest + bytes(1024)).digest()
     return clock() - began
+
+
+def _beside(used: Used, seconds: float) -> Check:
+    """What other processes used meanwhile, as cores. `LISTENED_S`: one step of their clocks says little of a shorter time."""
+    share = used.ns / 1e9 / max(seconds, LISTENED_S)
+    if share <= BESIDE_WARN:
+        return Check("strangers", "ok", f"other processes use {share:.0%} of a core")
+    most = used.busiest_ns / 1e9 / max(seconds, LISTENED_S)
+    named = f", `{used.busiest}` {most:.0%}" if used.busiest is not None else ""
+    return Check("strangers", "note", f"other processes use {share:.0%} of a core{named}: end them before you measure")
 
 
 def _noise() -> Check:

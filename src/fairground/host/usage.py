@@ -15,6 +15,7 @@ from fairground.host.child import Child, tasks
 from fairground.host.resident import Resident
 from fairground.host.spent import NS_PER_TICK, Ran, Spent, Thread
 from fairground.host.spent import threads as threads_of
+from fairground.host.strangers import Strangers
 from fairground.host.surroundings import Surroundings, difference
 from fairground.model import HostUse, RoleUse
 
@@ -183,6 +184,7 @@ class HostReading:
     around: Surroundings = field(default_factory=Surroundings)
     spun_ns: int = 0
     """CPU time so far of what keeps the processors from idling."""
+    strangers: Strangers = field(default_factory=Strangers)
 
     @classmethod
     def now(cls, spun_ns: int | None = None) -> HostReading:
@@ -192,7 +194,7 @@ class HostReading:
         waits for a processor is no pressure.
         """
         pressure_us = cgroup.pressure_us(Path("/proc/pressure/cpu"), "some") if spun_ns is None else None
-        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now(), spun_ns or 0)
+        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now(), spun_ns or 0, Strangers.now())
 
 
 class Moment:
@@ -222,13 +224,18 @@ def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[flo
     # Interrupts are left out: what the network does between our own roles is charged to none of them.
     processes_us = (spent["user"] + spent["nice"] - spun + spent["system"]) / 1000
     known = [use for use in roles_cpu_us if use is not None]
+    all_known = len(known) == len(roles_cpu_us)
+    # What is left of the machine's counters knows of short-lived processes, and each process's own clock is exact.
+    beside = after.strangers.since(before.strangers)
     passed_us = max(after.at_s - before.at_s, 1e-9) * 1e6
     waited_us = difference(before.pressure_some_us, after.pressure_some_us)
     return HostUse(
         steal_share=spent["steal"] / total,
         steal_step_share=NS_PER_TICK / total,
         busy_share=(total - idle) / total,
-        foreign_cpu_us=max(0.0, processes_us - sum(known)) if len(known) == len(roles_cpu_us) else None,
+        foreign_cpu_us=max(beside.ns / 1000, processes_us - sum(known)) if all_known else None,
+        stranger=beside.busiest if all_known else None,
+        stranger_cpu_us=beside.busiest_ns / 1000 if all_known and beside.busiest else None,
         pressure_cpu_some_share=None if waited_us is None else waited_us / passed_us,
         tcp={name: after.tcp[name] - before.tcp.get(name, 0) for name in after.tcp},
         **after.around.since(before.around, passed_us),

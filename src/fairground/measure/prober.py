@@ -1,4 +1,7 @@
-"""Writes of the lab's own while a server is loaded: each is looked for in the database at the very moment of its answer."""
+"""Writes of the lab's own while a server is loaded: each is looked for at the very moment of its answer.
+
+The database must have it by then and, where it waits for its disk, the disk must have it, too.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ LOOK_EVERY_S = 0.002
 LOGGED = "SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_wal_insert_lsn()::text END"
 """Where the log is written to now; NULL where the database itself does not wait for the disk."""
 FLUSHED = "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn"
-INT_SLOT = re.compile(r"(\w+)=\{int:(-?\d+)\.\.(-?\d+)\}")
+INT_SLOT = re.compile(r"(\w+)=\{int:(-?\d+)\.\.(-?\d+)(?:!=(\w+))?\}")
 
 
 class Prober:
@@ -31,12 +34,15 @@ class Prober:
 
     A request has the bytes of the load's, with values that nobody can foresee, on a connection of the same kind. Where something
     is made to go wrong an answer 5xx tells nothing (`doubts_errors`): the connection may have been cut behind a commit.
+
+    `written`: where a write is seen. None where the load changes all rows all the time: then only the disk is looked at, and
+    nothing is asked of a server whose database does not wait for it.
     """
 
     def __init__(
         self,
         workload: Workload,
-        written: Written,
+        written: Written | None,
         address: tuple[str, int],
         database: Database,
         loaded: Callable[[], bool],
@@ -75,12 +81,14 @@ class Prober:
         slots = drawn(self._workload.path, self._chance)
         target = INT_SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", self._workload.path)
         before, logged = self._value(connection, slots), _first(connection, LOGGED)
+        if self._written is None and logged is None:
+            return
         acknowledged = self._ask(Request(self._workload.method, target, headers=self._workload.headers))
         answered = time.monotonic()
         late_ms: float | None = 0.0
         flushed: object = None
         try:
-            is_there = self._value(connection, slots) != before
+            is_there = self._written is None or self._value(connection, slots) != before
             # Its commit was logged after `logged`, so that it is on the disk only if the log is there beyond that.
             flushed = None if logged is None else _first(connection, FLUSHED, [logged])
             while acknowledged and not is_there:
@@ -94,6 +102,8 @@ class Prober:
             self.probes.append(Probe(slots, acknowledged, late_ms, None if flushed is None else not flushed))
 
     def _value(self, connection: psycopg.Connection[Any], slots: dict[str, int]) -> object:
+        if self._written is None:
+            return None
         return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
 
     def _ask(self, request: Request) -> bool | None:
@@ -129,6 +139,17 @@ def _first(connection: psycopg.Connection[Any], statement: str, values: list[obj
 
 
 def drawn(path: str, chance: random.Random) -> dict[str, int]:
-    """A value for each slot of a path, by name. Never 0: a write that moves nothing would look like one that never came."""
-    ranges = [(name, int(low), int(high)) for name, low, high in INT_SLOT.findall(path)]
-    return {name: chance.randint(low, high) or high or low for name, low, high in ranges}
+    """A value for each slot of a path, by name. Never 0: a write that moves nothing would look like one that never came.
+
+    A slot that must differ from an earlier one is drawn until it does.
+    """
+    slots: dict[str, int] = {}
+    for name, low, high, other in INT_SLOT.findall(path):
+        slots[name] = _drawn(int(low), int(high), chance)
+        while other and slots[name] == slots[other]:
+            slots[name] = _drawn(int(low), int(high), chance)
+    return slots
+
+
+def _drawn(low: int, high: int, chance: random.Random) -> int:
+    return chance.randint(low, high) or high or low

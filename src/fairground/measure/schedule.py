@@ -18,10 +18,8 @@ from fairground.model.window import summed
 Rates = tuple[tuple[float, float], ...]
 """Rates per second, each with the seconds for which it is offered."""
 
-TURN_S = 0.1
+TURN_S = 0.03
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
-SHORT_S = 0.03
-"""The same where each arm of a round has turns of its own length."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 LEAST_TURNS = 4
@@ -163,7 +161,7 @@ class SideBySide:
             return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s, before_turns=more)
         some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
         here = tuple(window.arm for window in some)
-        each = {window.arm: _turn_s(self.load, [window], SHORT_S) for window in some}
+        each = {window.arm: _turn_s(self.load, [window], TURN_S) for window in some}
         cycle_s = sum(each.values())
         if len(here) < 2 or LEAST_TURNS * cycle_s > MOST_IN_TURNS * self.load.window_s * len(here):
             return None

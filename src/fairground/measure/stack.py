@@ -190,7 +190,8 @@ class StartedStack(Loaded):
         try:
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
-            if (place := self.workload.audit.written) is not None:
+            if self.workload.audit.writes:
+                place = self.workload.audit.written
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None
                 self.prober = Prober(self.workload, place, address, self.database, self._on_turn, keep_alive, doubts)

@@ -298,6 +298,10 @@ class HostUse:
     """… and those of them in which it was used up."""
     steal_step_share: float | None = None
     """One step of the clock that counts steal: `steal_share` is right to within so much."""
+    stranger: str | None = None
+    """The name of the process that used most of `foreign_cpu_us` …"""
+    stranger_cpu_us: float | None = None
+    """… and how much."""
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,10 @@ class Comparison:
     """Seconds that a block of these stacks took; None: not known."""
     modes: tuple[StartModes, ...] = ()
     """The stacks whose starts are of two groups: their means are of neither."""
+    decided: int = 0
+    """How many pairs of stacks are told apart or equivalent, …"""
+    pairs: int = 0
+    """… of so many, held to their number."""
 
     def of(self, stack: str) -> Held | None:
         """What is said of a stack; None for the anchor and for one with fewer than two blocks in common with it."""
@@ -222,7 +226,9 @@ def compare(
     ordered = tuple(sorted(rows, key=lambda row: -_middle(row.difference)))
     several = {stack: values for stack, values in held.items() if len(values) > 1}
     stand = Standings((), {}) if withdrawn else differences.standings(several, floor or 0.0, common=common)
-    return Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=modes.of_starts(several))
+    starts = modes.of_starts(several)
+    found = Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts)
+    return replace(found, decided=stand.decided, pairs=stand.pairs)
 
 
 def _anchor(held: Levels, anchors: Sequence[str]) -> str | None:

@@ -223,11 +223,13 @@ class Standings:
 
     `groups`: stacks that cannot be told apart, best first. A group is a stack and those below it that are not shown to be worse.
     A stack can stand in two, for being indistinguishable is not transitive. `ranks`: the best and the worst rank (1 is best)
-    that a stack can have, which are as sure together as the pairs are: 95 %.
+    that a stack can have, which are as sure together as the pairs are: 95 %. `decided` of `pairs` are told apart or equivalent.
     """
 
     groups: tuple[tuple[str, ...], ...]
     ranks: Mapping[str, tuple[int, int]]
+    decided: int = 0
+    pairs: int = 0
 
 
 def standings(levels: Levels, floor: float = 0.0, practical: float = PRACTICAL, common: Prior | None = None) -> Standings:
@@ -249,7 +251,8 @@ def standings(levels: Levels, floor: float = 0.0, practical: float = PRACTICAL, 
             found.append((head, *below))
     above = {name: sum((other, name) in better for other in order) for name in order}
     under = {name: sum((name, other) in better for other in order) for name in order}
-    return Standings(tuple(found), {name: (1 + above[name], len(order) - under[name]) for name in order})
+    ranks = {name: (1 + above[name], len(order) - under[name]) for name in order}
+    return Standings(tuple(found), ranks, sum(row.word is not Word.INCONCLUSIVE for row in words.values()), len(words))
 
 
 def paired(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:

@@ -20,11 +20,14 @@ def _steal(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _foreign_cpu(facts: Facts, _: Rules) -> Reading | None:
-    """V9. The machine's CPU less that of all roles and of the lab."""
-    if facts.host is None or facts.host.foreign_cpu_us is None or not facts.window_s:
+    """V9. The machine's CPU less that of all roles and of the lab, or what other processes' own clocks say, if that is more."""
+    host = facts.host
+    if host is None or host.foreign_cpu_us is None or not facts.window_s:
         return None
-    cores = facts.host.foreign_cpu_us / 1e6 / facts.window_s
-    return Reading(cores, f"other processes used {cores:.0%} of a core during the window", {"foreign_cores": cores})
+    cores, most = host.foreign_cpu_us / 1e6 / facts.window_s, (host.stranger_cpu_us or 0.0) / 1e6 / facts.window_s
+    named = f", most of it `{host.stranger}` ({most:.0%})" if host.stranger is not None and most > cores / 2 else ""
+    sentence = f"other processes used {cores:.0%} of a core during the window{named}"
+    return Reading(cores, sentence, {"foreign_cores": cores, "stranger": host.stranger, "stranger_cores": most})
 
 
 def _io_pressure(facts: Facts, _: Rules) -> Reading | None:

@@ -58,7 +58,7 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
         return words.against(judged[0])[0]
     by_workload = {board.workload: board.goodput for board in boards if board.goodput in judged and board.goodput is not None}
     if len(by_workload) > 1 and len(by_workload) == len(judged):
-        return f"{leaders(by_workload)} {_decided(judged)}"
+        return f"{leaders(by_workload)} {_decided(judged, [board.cost for board in boards if board.cost is not None])}"
     return _counted(judged, len(by_workload))
 
 
@@ -82,12 +82,16 @@ def leaders(found: Mapping[str, Comparison], with_ties: bool = True) -> str:
     return f"{said}; {tie}." if tie and with_ties else f"{said}."
 
 
-def _decided(judged: Sequence[Comparison]) -> str:
-    """`13 of 21 comparisons of goodput are decided.`"""
-    words_said = [row.difference.word for one in judged for row in one.rows]
-    open_ones = sum(word is Word.INCONCLUSIVE for word in words_said)
-    total = words.plural(len(words_said), "comparison")
-    return f"{len(words_said) - open_ones} of {total} of goodput {'is' if len(words_said) == 1 else 'are'} decided."
+def _decided(rates: Sequence[Comparison], costs: Sequence[Comparison]) -> str:
+    """`32 of 40 pairs of stacks are decided in goodput, and 40 in server CPU.`"""
+    pairs = sum(one.pairs for one in rates)
+    said = f"{sum(one.decided for one in rates)} of {words.plural(pairs, 'pair')} of stacks are decided in goodput"
+    judged = [one for one in costs if not one.withdrawn]
+    beside = sum(one.pairs for one in judged)
+    if not beside:
+        return f"{said}."
+    of = "" if beside == pairs else f" of {beside}"
+    return f"{said}, and {sum(one.decided for one in judged)}{of} in server CPU."
 
 
 def _counted(judged: Sequence[Comparison], workloads: int) -> str:

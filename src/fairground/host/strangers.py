@@ -1,0 +1,74 @@
+"""CPU of the machine's other processes, each by itself: what disturbs a measurement has a name.
+
+The machine's own counters are sampled at each tick of its clock, and charge interrupts to nobody. What is left of them without
+our roles can be below zero, and hides a process that uses a few percent of a core. The clock of each process is exact.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fairground.host.spent import NS_PER_TICK
+from fairground.model import foreign
+
+KERNEL = 2
+"""The parent of all threads of the kernel: what they do is done for whoever asked, our roles among them."""
+Key = tuple[int, int]
+"""A process: its number, which is used again, and when it started."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """What strangers used between two moments, in ns: all of them, and the one that used most (None: none used any)."""
+
+    ns: int
+    busiest: str | None
+    busiest_ns: int
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """CPU so far of each process that is neither the lab, nor started by it, nor the kernel's: its name, and ns."""
+
+    cpu_ns: Mapping[Key, tuple[str, int]] = field(default_factory=dict)
+
+    @classmethod
+    def now(cls, lab: int | None = None, proc: Path = Path("/proc")) -> Strangers:
+        """Read /proc; `lab` is a process of the lab's, by default this one. All that descends from it is the lab's."""
+        found: dict[int, tuple[int, int, str, int]] = {}
+        for name in os.listdir(proc):
+            if name.isdigit():
+                try:
+                    found[int(name)] = _parsed((proc / name / "stat").read_text(errors="replace"))
+                except OSError:  # it has just ended
+                    continue
+        ours = {os.getpid() if lab is None else lab, KERNEL}
+        ours |= {pid for pid in found if _descends(pid, found, ours)}
+        return cls({(pid, began): (name, ns) for pid, (_, began, name, ns) in found.items() if pid not in ours})
+
+    def since(self, before: Strangers) -> Used:
+        """What they used since `before`. Who began meanwhile counts in full; who ended meanwhile is not seen."""
+        used = [(ns - before.cpu_ns.get(key, ("", 0))[1], name) for key, (name, ns) in self.cpu_ns.items()]
+        most, name = max(used, default=(0, ""), key=lambda one: one[0])
+        return Used(sum(ns for ns, _ in used), foreign.line(name) if most else None, most)
+
+
+def _descends(pid: int, found: Mapping[int, tuple[int, int, str, int]], ours: set[int]) -> bool:
+    """Whether one of its parents is ours. A number that was used again meanwhile could close a circle: it is left at once."""
+    seen = set[int]()
+    while pid in found and pid not in seen:
+        if pid in ours:
+            return True
+        seen.add(pid)
+        pid = found[pid][0]
+    return pid in ours
+
+
+def _parsed(stat: str) -> tuple[int, int, str, int]:
+    """Parent, start, name and CPU in ns of a line of /proc/PID/stat. The name may hold blanks and parentheses."""
+    head, _, rest = stat.rpartition(")")
+    fields = rest.split()
+    return int(fields[1]), int(fields[19]), head.partition("(")[2], (int(fields[11]) + int(fields[12])) * NS_PER_TICK

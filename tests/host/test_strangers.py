@@ -1,0 +1,72 @@
+"""Other processes of the machine, by name: whose CPU counts, and whose does not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairground.host.spent import NS_PER_TICK
+from fairground.host.strangers import Strangers, Used
+
+LAB, KEEPER, ROLE, SHELL, THREAD, EDITOR = 100, 101, 102, 50, 3, 200
+
+
+def proc(root: Path, ticks: dict[int, int], began: dict[int, int] | None = None) -> Path:
+    """A /proc in which processes have used so many ticks: the lab, a role of its, its shell, a kernel's thread, an editor."""
+    parents = {LAB: SHELL, KEEPER: LAB, ROLE: KEEPER, SHELL: 1, THREAD: 2, EDITOR: SHELL}
+    for pid, used in ticks.items():
+        (root / str(pid)).mkdir(parents=True, exist_ok=True)
+        fields = ["S", str(parents[pid]), *["0"] * 9, str(used), "0", *["0"] * 6, str((began or {}).get(pid, pid))]
+        (root / str(pid) / "stat").write_text(f"{pid} (a ) name\x1b[31m {pid}) {' '.join(fields)} 0 0")
+    (root / "self").mkdir(exist_ok=True)
+    (root / "999").mkdir(exist_ok=True)  # ended between the listing and the look
+    return root
+
+
+def test_only_what_the_lab_did_not_start_counts(tmp_path: Path) -> None:
+    """The lab, what it started and the kernel's threads are no strangers; its shell and an editor are. Names are cleaned."""
+    before = Strangers.now(LAB, proc(tmp_path / "before", dict.fromkeys((LAB, KEEPER, ROLE, SHELL, THREAD, EDITOR), 10)))
+    used = {LAB: 90, KEEPER: 90, ROLE: 90, SHELL: 11, THREAD: 90, EDITOR: 13}
+    spent = Strangers.now(LAB, proc(tmp_path / "after", used)).since(before)
+    assert (spent.ns, spent.busiest_ns) == (4 * NS_PER_TICK, 3 * NS_PER_TICK)
+    assert spent.busiest is not None and "200" in spent.busiest and "\x1b" not in spent.busiest
+
+
+def test_who_began_meanwhile_counts_in_full(tmp_path: Path) -> None:
+    """A number that is used again is another process; one that has ended is not seen; nobody is no name."""
+    before = Strangers.now(LAB, proc(tmp_path / "before", {EDITOR: 10, SHELL: 10}))
+    after = Strangers.now(LAB, proc(tmp_path / "after", {EDITOR: 2}, {EDITOR: 777}))
+    assert after.since(before).ns == 2 * NS_PER_TICK
+    assert after.since(after) == Used(0, None, 0) == Strangers().since(before)
+
+
+def test_a_circle_of_parents_ends(tmp_path: Path) -> None:
+    """A number was used again between two looks, so that two processes seem to be each other's parents."""
+    root = proc(tmp_path, {EDITOR: 1, SHELL: 1})
+    (root / str(SHELL) / "stat").write_text((root / str(SHELL) / "stat").read_text().replace(" S 1 ", f" S {EDITOR} "))
+    assert len(Strangers.now(LAB, root).cpu_ns) == 2
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_busy_process_of_this_machine(ours: bool) -> None:
+    """A child that worked is a stranger to a lab that is another process, and none to its parent."""
+    command = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass\nprint('done', flush=True)\ninput()"]
+    lab = os.getpid() if ours else None
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        other = subprocess.Popen(["sleep", "60"])  # a lab that did not start the busy one
+        try:
+            before = Strangers.now(lab if ours else other.pid)
+            assert child.stdout is not None and child.stdout.readline() == "done\n"
+            after = Strangers.now(lab if ours else other.pid)
+        finally:
+            other.kill()
+            other.wait()
+            child.communicate("\n")
+    worked = [ns for (pid, _), (_, ns) in after.cpu_ns.items() if pid == child.pid]
+    assert bool(worked) is not ours
+    if worked:
+        assert worked[0] >= 20 * NS_PER_TICK and after.since(before).ns >= 0
