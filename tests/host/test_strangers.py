@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 
 from fairground.host.spent import NS_PER_TICK
-from fairground.host.strangers import Strangers, Used
+from fairground.host.strangers import IDLE, Strangers, Used
 
 LAB, KEEPER, ROLE, SHELL, THREAD, EDITOR = 100, 101, 102, 50, 3, 200
+
+
+def line(pid: int, parent: int, used: int, began: int, policy: int = 0) -> str:
+    """A line of /proc/PID/stat, of a process or of a thread."""
+    fields = ["S", str(parent), *["0"] * 9, str(used), "0", *["0"] * 6, str(began), *["0"] * 18, str(policy), "0", "0"]
+    return f"{pid} (a ) name\x1b[31m {pid}) {' '.join(fields)}"
 
 
 def proc(root: Path, ticks: dict[int, int], began: dict[int, int] | None = None) -> Path:
@@ -20,8 +26,7 @@ def proc(root: Path, ticks: dict[int, int], began: dict[int, int] | None = None)
     parents = {LAB: SHELL, KEEPER: LAB, ROLE: KEEPER, SHELL: 1, THREAD: 2, EDITOR: SHELL}
     for pid, used in ticks.items():
         (root / str(pid)).mkdir(parents=True, exist_ok=True)
-        fields = ["S", str(parents[pid]), *["0"] * 9, str(used), "0", *["0"] * 6, str((began or {}).get(pid, pid))]
-        (root / str(pid) / "stat").write_text(f"{pid} (a ) name\x1b[31m {pid}) {' '.join(fields)} 0 0")
+        (root / str(pid) / "stat").write_text(line(pid, parents[pid], used, (began or {}).get(pid, pid)))
     (root / "self").mkdir(exist_ok=True)
     (root / "999").mkdir(exist_ok=True)  # ended between the listing and the look
     return root
@@ -42,6 +47,18 @@ def test_who_began_meanwhile_counts_in_full(tmp_path: Path) -> None:
     after = Strangers.now(LAB, proc(tmp_path / "after", {EDITOR: 2}, {EDITOR: 777}))
     assert after.since(before).ns == 2 * NS_PER_TICK
     assert after.since(after) == Used(0, None, 0) == Strangers().since(before)
+
+
+def test_threads_that_run_where_nobody_else_would_do_not_count(tmp_path: Path) -> None:
+    """Another lab keeps the processors awake: that takes nothing from anybody. What its other threads do counts."""
+    spent = []
+    for name, spun, worked in (("before", 1000, 500), ("after", 9000, 507)):
+        root = proc(tmp_path / name, {EDITOR: spun + worked})
+        for thread, (used, policy) in {1: (spun, IDLE), 2: (worked, 0)}.items():
+            (root / str(EDITOR) / "task" / str(thread)).mkdir(parents=True)
+            (root / str(EDITOR) / "task" / str(thread) / "stat").write_text(line(thread, SHELL, used, EDITOR, policy))
+        spent.append(Strangers.now(LAB, root))
+    assert spent[1].since(spent[0]).ns == 7 * NS_PER_TICK
 
 
 def test_a_circle_of_parents_ends(tmp_path: Path) -> None:

@@ -14,6 +14,10 @@ from pathlib import Path
 from fairground.host.spent import NS_PER_TICK
 from fairground.model import foreign
 
+IDLE = 5
+"""The scheduler's policy SCHED_IDLE: such a thread runs where nobody else would, as that does which keeps processors awake."""
+LITTLE_NS = 10**8
+"""The threads of a process that has used less in all its life are not looked at one by one."""
 KERNEL = 2
 """The parent of all threads of the kernel: what they do is done for whoever asked, our roles among them."""
 Key = tuple[int, int]
@@ -42,7 +46,8 @@ class Strangers:
         for name in os.listdir(proc):
             if name.isdigit():
                 try:
-                    found[int(name)] = _parsed((proc / name / "stat").read_text(errors="replace"))
+                    parent, began, called, ns, _ = _parsed((proc / name / "stat").read_text(errors="replace"))
+                    found[int(name)] = parent, began, called, ns - (_idle_ns(proc / name) if ns > LITTLE_NS else 0)
                 except OSError:  # it has just ended
                     continue
         ours = {os.getpid() if lab is None else lab, KERNEL}
@@ -51,7 +56,7 @@ class Strangers:
 
     def since(self, before: Strangers) -> Used:
         """What they used since `before`. Who began meanwhile counts in full; who ended meanwhile is not seen."""
-        used = [(ns - before.cpu_ns.get(key, ("", 0))[1], name) for key, (name, ns) in self.cpu_ns.items()]
+        used = [(max(0, ns - before.cpu_ns.get(key, ("", 0))[1]), name) for key, (name, ns) in self.cpu_ns.items()]
         most, name = max(used, default=(0, ""), key=lambda one: one[0])
         return Used(sum(ns for ns, _ in used), foreign.line(name) if most else None, most)
 
@@ -67,8 +72,15 @@ def _descends(pid: int, found: Mapping[int, tuple[int, int, str, int]], ours: se
     return pid in ours
 
 
-def _parsed(stat: str) -> tuple[int, int, str, int]:
-    """Parent, start, name and CPU in ns of a line of /proc/PID/stat. The name may hold blanks and parentheses."""
+def _idle_ns(process: Path) -> int:
+    """CPU of a process's threads that run only where nobody else would: they take nothing from anybody."""
+    threads = [_parsed(file.read_text(errors="replace")) for file in process.glob("task/*/stat")]
+    return sum(ns for *_, ns, policy in threads if policy == IDLE)
+
+
+def _parsed(stat: str) -> tuple[int, int, str, int, int]:
+    """Parent, start, name, CPU in ns and policy of a line of /proc/PID/stat. The name may hold blanks and parentheses."""
     head, _, rest = stat.rpartition(")")
     fields = rest.split()
-    return int(fields[1]), int(fields[19]), head.partition("(")[2], (int(fields[11]) + int(fields[12])) * NS_PER_TICK
+    ns = (int(fields[11]) + int(fields[12])) * NS_PER_TICK
+    return int(fields[1]), int(fields[19]), head.partition("(")[2], ns, int(fields[38])
