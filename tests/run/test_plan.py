@@ -401,6 +401,22 @@ def test_a_budget_plans_what_it_could_at_most_hold() -> None:
     assert planned(compared(2, 4, budget_s=1e9)).blocks == 4
 
 
+def test_windows_are_as_short_as_a_budget_asks_for() -> None:
+    """Six blocks fit, where its file or its person did not say how long windows are; with enough time they are as ever."""
+
+    def windows_of(budget_s: float, **more: bool) -> set[tuple[float, float]]:
+        built = planned(compared(2, 0, budget_s=budget_s, **more))
+        assert not more or budget_s < 60 or windows.BLOCKS * plan.estimate_s(built) / built.blocks <= budget_s
+        return {(slot.cell.load.window_s, slot.cell.load.warmup_max_s) for slot in built.slots}
+
+    usual = {(Load().window_s, Load().warmup_max_s)}
+    assert windows_of(120) == usual == windows_of(3600, fits=True)
+    found = [windows_of(budget_s, fits=True) for budget_s in (600, 300, 180)]
+    lengths = [window_s for ((window_s, _),) in found]
+    assert lengths == sorted(lengths, reverse=True) and lengths[0] > lengths[-1] and len(set(lengths)) > 1
+    assert windows_of(10, fits=True) == {windows.SHORTER_S[-1]}
+
+
 def test_a_stream_of_requests_can_be_named() -> None:
     """One seed for the requests of every block, whatever the seed of the order."""
     assert {slot.seed for slot in planned(compared(2, 3, stream=99)).slots} == {99}

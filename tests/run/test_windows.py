@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from builders.paths import ROOT
+from fairground.inputs import manifest
 from fairground.model import Cell, Fault, FaultKind, Load, Settings, Slot, Topology
 from fairground.run import windows
 
@@ -18,6 +20,25 @@ def slot(number: int, workload: str, load: Load = LOAD, block: int = 1, round_: 
 def ceilings(slots: list[Slot], room_s: float | None = None) -> list[float | None]:
     """Those of the slots, where the workload `transfer` names events."""
     return [one.window_most_s for one in windows.bounded(slots, {"transfer"}, room_s)]
+
+
+def test_a_small_budget_makes_windows_shorter_and_none_longer() -> None:
+    """Windows first, warm-ups where that is not enough; a load that is short already stays as it is, and so does a number of requests."""
+    (ping,) = [one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "ping"]
+    steps = [windows.shorter((Load(),), step, [ping])[0] for step in range(len(windows.SHORTER_S))]
+    assert [(one.window_s, one.warmup_min_s, one.warmup_max_s) for one in steps] == [
+        (3.0, 2.0, 20.0), (2.0, 2.0, 20.0), (1.5, 2.0, 20.0), (1.0, 2.0, 20.0), (1.0, 0.5, 0.5), (0.7, 0.5, 0.5)
+    ]  # fmt: skip
+    short, counted = Load(window_s=0.6, warmup_min_s=0.1, warmup_max_s=0.2), Load(requests=100)
+    staged = Load(stages=((5.0, 10),))
+    assert windows.shorter((short, counted, staged), 5, [ping]) == (short, counted, staged)
+
+
+def test_a_small_budget_leaves_room_for_events() -> None:
+    """Two deadlocks may hold all of a shorter window."""
+    found = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
+    (last,) = windows.shorter((Load(),), len(windows.SHORTER_S) - 1, [found["ping"], found["transfer"]])
+    assert (last.window_s, last.warmup_min_s) == (windows.EVENTFUL_S, 2.0)
 
 
 def test_without_a_budget_a_window_grows_to_four_times_its_length() -> None:

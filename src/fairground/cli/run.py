@@ -118,16 +118,21 @@ def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
-        chosen = asked.suite(given, _title(stacks), named, seats)
+        chosen = replace(asked.suite(given, _title(stacks), named, seats), fits=not _said(context, "window", "warmup"))
     anchor = given["anchor"]
     return asked.overridden(chosen, given if anchor is None else {**given, "anchor": _one_stack(places, anchor)})
+
+
+def _said(context: typer.Context, *names: str) -> bool:
+    """Whether one of these options stands on the command line."""
+    sources = [context.get_parameter_source(name) for name in names]
+    return any(source is not None and source.name == "COMMANDLINE" for source in sources)
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
     """A run that goes on measures what it began with: what would be passed over is an error."""
     for option in options.OPTIONS:
-        source = context.get_parameter_source(option.name)
-        if option not in MAY_GO_ON and source is not None and source.name == "COMMANDLINE":
+        if option not in MAY_GO_ON and _said(context, option.name):
             name = "SUITE" if option.argument else option.spelling
             raise LabError(f"`{name}` goes with a new run, and `--resume` goes on with one", "leave it out")
 
@@ -135,8 +140,7 @@ def _refuse_beside_resume(context: typer.Context) -> None:
 def _refuse_with_suite(context: typer.Context) -> None:
     """A suite says itself what is measured and how: an option that would be passed over is an error."""
     for option in options.SUITE_HAS_ITS_OWN:
-        source = context.get_parameter_source(option.name)
-        if source is not None and source.name == "COMMANDLINE":
+        if _said(context, option.name):
             raise LabError(
                 f"`{option.spelling}` goes with `--stack`: a suite says its own", "leave it out, or edit a copy of the suite"
             )

@@ -106,7 +106,8 @@ def outline(planned: Plan, left_s: float) -> str:
     most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
     blocks = plural(planned.blocks, "block")
     held = f" ({controls} of them controls)" if controls else ""
-    time = "" if planned.budget_s is not None else f", at least {duration(left_s)}"
+    longest_s = max(slot.cell.load.window_s for slot in planned.slots)
+    time = f", windows of {longest_s:g} s" if planned.budget_s is not None else f", at least {duration(left_s)}"
     return f"{stacks}, {most}{blocks}, {plural(len(planned.slots), 'trial')}{held}{time}, seed {planned.seed}"
 
 

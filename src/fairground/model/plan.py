@@ -361,3 +361,5 @@ class Suite:
     until: Until = Until.NARROW
     stream: int | None = None
     """The seed of the requests of every block; None: each block has its own, from `seed`."""
+    fits: bool = False
+    """Whether windows and warm-ups are as short as the budget asks for, so that enough blocks fit into it."""

@@ -80,12 +80,16 @@ def build(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
 
     `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as could at most
-    be measured in it, were all but its cheapest heat narrow.
+    be measured in it, were all but its cheapest heat narrow. If it `fits`, its windows are as short as lets BLOCKS of them fit.
     """
-    if suite.blocks == 0 and suite.budget_s is not None:
-        one = _join(replace(suite, blocks=1, controls=suite.controls is not False), parts, command, unavailable or {})
-        return _join(replace(suite, blocks=_most_blocks(one, suite.budget_s)), parts, command, unavailable or {})
-    return _join(suite, parts, command, unavailable or {})
+    if suite.blocks != 0 or suite.budget_s is None:
+        return _join(suite, parts, command, unavailable or {})
+    of_one, step = replace(suite, blocks=1, controls=suite.controls is not False), 0
+    fitted, one = parts, _join(of_one, parts, command, unavailable or {})
+    while suite.fits and windows.BLOCKS * estimate_s(one) > suite.budget_s and step < len(windows.SHORTER_S):
+        fitted = [replace(part, loads=windows.shorter(part.loads, step, part.workloads)) for part in parts]
+        one, step = _join(of_one, fitted, command, unavailable or {}), step + 1
+    return _join(replace(suite, blocks=_most_blocks(one, suite.budget_s)), fitted, command, unavailable or {})
 
 
 def _most_blocks(one: Plan, budget_s: float) -> int:

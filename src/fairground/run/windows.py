@@ -1,4 +1,4 @@
-"""How long the events of a workload may make a window: the ceiling of each slot, by the time that a run has. Pure."""
+"""How long windows are by the time that a run has: as short as a budget asks for, as long as a workload's events may make them. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,35 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from fairground.judge import sizing
-from fairground.model import Load, Slot
+from fairground.model import Load, Slot, Workload
 
 MOST_WINDOWS = 4.0
 """Without a budget: so many times the window that the load asks for."""
 BLOCKS = 6
 """So many blocks of a plan with a budget shall fit into it: fewer tell too little of how starts differ."""
+SHORTER_S = ((3.0, math.inf), (2.0, math.inf), (1.5, math.inf), (1.0, math.inf), (1.0, 0.5), (0.7, 0.5))
+"""Windows that a small budget gets, and their longest warm-ups: each step is tried before the next. Turns tell who was not warm."""
+EVENTFUL_S = 2.0
+"""No window of a workload that depends on events gets shorter: two deadlocks may hold all of it."""
 LONGEST_S = 60.0
 """No budget makes a window longer, unless its load asks for that."""
+
+
+def shorter(loads: Sequence[Load], step: int, workloads: Collection[Workload]) -> tuple[Load, ...]:
+    """The loads as a step of SHORTER_S has them, which makes none longer. Steps too short for the workloads' events change nothing."""
+    steps = [one for one in SHORTER_S[: step + 1] if one[0] >= EVENTFUL_S or not any(workload.events for workload in workloads)]
+    window_s, warmup_s = steps[-1]
+    return tuple(
+        replace(
+            load,
+            window_s=min(load.window_s, window_s),
+            warmup_min_s=min(load.warmup_min_s, warmup_s),
+            warmup_max_s=min(load.warmup_max_s, warmup_s),
+        )
+        if sizable(load) and not load.stages
+        else load
+        for load in loads
+    )
 
 
 def sizable(load: Load) -> bool:
