@@ -1,4 +1,7 @@
-"""How long windows are by the time that a run has: as short as a budget asks for, as long as a workload's events may make them. Pure."""
+"""How long windows are by the time that a run has. Pure.
+
+A small budget makes them shorter, and the events of a workload make them longer.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ LONGEST_S = 60.0
 
 
 def shorter(loads: Sequence[Load], step: int, workloads: Collection[Workload]) -> tuple[Load, ...]:
-    """The loads as a step of SHORTER_S has them, which makes none longer. Steps too short for the workloads' events change nothing."""
-    steps = [one for one in SHORTER_S[: step + 1] if one[0] >= EVENTFUL_S or not any(workload.events for workload in workloads)]
-    window_s, warmup_s = steps[-1]
+    """The loads as a step of SHORTER_S has them, which makes none longer. Steps too short for the workloads' events do nothing."""
+    eventful = any(workload.events for workload in workloads)
+    window_s, warmup_s = [one for one in SHORTER_S[: step + 1] if one[0] >= EVENTFUL_S or not eventful][-1]
     return tuple(
         replace(
             load,
