@@ -17,7 +17,7 @@ MOST_WINDOWS = 4.0
 BLOCKS = 6
 """So many blocks of a plan with a budget shall fit into it: fewer tell too little of how starts differ."""
 SHORTER_S = ((3.0, math.inf), (2.0, math.inf), (1.5, math.inf), (1.0, math.inf), (1.0, 0.5), (0.7, 0.5))
-"""Windows that a small budget gets, and their longest warm-ups: each step is tried before the next. Turns tell who was not warm."""
+"""Windows that a small budget gets, and their longest warm-ups: one step after the other. Turns tell who was not warm."""
 EVENTFUL_S = 2.0
 """No window of a workload that depends on events gets shorter: two deadlocks may hold all of it."""
 LONGEST_S = 60.0
@@ -25,7 +25,7 @@ LONGEST_S = 60.0
 
 
 def shorter(loads: Sequence[Load], step: int, workloads: Collection[Workload]) -> tuple[Load, ...]:
-    """The loads as a step of SHORTER_S has them, which makes none longer. Steps too short for the workloads' events do nothing."""
+    """The loads as a step of SHORTER_S has them, which makes none longer. Steps too short for their events do nothing."""
     eventful = any(workload.events for workload in workloads)
     window_s, warmup_s = [one for one in SHORTER_S[: step + 1] if one[0] >= EVENTFUL_S or not eventful][-1]
     return tuple(
