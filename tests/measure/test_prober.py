@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from builders.paths import ROOT
 from fairground.inputs import manifest
@@ -24,7 +25,8 @@ def test_a_probe_moves_something() -> None:
     for workload in PROBED:
         rendered = manifest.render(workload, 1)
         slots = prober.drawn(rendered.path, Zero())
-        assert set(slots) == {name for name, *_ in prober.INT_SLOT.findall(rendered.path)} and all(slots.values())
+        assert set(slots) == set(re.findall(r"(\w+)=\{", rendered.path)) and all(slots.values())
+        assert not {"{", "}"} & set(prober.filled(rendered.path, slots))
 
 
 def test_a_probe_stays_within_the_loads_ranges() -> None:
@@ -38,3 +40,9 @@ def test_a_probe_names_two_where_the_load_does() -> None:
     found = [prober.drawn("/x?from={int:1..3}&to={int:1..3!=from}", random.Random(seed)) for seed in range(100)]
     assert all(set(one) == {"from", "to"} and one["from"] != one["to"] for one in found)
     assert {one["to"] for one in found} == {1, 2, 3}
+
+
+def test_a_probe_names_the_smaller_one_first_where_the_load_does() -> None:
+    """Both lie within their range, and each value that can be is drawn."""
+    found = [prober.drawn("/x?from={low:1..3}&to={high:1..3}&amount={int:1..9}", random.Random(seed)) for seed in range(100)]
+    assert {(one["from"], one["to"]) for one in found} == {(1, 2), (1, 3), (2, 3)}

@@ -9,7 +9,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import psycopg
@@ -26,7 +26,7 @@ LOOK_EVERY_S = 0.002
 LOGGED = "SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_wal_insert_lsn()::text END"
 """Where the log is written to now; NULL where the database itself does not wait for the disk."""
 FLUSHED = "SELECT pg_current_wal_flush_lsn() > %s::pg_lsn"
-INT_SLOT = re.compile(r"(\w+)=\{int:(-?\d+)\.\.(-?\d+)(?:!=(\w+))?\}")
+SLOT = re.compile(r"(\w+)=\{(int|low|high):(-?\d+)\.\.(-?\d+)(?:!=(\w+))?\}")
 
 
 class Prober:
@@ -79,7 +79,7 @@ class Prober:
 
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
         slots = drawn(self._workload.path, self._chance)
-        target = INT_SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", self._workload.path)
+        target = filled(self._workload.path, slots)
         before, logged = self._value(connection, slots), _first(connection, LOGGED)
         if self._written is None and logged is None:
             return
@@ -141,14 +141,23 @@ def _first(connection: psycopg.Connection[Any], statement: str, values: list[obj
 def drawn(path: str, chance: random.Random) -> dict[str, int]:
     """A value for each slot of a path, by name. Never 0: a write that moves nothing would look like one that never came.
 
-    A slot that must differ from an earlier one is drawn until it does.
+    A slot that must differ from an earlier one is drawn until it does. `high` is above the `low` before it.
     """
     slots: dict[str, int] = {}
-    for name, low, high, other in INT_SLOT.findall(path):
-        slots[name] = _drawn(int(low), int(high), chance)
+    lowest = 0
+    for name, kind, low, high, other in SLOT.findall(path):
+        first = max(int(low), lowest + 1) if kind == "high" else int(low)
+        last = int(high) - 1 if kind == "low" else int(high)
+        slots[name] = _drawn(first, last, chance)
         while other and slots[name] == slots[other]:
-            slots[name] = _drawn(int(low), int(high), chance)
+            slots[name] = _drawn(first, last, chance)
+        lowest = slots[name] if kind == "low" else lowest
     return slots
+
+
+def filled(path: str, slots: Mapping[str, int]) -> str:
+    """A path with these values in its slots."""
+    return SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", path)
 
 
 def _drawn(low: int, high: int, chance: random.Random) -> int:
