@@ -30,6 +30,17 @@ def test_dry_run_marks_controls_and_tells_the_budget(lab: Run) -> None:
     assert lab(*ONE, "--budget", "90s").stdout.splitlines()[-1].endswith("without builds, ended after whole blocks within 90 s")
 
 
+def test_a_small_budget_shortens_windows_that_nobody_asked_for(lab: Run) -> None:
+    """What is said of windows or of warm-ups stays; without a budget they are as ever."""
+
+    def window_s(*words: str) -> float:
+        return float(document(lab(*ONE, *words, "--json"))["plan"]["slots"][0]["cell"]["load"]["window_s"])
+
+    assert window_s("--budget", "90s") < window_s() == Load().window_s
+    assert window_s("--budget", "90s", "--window", "4") == 4.0
+    assert window_s("--budget", "90s", "--warmup", "1") == Load().window_s
+
+
 CELL = Cell("alder-one:fancy", "tx", Topology(), Load(), Settings())
 CELLS = (
     CELL,

@@ -212,6 +212,7 @@ def test_noise_line(monkeypatch: pytest.MonkeyPatch, spread: float, state: str) 
 @pytest.mark.parametrize(
     ("used", "seconds", "state", "sentence"),
     [
+        (None, 1.0, "note", "other users' processes are hidden here: whether they are busy is not known"),
         (Used(0, None, 0), 1.0, "ok", "other processes use 0% of a core"),
         (Used(50_000_000, "chromium", 40_000_000), 1.0, "ok", "other processes use 5% of a core"),
         (Used(120_000_000, "chromium", 90_000_000), 1.0, "note",
@@ -221,7 +222,7 @@ def test_noise_line(monkeypatch: pytest.MonkeyPatch, spread: float, state: str) 
         (Used(40_000_000, "chromium", 40_000_000), 0.001, "ok", "other processes use 4% of a core"),
     ],
 )  # fmt: skip
-def test_who_else_is_busy_is_named(used: Used, seconds: float, state: str, sentence: str) -> None:
+def test_who_else_is_busy_is_named(used: Used | None, seconds: float, state: str, sentence: str) -> None:
     """From 5 % of a core on, as a trial would be warned; a moment too short for the clocks' steps alarms nobody."""
     assert machine._beside(used, seconds) == Check("strangers", state, sentence)
 

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ import pytest
 
 from builders.paths import ROOT
 from fairground.host import HostReading, free_port, host_use, listens, netloc, network, server, wait_ready, wait_until_silent
+from fairground.host.strangers import Strangers
 from fairground.model import LabError, Server, Settings, Severity, Stack, Variant
 
 HOST = "127.0.0.1"
@@ -278,6 +280,17 @@ def test_host_use_is_a_difference() -> None:
     assert use.foreign_cpu_us == pytest.approx(1_000_000)
     assert use.pressure_cpu_some_share == pytest.approx(0.2)
     assert use.tcp == {"TcpRetransSegs": 4}
+
+
+def test_other_processes_clocks_count_where_they_say_more() -> None:
+    """What ticks hide is in them, and they have a name; what they cannot see is in the ticks. Hidden ones are not known."""
+    before, after = reading(0.0, 0, 0, idle=1), reading(1.0, 0, 0, user=1, idle=2)
+    slow, fast = (Strangers({(7, 1): ("editor", ns)}) for ns in (0, 400_000_000))
+    for roles_us, foreign_us in ((900_000.0, 400_000.0), (200_000.0, 800_000.0)):
+        use = host_use(replace(before, strangers=slow), replace(after, strangers=fast), [roles_us])
+        assert (use.foreign_cpu_us, use.stranger, use.stranger_cpu_us) == (foreign_us, "editor", 400_000.0)
+    hidden = host_use(replace(before, strangers=slow), replace(after, strangers=replace(fast, seen=False)), [900_000.0])
+    assert (hidden.foreign_cpu_us, hidden.stranger, hidden.stranger_cpu_us) == (100_000.0, None, None)
 
 
 def test_host_use_does_not_guess() -> None:

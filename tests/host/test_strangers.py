@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from fairground.host.spent import NS_PER_TICK
 from fairground.host.strangers import IDLE, Strangers, Used
 
 LAB, KEEPER, ROLE, SHELL, THREAD, EDITOR = 100, 101, 102, 50, 3, 200
+NAME = "a ) name 200"
+"""The editor's, without what steers a terminal."""
 
 
 def line(pid: int, parent: int, used: int, began: int, policy: int = 0) -> str:
@@ -27,6 +30,8 @@ def proc(root: Path, ticks: dict[int, int], began: dict[int, int] | None = None)
     for pid, used in ticks.items():
         (root / str(pid)).mkdir(parents=True, exist_ok=True)
         (root / str(pid) / "stat").write_text(line(pid, parents[pid], used, (began or {}).get(pid, pid)))
+    (root / "1").mkdir(exist_ok=True)
+    (root / "1" / "stat").write_text(line(1, 0, 5, 1))
     (root / "self").mkdir(exist_ok=True)
     (root / "999").mkdir(exist_ok=True)  # ended between the listing and the look
     return root
@@ -37,15 +42,24 @@ def test_only_what_the_lab_did_not_start_counts(tmp_path: Path) -> None:
     before = Strangers.now(LAB, proc(tmp_path / "before", dict.fromkeys((LAB, KEEPER, ROLE, SHELL, THREAD, EDITOR), 10)))
     used = {LAB: 90, KEEPER: 90, ROLE: 90, SHELL: 11, THREAD: 90, EDITOR: 13}
     spent = Strangers.now(LAB, proc(tmp_path / "after", used)).since(before)
-    assert (spent.ns, spent.busiest_ns) == (4 * NS_PER_TICK, 3 * NS_PER_TICK)
+    assert spent is not None and (spent.ns, spent.busiest_ns) == (4 * NS_PER_TICK, 3 * NS_PER_TICK)
     assert spent.busiest is not None and "200" in spent.busiest and "\x1b" not in spent.busiest
+
+
+def test_hidden_processes_are_not_taken_for_none(tmp_path: Path) -> None:
+    """Where /proc does not even show the first process, nobody knows what others do."""
+    root = proc(tmp_path, {EDITOR: 1})
+    seen = Strangers.now(LAB, root)
+    shutil.rmtree(root / "1")
+    hidden = Strangers.now(LAB, root)
+    assert seen.seen and not hidden.seen and hidden.since(seen) is None is seen.since(hidden)
 
 
 def test_who_began_meanwhile_counts_in_full(tmp_path: Path) -> None:
     """A number that is used again is another process; one that has ended is not seen; nobody is no name."""
     before = Strangers.now(LAB, proc(tmp_path / "before", {EDITOR: 10, SHELL: 10}))
     after = Strangers.now(LAB, proc(tmp_path / "after", {EDITOR: 2}, {EDITOR: 777}))
-    assert after.since(before).ns == 2 * NS_PER_TICK
+    assert after.since(before) == Used(2 * NS_PER_TICK, NAME, 2 * NS_PER_TICK)
     assert after.since(after) == Used(0, None, 0) == Strangers().since(before)
 
 
@@ -58,14 +72,14 @@ def test_threads_that_run_where_nobody_else_would_do_not_count(tmp_path: Path) -
             (root / str(EDITOR) / "task" / str(thread)).mkdir(parents=True)
             (root / str(EDITOR) / "task" / str(thread) / "stat").write_text(line(thread, SHELL, used, EDITOR, policy))
         spent.append(Strangers.now(LAB, root))
-    assert spent[1].since(spent[0]).ns == 7 * NS_PER_TICK
+    assert spent[1].since(spent[0]) == Used(7 * NS_PER_TICK, NAME, 7 * NS_PER_TICK)
 
 
 def test_a_circle_of_parents_ends(tmp_path: Path) -> None:
     """A number was used again between two looks, so that two processes seem to be each other's parents."""
     root = proc(tmp_path, {EDITOR: 1, SHELL: 1})
     (root / str(SHELL) / "stat").write_text((root / str(SHELL) / "stat").read_text().replace(" S 1 ", f" S {EDITOR} "))
-    assert len(Strangers.now(LAB, root).cpu_ns) == 2
+    assert {pid for pid, _ in Strangers.now(LAB, root).cpu_ns} == {1, EDITOR, SHELL}
 
 
 @pytest.mark.parametrize("ours", [True, False])
@@ -86,4 +100,5 @@ def test_a_busy_process_of_this_machine(ours: bool) -> None:
     worked = [ns for (pid, _), (_, ns) in after.cpu_ns.items() if pid == child.pid]
     assert bool(worked) is not ours
     if worked:
-        assert worked[0] >= 20 * NS_PER_TICK and after.since(before).ns >= 0
+        used = after.since(before)
+        assert worked[0] >= 20 * NS_PER_TICK and used is not None and used.ns >= 0

@@ -107,3 +107,21 @@ def test_generator_alone_on_its_processors(pin: Any, shared: bool) -> None:
     assert not elsewhere.shared and elsewhere.beside_generator == 0.0
     bounds = Bounds(0.1, 0.2, shared=Pair(0.7))
     assert bounds_for(made, bounds) == (Pair(0.7) if shared else bounds)
+
+
+@pytest.mark.parametrize(
+    ("stranger", "most_us", "said"),
+    [
+        ("chromium", 900_000.0, "other processes used 10% of a core during the window, most of it `chromium` (9%)"),
+        ("chromium", 400_000.0, "other processes used 10% of a core during the window"),
+        (None, None, "other processes used 10% of a core during the window"),
+    ],
+    ids=["one", "several", "nobody known"],
+)
+def test_who_disturbed_a_window_is_named(stranger: str | None, most_us: float | None, said: str) -> None:
+    """Where one process used most of what others did, the finding says which."""
+    host = replace(HOST, foreign_cpu_us=1e6, stranger=stranger, stranger_cpu_us=most_us)
+    (found,) = [
+        one for one in validity.findings(replace(facts(CLOSED), host=host, window_s=10.0), STANDARD) if one.id == "foreign-cpu"
+    ]
+    assert found.severity is Severity.WARN and found.sentence.partition(" (warned")[0] == said

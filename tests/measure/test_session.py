@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, World
 from fairground.host import disk
-from fairground.measure import Attempt, loaded, pilot, session, stack, stand, together
+from fairground.measure import Attempt, loaded, session, stack, stand, together
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import Session
 from fairground.model import (
     Cell,
-    EventCount,
     Finding,
     HostUse,
     MachineError,
     RoleUse,
     Settings,
     Severity,
-    Sizing,
     Slot,
     StorageError,
     Topology,
@@ -106,22 +103,21 @@ def test_rates_of_turns_are_those_of_their_settled_parts(folder: Path, monkeypat
     assert all(window.tally.rate_per_s == window.rate_per_s for window in played.windows)
 
 
+def test_each_arm_is_loaded_for_its_own_turn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as the others, and for as long as its answers ask for."""
+    slept: list[float] = []
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    monkeypatch.setattr("fairground.measure.turntaking.time.sleep", slept.append)
+    with Session(world.bench(), world.arms(), folder) as session:
+        session.load(Turns(("a", "b"), LOAD, 0.4, 0.8, each=(("a", 0.1), ("b", 0.4))))
+    assert slept == [0.1, 0.4, 0.4, 0.1] and world.log.count("a turn") == world.log.count("b turn") == 2
+
+
 def test_settled_parts_are_never_held_against_whole_turns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one arm has none, both arms' windows are of whole turns, also where they are kept."""
     played = pair(Server(settled=300), Server(), folder, monkeypatch)
     every = [*played.windows, *(window for ended in played.ended.values() for window in ended.windows)]
     assert every and all((window.settled_s, window.rate_per_s) == (0.0, window.ok / window.window_s) for window in every)
-
-
-@pytest.mark.parametrize("longest_s", [0.5, 2.9])
-def test_a_warm_up_too_short_to_be_judged_lasts_as_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, longest_s: float) -> None:
-    """It is not rounded up to whole seconds, and the trial notes that nobody knows whether it had settled."""
-    slept: list[float] = []
-    world = World({"a": Server()}).moved_into(monkeypatch)
-    monkeypatch.setattr("fairground.measure.loaded.time.sleep", slept.append)
-    played = Played(world, folder, whole("a", replace(LOAD, warmup_max_s=longest_s), 7))
-    assert slept[:1] == [longest_s] and len(played.windows) == 1
-    assert [one.severity for one in played.ended["a"].findings if one.id == "warm-up"] == [Severity.NOTE]
 
 
 @pytest.mark.parametrize(
@@ -289,69 +285,6 @@ def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytes
     assert [bool(one.turns) for one in found] == [True, True, False]
     assert found[2].verdict is Verdict.REJECTED and all(one.verdict is not Verdict.REJECTED for one in found[:2])
     assert all(one.audit and one.audit[0].holds for one in found[:2])
-
-
-@pytest.mark.parametrize(
-    ("seconds", "begins"),
-    [
-        ([(1000, 90.0), (700, 60.0), (1000, 50.0)], False),
-        ([(1000, 50.0), (700, 51.0), (1000, 50.0)], True),
-    ],
-    ids=["gets cheaper", "costs the same"],
-)
-def test_a_warm_up_ends_where_an_answer_costs_what_it_did(
-    seconds: list[tuple[int, float]], begins: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A machine whose seconds differ does not prolong it; a server that still compiles does."""
-    world = World({"a": Server(warm_up=seconds)}).moved_into(monkeypatch)
-    load = replace(LOAD, warmup_min_s=0.0, warmup_max_s=20.0)
-    arms = [replace(one, cell=replace(one.cell, load=load)) for one in world.arms()]
-    with Session(world.bench(), arms, folder) as session:
-        list(session.play(whole("a", load, 1)))
-    assert ("a measure" in world.log) is begins
-
-
-@pytest.mark.parametrize(("before_turns", "begins"), [(True, True), (False, False)])
-def test_two_steady_seconds_end_a_warm_up_before_turns(
-    before_turns: bool, begins: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Turns tell afterwards whether it was warm. A trial by itself has nothing of the kind, and waits for a third second."""
-    world = World({"a": Server(warm_up=[(1000, 100.0), (1000, 100.0)])}).moved_into(monkeypatch)
-    load = replace(LOAD, warmup_min_s=0.0, warmup_max_s=20.0)
-    arms = [replace(one, cell=replace(one.cell, load=load)) for one in world.arms()]
-    with Session(world.bench(), arms, folder) as session:
-        session.load(Whole("a", load, 1, trial=True, before_turns=before_turns))
-    assert ("a measure" in world.log) is begins
-
-
-def sized(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, pilot_s: float) -> tuple[World, Ended]:
-    """One arm in a window that events size, between 1 s and 60 s, after a pilot of so many seconds."""
-    world = World({"a": server}).moved_into(monkeypatch)
-    clock = iter([0.0, pilot_s])
-    monkeypatch.setattr(pilot, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    arm = replace(world.arms()[0], workload=replace(WORKLOAD, events={WorkloadEvent.DEADLOCKS: 50}))
-    with Session(world.bench(), [arm], folder) as session:
-        assert len(list(session.play(whole("a", LOAD, 7, 60.0)))) == 1
-    return world, session.ended["a"]
-
-
-def test_a_window_is_sized_by_the_events_of_its_warm_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The engine is told how long it lasts; the trial says what pilot and window held, and nothing of what came after."""
-    world, ended = sized(Server(deadlocks=[3, 28, 79, 90]), folder, monkeypatch, 4.0)
-    assert "a measure 12 s" in world.log
-    assert ended.sizing == Sizing(1.0, 60.0, 4.0, 12.0, {WorkloadEvent.DEADLOCKS: EventCount(50, 25, 51)})
-    assert [one.sentence for one in ended.findings if one.id == "events"] == [
-        "the window of 12 s in place of 1 s held 51 of 50 deadlocks"
-    ]
-
-
-def test_a_server_that_ends_in_its_pilot_has_no_sizing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its trial is rejected as ever; nothing is said of a window that there was not."""
-    world = World({"a": Server(unreachable=True)}).moved_into(monkeypatch)
-    arm = replace(world.arms()[0], workload=replace(WORKLOAD, events={WorkloadEvent.DEADLOCKS: 50}))
-    with Session(world.bench(), [arm], folder) as session:
-        assert list(session.play(whole("a", LOAD, 7, 60.0))) == []
-    assert session.ended["a"].sizing is None and session.ended["a"].verdict is Verdict.REJECTED
 
 
 def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,8 +148,10 @@ def _piece_s(hashes: int, clock: Callable[[], float]) -> float:
     return clock() - began
 
 
-def _beside(used: Used, seconds: float) -> Check:
+def _beside(used: Used | None, seconds: float) -> Check:
     """What other processes used meanwhile, as cores. `LISTENED_S`: one step of their clocks says little of a shorter time."""
+    if used is None:
+        return Check("strangers", "note", "other users' processes are hidden here: whether they are busy is not known")
     share = used.ns / 1e9 / max(seconds, LISTENED_S)
     if share <= BESIDE_WARN:
         return Check("strangers", "ok", f"other processes use {share:.0%} of a core")

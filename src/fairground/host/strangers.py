@@ -18,6 +18,8 @@ IDLE = 5
 """The scheduler's policy SCHED_IDLE: such a thread runs where nobody else would, as that does which keeps processors awake."""
 LITTLE_NS = 10**8
 """The threads of a process that has used less in all its life are not looked at one by one."""
+FIRST = 1
+"""The process that is there in any case."""
 KERNEL = 2
 """The parent of all threads of the kernel: what they do is done for whoever asked, our roles among them."""
 Key = tuple[int, int]
@@ -38,6 +40,8 @@ class Strangers:
     """CPU so far of each process that is neither the lab, nor started by it, nor the kernel's: its name, and ns."""
 
     cpu_ns: Mapping[Key, tuple[str, int]] = field(default_factory=dict)
+    seen: bool = True
+    """Whether other users' processes are shown: some systems hide them (`hidepid`), and then nothing is known of strangers."""
 
     @classmethod
     def now(cls, lab: int | None = None, proc: Path = Path("/proc")) -> Strangers:
@@ -52,10 +56,13 @@ class Strangers:
                     continue
         ours = {os.getpid() if lab is None else lab, KERNEL}
         ours |= {pid for pid in found if _descends(pid, found, ours)}
-        return cls({(pid, began): (name, ns) for pid, (_, began, name, ns) in found.items() if pid not in ours})
+        cpu_ns = {(pid, began): (name, ns) for pid, (_, began, name, ns) in found.items() if pid not in ours}
+        return cls(cpu_ns, FIRST in found)
 
-    def since(self, before: Strangers) -> Used:
-        """What they used since `before`. Who began meanwhile counts in full; who ended meanwhile is not seen."""
+    def since(self, before: Strangers) -> Used | None:
+        """What they used since `before`; None where they are hidden. Who began meanwhile counts, who ended is not seen."""
+        if not (self.seen and before.seen):
+            return None
         used = [(max(0, ns - before.cpu_ns.get(key, ("", 0))[1]), name) for key, (name, ns) in self.cpu_ns.items()]
         most, name = max(used, default=(0, ""), key=lambda one: one[0])
         return Used(sum(ns for ns, _ in used), foreign.line(name) if most else None, most)
