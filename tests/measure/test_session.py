@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from builders.fakes import GOOD, LOAD, WORKLOAD, FakePath, FakeStack, Server, World
+from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, FakeStack, Server, World
 from fairground.host import disk
 from fairground.measure import Attempt, loaded, session, stack, stand, together
 from fairground.measure.arm import Ended, Window
@@ -312,6 +312,28 @@ def test_what_deadlocks_do_is_a_note_where_a_workload_names_them(
     with Session(world.bench(), [arm], folder) as session:
         list(session.play(whole("a", LOAD, 7)))
     assert [one.severity for one in session.ended["a"].findings if one.id == "starved"] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("events", "window_s", "verdict"),
+    [
+        ({WorkloadEvent.DEADLOCKS: 50}, 0.8, Verdict.VOID),
+        ({WorkloadEvent.DEADLOCKS: 50}, 3.0, Verdict.REJECTED),
+        ({}, 0.8, Verdict.REJECTED),
+    ],
+)
+def test_silence_in_a_short_window_of_deadlocks_says_nothing(
+    events: dict[WorkloadEvent, int], window_s: float, verdict: Verdict, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All connections may wait for one deadlock there; the window's own length decides."""
+    on_a_machine(monkeypatch, busy=False)
+    world = World({"a": Server(silent=True)}).moved_into(monkeypatch)
+    result = FakeEngine.result
+    monkeypatch.setattr(FakeEngine, "result", lambda engine: replace(result(engine), window_s=window_s))
+    arm = replace(world.arms()[0], workload=replace(WORKLOAD, events=events))
+    with Session(world.bench(), [arm], folder) as session:
+        list(session.play(whole("a", LOAD, 7)))
+    assert session.ended["a"].verdict is verdict
 
 
 def test_who_takes_turns_is_gone_before_a_second_window(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
