@@ -46,3 +46,17 @@ def test_a_probe_names_the_smaller_one_first_where_the_load_does() -> None:
     """Both lie within their range, and each value that can be is drawn."""
     found = [prober.drawn("/x?from={low:1..3}&to={high:1..3}&amount={int:1..9}", random.Random(seed)) for seed in range(100)]
     assert {(one["from"], one["to"]) for one in found} == {(1, 2), (1, 3), (2, 3)}
+
+
+def test_a_probes_own_rows() -> None:
+    """On transfers they are two users beyond the load's, no two alike, in rising order where the load's are."""
+    found = {}
+    for workload in PROBED:
+        assert workload.audit.written is not None
+        if (own := workload.audit.written.own) is not None:
+            found[workload.id] = [prober.numbered(own, workload.path, random.Random(seed)) for seed in range(50)]
+    assert set(found) == {"transfer", "transfer-ordered"}
+    for drawn in found.values():
+        assert all(set(one) == {"from", "to"} and 100 < min(one.values()) < max(one.values()) for one in drawn)
+    assert all(one["from"] < one["to"] for one in found["transfer-ordered"])
+    assert {one["from"] < one["to"] for one in found["transfer"]} == {True, False}

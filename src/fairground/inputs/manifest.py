@@ -33,6 +33,7 @@ from fairground.model import (
     SuiteGroup,
     Topology,
     Workload,
+    Written,
 )
 
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
@@ -232,9 +233,8 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
         for key, slot in (("account", entry.account), ("add", entry.add.removeprefix("-"))):
             if slot not in slots and not (key == "add" and slot == "1"):
                 raise source.error(("ledger", i, key), f"the request has no slot `{slot}` for `ledger` of", known(slots, "slots"))
-    if (one := file.audit.written) is not None and one.slot not in slots:
-        hint = known(slots, "slots")
-        raise source.error(("audit", "written"), f"the request has no slot `{one.slot}` for `audit.written` of", hint)
+    if (one := file.audit.written) is not None:
+        _check_written(source, one, slots)
     for i, invariant in enumerate(file.audit.invariants):
         if not audits.is_expression(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")
@@ -246,6 +246,18 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
         if ledger.name not in sums:
             hint = nearest(ledger.name, sums, "ledgers")
             raise source.error(("audit", "ledgers", i, "name"), f"no `[[ledger]]` is named `{ledger.name}` in", hint)
+
+
+def _check_written(source: Source, written: Written, slots: tuple[str, ...]) -> None:
+    named: list[tuple[Location, str]] = [(("audit", "written"), written.slot)]
+    if (own := written.own) is not None:
+        named += [(("audit", "written", "own"), slot) for slot in own.slots]
+        if own.high - own.low < len(own.slots):
+            hint = "give `high` a number far above `low`, so that nobody can foresee which are the lab's"
+            raise source.error(("audit", "written", "own", "high"), "there are too few numbers for `audit.written.own` of", hint)
+    for place, slot in named:
+        if slot not in slots:
+            raise source.error(place, f"the request has no slot `{slot}` for `{shown(place)}` of", known(slots, "slots"))
 
 
 def _slots(request: _RequestTable) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import psycopg
 from fairground.contract.case import Request
 from fairground.contract.wire import Trouble, Wire
 from fairground.judge.written import Probe
-from fairground.model import Workload, Written
+from fairground.model import OwnRows, Workload
 from fairground.postgres import Database
 
 EVERY_S = 0.3
@@ -35,24 +35,24 @@ class Prober:
     A request has the bytes of the load's, with values that nobody can foresee, on a connection of the same kind. Where something
     is made to go wrong an answer 5xx tells nothing (`doubts_errors`): the connection may have been cut behind a commit.
 
-    `written`: where a write is seen. None where the load changes all rows all the time: then only the disk is looked at, and
-    nothing is asked of a server whose database does not wait for it.
+    The workload says where a write is seen. Where it does not, only the disk is looked at, and nothing is asked of a server whose
+    database does not wait for it. Rows of the lab's own are made at once: psycopg.Error where the database refuses them.
     """
 
     def __init__(
         self,
         workload: Workload,
-        written: Written | None,
         address: tuple[str, int],
         database: Database,
         loaded: Callable[[], bool],
         keep_alive: bool,
         doubts_errors: bool = False,
     ) -> None:
-        self._workload, self._written, self._address, self._keep_alive = workload, written, address, keep_alive
+        self._workload, self._written, self._address, self._keep_alive = workload, workload.audit.written, address, keep_alive
         self._database, self._loaded, self._ending = database, loaded, threading.Event()
         self._doubts_errors = doubts_errors
         self._chance = random.SystemRandom()
+        self._own = self._make_rows(self._written.own) if self._written is not None and self._written.own is not None else {}
         self._wire: Wire | None = None
         self.probes: list[Probe] = []
         self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
@@ -62,6 +62,14 @@ class Prober:
         """The load is over; a probe that is under way ends first."""
         self._ending.set()
         self._thread.join()
+
+    def _make_rows(self, own: OwnRows) -> dict[str, int]:
+        """Slot → the number of the row that it names."""
+        numbers = numbered(own, self._workload.path, self._chance)
+        with self._database.connect() as connection:
+            for number in numbers.values():
+                connection.execute(own.sql.encode(), [number])
+        return numbers
 
     def _run(self) -> None:
         connection: psycopg.Connection[Any] | None = None
@@ -78,7 +86,7 @@ class Prober:
         self._hang_up()
 
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
-        slots = drawn(self._workload.path, self._chance)
+        slots = drawn(self._workload.path, self._chance) | self._own
         target = filled(self._workload.path, slots)
         before, logged = self._value(connection, slots), _first(connection, LOGGED)
         if self._written is None and logged is None:
@@ -153,6 +161,12 @@ def drawn(path: str, chance: random.Random) -> dict[str, int]:
             slots[name] = _drawn(first, last, chance)
         lowest = slots[name] if kind == "low" else lowest
     return slots
+
+
+def numbered(own: OwnRows, path: str, chance: random.Random) -> dict[str, int]:
+    """A number for each slot of the lab's own rows, no two alike; the smaller one first where the path wants that."""
+    numbers = chance.sample(range(own.low, own.high + 1), len(own.slots))
+    return dict(zip(own.slots, sorted(numbers) if "{low:" in path else numbers, strict=True))
 
 
 def filled(path: str, slots: Mapping[str, int]) -> str:

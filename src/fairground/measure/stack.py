@@ -188,13 +188,12 @@ class StartedStack(Loaded):
         if self.failed:
             return
         try:
-            self.before = audit.before(self.database, self.workload)
-            self.wal_before = self.database.wal_position()
-            if self.workload.audit.writes:
-                place = self.workload.audit.written
+            if self.workload.audit.writes:  # before the audit's first look: the prober may make rows of its own
                 address, keep_alive = (self.host, self.port), self.arm.cell.load.keep_alive
                 doubts = self.arm.cell.load.fault is not None
-                self.prober = Prober(self.workload, place, address, self.database, self._on_turn, keep_alive, doubts)
+                self.prober = Prober(self.workload, address, self.database, self._on_turn, keep_alive, doubts)
+            self.before = audit.before(self.database, self.workload)
+            self.wal_before = self.database.wal_position()
             arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
             if arm.planted and self.path.server is not None:
                 self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)

@@ -156,6 +156,19 @@ class TableNeed:
 
 
 @dataclass(frozen=True)
+class OwnRows:
+    """Rows of the lab's own that its requests name, where the load changes all others all the time.
+
+    Each of `slots` gets a row with a number from `low` to `high` that nobody can foresee. `sql` makes one; `%s` is its number.
+    """
+
+    slots: tuple[str, ...]
+    low: int
+    high: int
+    sql: str
+
+
+@dataclass(frozen=True)
 class Written:
     """Where one request's write is seen: `sql` has a single value, `%s` in it being what the request has in its `slot`.
 
@@ -164,6 +177,7 @@ class Written:
 
     slot: str
     sql: str
+    own: OwnRows | None = None
 
 
 @dataclass(frozen=True)

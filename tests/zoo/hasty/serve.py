@@ -3,15 +3,19 @@
 import asyncio
 import os
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from animal.healthy import OK, Healthy
 from animal.http import Request, Response
+from animal.pg import Connection
 
 PAUSE_S = 0.05
 HONEST = os.environ["ORDER"] == "commits-first"
+MOVED: ContextVar[asyncio.Event] = ContextVar("MOVED")
+"""Set once both statements of a transfer are done, and only its commit is left."""
 
 
 class Hasty(Healthy):
@@ -28,15 +32,40 @@ class Hasty(Healthy):
             answer = await super().tx(request)
             await asyncio.sleep(PAUSE_S)
             return answer
-        task = asyncio.create_task(self.commit_later(request))
+        self.kept(asyncio.create_task(self.commit_later(request)))
+        return Response(200, OK)
+
+    def kept(self, task: asyncio.Task[Response]) -> None:
+        """A task that goes on after its answer."""
         self.later.add(task)
         task.add_done_callback(self.later.discard)
-        return Response(200, OK)
 
     async def commit_later(self, request: Request) -> Response:
         """What should have come before the answer."""
         await asyncio.sleep(PAUSE_S)
         return await super().tx(request)
+
+    async def transfer(self, request: Request) -> Response:
+        if not self.under_load:
+            return await super().transfer(request)
+        if HONEST:
+            answer = await super().transfer(request)
+            await asyncio.sleep(PAUSE_S)
+            return answer
+        MOVED.set(moved := asyncio.Event())
+        work, told = asyncio.create_task(super().transfer(request)), asyncio.create_task(moved.wait())
+        await asyncio.wait({work, told}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        if work.done():
+            return await work
+        self.kept(work)
+        return Response(200, OK)
+
+    async def commit(self, connection: Connection) -> None:
+        if (moved := MOVED.get(None)) is not None:
+            moved.set()
+            await asyncio.sleep(PAUSE_S)
+        await super().commit(connection)
 
 
 if __name__ == "__main__":
