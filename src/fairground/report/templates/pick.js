@@ -7,27 +7,37 @@
   each("[data-g],[data-c]", function (leaf) { leaf.dataset.text = leaf.textContent; });
   function chosen(key) { return page.get(key).split(",").filter(Boolean); }
 
-  function shows(slug) {
-    var stacks = chosen("s"), tongues = chosen("l"), ways = chosen("a");
-    return (!stacks.length || stacks.indexOf(slug) >= 0) && (!tongues.length || tongues.indexOf(languages[slug]) >= 0) && (!ways.length || ways.indexOf(approaches[slug]) >= 0);
+  // Stack → whether it is among what is picked.
+  function picked() {
+    var found = {};
+    Object.keys(languages).forEach(function (slug) {
+      found[slug] = [["s", slug], ["l", languages[slug]], ["a", approaches[slug]]].every(function (one) {
+        var some = chosen(one[0]);
+        return !some.length || some.indexOf(one[1]) >= 0;
+      });
+    });
+    return found;
   }
-  // A key in the search changes neither the grid nor what is picked: only this is done again.
+  // A key in the search changes neither the grid nor what is picked: only this is done again, and only what changes is touched.
+  var sought = [];
+  each("[data-find]", function (item) {
+    var name = item.dataset.find;
+    sought.push({ item: item, text: item.closest("#grid") ? "" : name.toLowerCase(), slug: slugs[name.split(" ")[0]], row: item.hasAttribute("data-row") });
+  });
   function find() {
-    var words = page.get("q").toLowerCase().split(/\s+/).filter(Boolean), shown = 0, all = 0;
-    each("[data-find]", function (item) {
-      var text = item.dataset.find.toLowerCase(), slug = slugs[item.dataset.find.split(" ")[0]];
-      var hit = words.every(function (word) { return text.indexOf(word) >= 0; }) || item.closest("#grid");
-      hit = hit && (slug === undefined || shows(slug));
-      item.classList.toggle("hide", !hit);
-      if (item.hasAttribute("data-row")) { all += 1; shown += hit ? 1 : 0; }
+    var words = page.get("q").toLowerCase().split(/\s+/).filter(Boolean), shown = 0, all = 0, shows = picked();
+    sought.forEach(function (one) {
+      var hit = (!one.text || words.every(function (word) { return one.text.indexOf(word) >= 0; })) && (one.slug === undefined || shows[one.slug]);
+      if (hit === !!one.hidden) one.item.classList.toggle("hide", one.hidden = !hit);
+      if (one.row) { all += 1; shown += +hit; }
     });
     document.getElementById("found").textContent = words.length ? shown + " of " + all + " rows" : "";
   }
   function filter() {
-    var boards = chosen("w");
+    var boards = chosen("w"), shows = picked();
     find();
     each("[data-w]", function (item) { item.classList.toggle("off", boards.length > 0 && boards.indexOf(item.dataset.w) < 0); });
-    Object.keys(slugs).forEach(function (name) { dim(name, !shows(slugs[name])); });
+    Object.keys(slugs).forEach(function (name) { dim(name, !shows[slugs[name]]); });
     each(".pill", function (pill) {
       pill.setAttribute("aria-pressed", String(chosen(pill.dataset.pick).indexOf(pill.dataset.key) >= 0));
     });
