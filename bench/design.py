@@ -23,9 +23,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fairground.model import Control
 from fairground.run import store
 from fairground.stats import differences
-from fairground.stats.comparisons import Quantity, levels
+from fairground.stats.comparisons import Quantity, layout
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = str(ROOT / "fairground")
@@ -89,8 +90,8 @@ def trials(stack: str, workload: str, minutes: float) -> Iterator[tuple[str, flo
     again = [one for one in run.controls if one.control == "again"]
     took = sum(one.duration_s for one in (*run.trials, *again)) / 60
     for quantity, name in QUANTITIES.items():
-        one, other = (levels(some, quantity).get(stack, {}) for some in (run.trials, again))
-        interval = differences.of_pairs(differences.paired(one, other)).ratio
+        fit = layout([*run.trials, *again], quantity, in_turns=False)
+        interval = differences.of_estimate(fit.against((stack, None), (stack, Control.AGAIN))).ratio
         if interval is not None:
             yield name, _left(interval.low, interval.high, took)
 

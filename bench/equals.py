@@ -87,10 +87,9 @@ def judged(run: Run) -> Iterator[dict[str, Any]]:
     """Each pair of a run's stacks, as a row for each workload and quantity."""
     judge = Judge.of(run.plan, run.trials, ())
     for field, quantity in itertools.product(comparisons.fields_of(run.trials), Quantity):
-        values = comparisons.levels(field, quantity, run.plan.anchor)
-        ratios = {pair: differences.paired(*(values[one] for one in pair)) for pair in itertools.combinations(sorted(values), 2)}
-        said = differences.table({pair: some for pair, some in ratios.items() if some}, common=judge.prior(field, quantity))
-        for one in said.values():
+        measured = judge.measured[comparisons.field_of(field[0].cell), quantity]
+        pairs = itertools.combinations([(stack, None) for stack in measured.levels], 2)
+        for one in differences.estimated({pair: measured.against(*pair) for pair in pairs}).values():
             if one.ratio is not None:
                 ends = {"low": one.ratio.low, "high": one.ratio.high}
                 yield {"workload": field[0].cell.workload, "quantity": str(quantity), "word": str(one.word), **ends}

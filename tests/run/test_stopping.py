@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import replace
 
 import numpy
@@ -15,6 +16,7 @@ from fairground.model.record import ComparisonAsked
 from fairground.run import retry, stopping
 from fairground.stats import differences
 from fairground.stats.comparisons import Judge, Quantity, fields_of, heat_of
+from fairground.stats.fit import Estimate
 from fairground.stats.intervals import Interval
 
 PLAN = Plan("t", 1, 40, (), {}, "c", "a:plain", 600.0)
@@ -161,6 +163,11 @@ def test_spreads_of_other_comparisons_count() -> None:
 DECIDED = replace(PLAN, until=Until.DECIDED)
 
 
+def estimate(logs: list[float]) -> Estimate:
+    """The mean of these log-ratios, by themselves."""
+    return Estimate(statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs)), len(logs) - 1, len(logs))
+
+
 @pytest.mark.parametrize(
     ("middle", "sd", "rows", "enough"),
     [(1.0, 0.012, 1, True), (1.0, 0.012, 8, False), (1.0, 0.02, 1, False), (1.4, 0.06, 1, True), (1.02, 0.02, 1, False)],
@@ -168,7 +175,7 @@ DECIDED = replace(PLAN, until=Until.DECIDED)
 def test_a_width_that_decides(middle: float, sd: float, rows: int, enough: bool) -> None:
     """Of several comparisons at once each must be narrower; a large difference may be wider, a small one may not."""
     logs = [math.log(middle) + sd * step for step in (-1.3, -0.8, -0.2, 0.2, 0.8, 1.3)]
-    assert stopping.settled([math.exp(one) for one in logs], rows, None) is enough
+    assert stopping.settled(estimate(logs), rows) is enough
 
 
 def test_what_is_settled_has_a_word() -> None:
@@ -178,7 +185,7 @@ def test_what_is_settled_has_a_word() -> None:
         for count in (6, 12, 24):
             for _ in range(20):
                 seen = [ratio * math.exp(draw.normal(0, 0.02)) for _ in range(count)]
-                if stopping.settled(seen, 1, None):
+                if stopping.settled(estimate([math.log(one) for one in seen]), 1):
                     words.append(differences.of_pairs(seen).word)
     assert len(words) > 100 and differences.Word.INCONCLUSIVE not in words
 

@@ -143,7 +143,7 @@ def test_a_rate_of_nothing_has_no_ratio(rate: float, value: float | None) -> Non
 
 
 def test_a_stack_is_held_against_the_anchor_of_its_own_round() -> None:
-    """Two rounds of a block, the second on a machine half as fast: b stands in the first, c in the second, and both are a fifth off."""
+    """Two rounds of a block, the second on a machine half as fast: b stands in the first, c in the second; both are a fifth better."""
     results = []
     for block in range(1, 5):
         for number, pace, other in ((2 * block, 1.0, "b:plain"), (2 * block + 1, 0.5, "c:plain")):
@@ -151,10 +151,13 @@ def test_a_stack_is_held_against_the_anchor_of_its_own_round() -> None:
                 replace(trial(stack, block, rate * pace, 1e6 / (rate * pace)), round=number)
                 for stack, rate in (("a:plain", 1000.0), (other, 1200.0))
             ]
+    judge = Judge.of(Plan("t", 1, 4, (), {}, "c", "a:plain"), results, ())
     for quantity in Quantity:
-        held = comparisons.levels(results, quantity, "a:plain")
-        for stack in ("b:plain", "c:plain"):
-            assert [held[stack][block] / held["a:plain"][block] for block in range(1, 5)] == pytest.approx([1.2] * 4, rel=1e-3)
+        found = judge.field(results, quantity)
+        assert found is not None
+        for row in found.rows:
+            assert row.ratios == pytest.approx([1.2] * 4, rel=1e-3)
+            assert row.difference.word is Word.FASTER and row.estimate.middle == pytest.approx(math.log(1.2), rel=1e-3)
 
 
 def test_a_control_is_held_against_the_anchor_of_its_own_round() -> None:
@@ -182,16 +185,62 @@ def test_ratios_rest_on_turns_where_there_are_some() -> None:
 
 
 def test_turns_are_never_held_against_a_whole_window() -> None:
-    """In block 2 one of two stacks was tried again by itself: both count by their whole windows there, and so does a control."""
+    """In block 2 `b` was tried again by itself: it is held against others in whole windows, they in turns, and so is a control."""
     turns = (Window(90, 0, 0.1, 4_500.0),)
     results = [
         replace(trial(stack, block, 1000.0), round=block, turns=() if (stack, block) == ("b:plain", 2) else turns)
         for block in (1, 2)
         for stack in ("a:plain", "b:plain")
     ]
-    held = comparisons.levels(results, Quantity.GOODPUT, "a:plain")
-    assert held["a:plain"] == held["b:plain"] == pytest.approx({1: 900.0, 2: 1000.0})
+    results += [
+        replace(one, cell=replace(one.cell, stack="c:plain"), turns=turns) for one in results if one.cell.stack == "a:plain"
+    ]
+    found = Judge.of(Plan("t", 1, 2, (), {}, "c", "a:plain"), results, ()).field(results, Quantity.GOODPUT)
+    assert found is not None and {row.stack: row.ratios for row in found.rows} == {
+        "b:plain": pytest.approx((1.0, 1.0)), "c:plain": pytest.approx((1.0, 1.0)),
+    }  # fmt: skip
+    fit = comparisons.layout(results, Quantity.GOODPUT, in_turns=True)
+    assert {name: list(levels) for (name, _), levels in fit.levels.items()} == {
+        "a:plain": [1, 2],
+        "b:plain": [1],
+        "c:plain": [1, 2],
+    }
+    assert math.exp(fit.levels["a:plain", None][1]) == pytest.approx(900.0)
     alone = [replace(trial("a:plain", block, 1000.0, control=Control.AGAIN), round=block) for block in (1, 2)]
     slots = tuple(Slot(block, block, CELL, 1, Control.AGAIN) for block in (1, 2))
     read = Judge.of(Plan("t", 1, 2, slots, {}, "c", "a:plain"), results, alone).readings
     assert [one.ratios for one in read if one.quantity is Quantity.GOODPUT] == [pytest.approx((1.0, 1.0))]
+
+
+def test_two_blocks_are_enough_for_what_is_plain() -> None:
+    """Twice as fast in both blocks is called where other workloads tell how noisy the run is, and is not by itself."""
+    draw = numpy.random.default_rng(2)
+
+    def field(workload: str) -> list[Trial]:
+        return [
+            replace(one := trial(stack, block, rate * math.exp(draw.normal(0, 0.02))), cell=replace(one.cell, workload=workload))
+            for block in (1, 2)
+            for stack, rate in (("a:x", 1000.0), ("b:x", 1100.0))
+        ]
+
+    fields = [field(f"w{number}") for number in range(8)]
+    plan = Plan("t", 1, 2, (), {}, "c", "a:x")
+    alone = Judge.of(plan, fields[0], ()).field(fields[0], Quantity.GOODPUT)
+    together = Judge.of(plan, [one for some in fields for one in some], ()).field(fields[0], Quantity.GOODPUT)
+    assert alone is not None and together is not None
+    assert alone.rows[0].difference.word is Word.INCONCLUSIVE and alone.rows[0].more_blocks
+    assert together.rows[0].difference.word is Word.FASTER and together.groups == (("b:x",), ("a:x",))
+    assert together.ranks == {"b:x": (1, 1), "a:x": (2, 2)} and (together.decided, together.pairs) == (1, 1)
+    wide, narrow = alone.rows[0].difference.ratio, together.rows[0].difference.ratio
+    assert wide is not None and narrow is not None and narrow.high / narrow.low < wide.high / wide.low
+
+
+def test_a_cells_interval_leaves_the_machine_out() -> None:
+    """A machine that drifts by 30 % is in no interval of stacks that were measured side by side, and in that of one by itself."""
+    _, results, _ = run(RATES, sd=0.01)
+    beside = comparisons.cells(results)
+    alone = comparisons.cells([one for one in results if one.cell.stack == "a:plain"])
+    errors = [found.error for found in beside.values() if found is not None]
+    (single,) = alone.values()
+    assert len(errors) == 3 and max(errors) < 0.01 and single is not None and single.error > 0.05
+    assert list(comparisons.cells(results[:1]).values()) == [None]

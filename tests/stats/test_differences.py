@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 
 import numpy
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from fairground.stats import differences
 from fairground.stats.differences import Spread, Word
+from fairground.stats.fit import Estimate
 
 RATIO = st.floats(0.2, 5, allow_nan=False)
 
@@ -64,7 +67,7 @@ def test_identical_stacks_are_called_different_in_about_one_of_twenty() -> None:
 def test_a_real_difference_is_found_as_often_as_promised() -> None:
     """A change of the size called detectable is found in about 8 of 10 simulated runs."""
     logs = [math.log(ratio) for ratio in simulated(1, 1.0, 0.05, 2000)][:20]
-    change = differences.detectable_change(logs)
+    change = differences.detectable_of(logs)
     assert change is not None
     sd = float(numpy.std(logs, ddof=1))
     found = sum(
@@ -134,10 +137,10 @@ def test_holm_by_hand() -> None:
 
 def test_noise_floor_is_the_far_end_of_the_interval() -> None:
     """An A/A control that reads 1 % apart with some spread has a floor beyond 1 %."""
-    floor = differences.noise_floor([1.01, 1.02, 1.0, 1.01])
+    floor = differences.noise_floor(Estimate(0.01, 0.004, 3.0, 4))
     assert floor is not None and 0.01 < floor < 0.03
-    assert differences.noise_floor([1 / 1.01, 1 / 1.02, 1.0, 1 / 1.01]) == pytest.approx(floor)
-    assert differences.noise_floor([1.0]) is None
+    assert differences.noise_floor(Estimate(-0.01, 0.004, 3.0, 4)) == pytest.approx(floor)
+    assert differences.noise_floor(None) is None
 
 
 def test_residual_spread_ignores_cells_and_blocks() -> None:
@@ -168,34 +171,51 @@ def test_known_spread_gives_an_interval_to_one_ratio() -> None:
         differences.known_spread_interval([], Spread(0.1, 5))
 
 
+def standing(levels: Mapping[str, float], error: float, floor: float = 0.0) -> differences.Standings:
+    """The standings of stacks at these levels (log), every pair known with this error and 20 degrees of freedom."""
+    order = sorted(levels, key=lambda name: -levels[name])
+    pairs = {
+        (one, other): None if other == "elsewhere" else Estimate(levels[one] - levels[other], error, 20.0, 4)
+        for one, other in itertools.combinations(order, 2)
+    }
+    return differences.standings(order, pairs, floor)
+
+
 def test_groups_join_what_cannot_be_told_apart() -> None:
     """Two equal stacks share a group; a slower one stands alone."""
-    fast = simulated(1, 100.0, 0.01, 8)
-    levels = {
-        name: {block: factor * value for block, value in enumerate(fast)}
-        for name, factor in (("slow", 0.5), ("b", 1), ("a", 1.001))
-    }
-    found = differences.standings(levels)
+    levels = {"slow": -0.7, "b": 0.0, "a": 0.001}
+    found = standing(levels, 0.005)
     assert found.groups == (("a", "b"), ("slow",)) and (found.decided, found.pairs) == (3, 3)
-    assert differences.standings(levels, floor=2.0).groups == (("a", "b", "slow"),)
-
-
-def test_groups_pair_what_was_measured_in_one_block() -> None:
-    """A block that one stack lacks is left out of its pairs, and does not shift the others."""
-    drifting = {block: 100.0 * 2**block for block in range(8)}
-    gapped = {block: 0.5 * value for block, value in drifting.items() if block != 3}
-    assert differences.standings({"whole": drifting, "gapped": gapped}).groups == (("whole",), ("gapped",))
-    assert differences.paired(drifting, gapped) == [2.0] * 7
+    assert standing(levels, 0.005, floor=2.0).groups == (("a", "b", "slow"),)
 
 
 def test_ranks() -> None:
-    """A clear winner holds rank 1; two that take turns share ranks 2 and 3; who shares no block with others may have any rank."""
-    values = {"first": [10.0, 11, 10, 11, 10, 11, 10], "second": [5.0, 6, 5, 6, 5, 6, 5], "third": [6.0, 5, 6, 5, 6, 5, 6]}
-    levels = {stack: dict(enumerate(row)) for stack, row in values.items()}
-    found = differences.standings(levels)
+    """A clear winner holds rank 1; two that are alike share ranks 2 and 3; who is held against nobody may have any rank."""
+    levels = {"first": 0.7, "second": 0.01, "third": 0.0}
+    found = standing(levels, 0.05)
     assert found.ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)} and (found.decided, found.pairs) == (2, 3)
-    alone = differences.standings(levels | {"elsewhere": {90: 1.0, 91: 1.0}})
+    alone = standing(levels | {"elsewhere": -9.0}, 0.05)
     assert alone.ranks == {"first": (1, 2), "second": (2, 4), "third": (2, 4), "elsewhere": (1, 4)}
+
+
+def test_holm_holds_estimates_to_their_number() -> None:
+    """A row that is called alone is not called among many that are nothing."""
+    one, nothing = Estimate(0.08, 0.03, 20.0, 2), {str(number): Estimate(0.0, 0.03, 20.0, 2) for number in range(40)}
+    assert differences.estimated({"a": one})["a"].word is Word.FASTER
+    found = differences.estimated({"a": one, "none": None} | nothing)
+    assert found["a"].word is Word.INCONCLUSIVE and found["a"].p_holm == pytest.approx(41 * differences.of_estimate(one).p)
+    assert found["none"] == differences.Difference(Word.INCONCLUSIVE, None, None, None, None)
+
+
+def test_words_of_an_estimate() -> None:
+    """Far and sure is called, beyond the floor only; sure and near is equivalent; else nothing is said."""
+    sure, near, unsure = Estimate(-0.1, 0.01, 9.0, 6), Estimate(0.004, 0.005, 9.0, 6), Estimate(0.1, 0.1, 9.0, 6)
+    words = [differences.of_estimate(one).word for one in (sure, near, unsure)]
+    assert words == [Word.SLOWER, Word.EQUIVALENT, Word.INCONCLUSIVE]
+    assert differences.of_estimate(sure, floor=0.2).word is Word.INCONCLUSIVE
+    found = differences.of_estimate(sure)
+    assert found.ratio is not None and found.ratio.middle == pytest.approx(math.exp(-0.1)) and found.p == sure.p
+    assert found.detectable == pytest.approx(math.expm1((2.262157 + 0.883404) * 0.01), rel=1e-5)
 
 
 def test_rank_correlation() -> None:

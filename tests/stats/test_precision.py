@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Sequence
 
 import numpy
 import pytest
 
 from fairground.stats import differences, precision
 from fairground.stats.differences import Word
+from fairground.stats.fit import Estimate
 from fairground.stats.intervals import t_interval
-from fairground.stats.moderated import Prior
 
 
 @pytest.mark.parametrize("margin", [0.005, 0.01, 0.03, 0.1])
@@ -81,23 +82,28 @@ def test_the_least_number_and_too_few() -> None:
     assert endless is not None and endless.more is None and endless.more_s is None
 
 
+def estimate(ratios: Sequence[float], spread: float) -> Estimate:
+    """The mean of log-ratios whose spread is known."""
+    logs = [math.log(ratio) for ratio in ratios]
+    return Estimate(math.fsum(logs) / len(logs), spread / math.sqrt(len(logs)), 60.0, len(logs))
+
+
 def test_blocks_that_an_undecided_comparison_lacks() -> None:
     """A difference of 20 % with a spread of 10 % is told with few blocks; one inside the margin has to fit into it."""
-    apart = precision.more_to_decide([math.exp(0.1), math.exp(0.3)], 0.03)
-    near = precision.more_to_decide([math.exp(-0.1), math.exp(0.1)], 0.03)
+    apart = precision.more_to_decide(estimate([math.exp(0.1), math.exp(0.3)], 0.1), 0.03)
+    near = precision.more_to_decide(estimate([math.exp(-0.1), math.exp(0.1)], 0.1), 0.03)
     assert apart is not None and near is not None and 1 <= apart < 12 < near
-    assert precision.more_to_decide([1.1], 0.03) is None
-    assert precision.more_to_decide([1.001, 1.0, 1.0005], 0.03) == 1  # who asks was not decided
+    assert precision.more_to_decide(None, 0.03) is None
+    assert precision.more_to_decide(estimate([1.0] * 9, 0.001), 0.03) == 1  # who asks was not decided
 
 
 def test_more_blocks_decide_as_many_as_foreseen() -> None:
     """Simulated with the spread known, four of five comparisons that get the blocks that they lacked are decided."""
     draw, decided = random.Random(5), 0
-    common = Prior(0.05**2, 60.0, 60)
     for _ in range(300):
         ratios = [math.exp(draw.gauss(0.10, 0.05)) for _ in range(2)]
-        more = precision.more_to_decide(ratios, 0.03, common)
+        more = precision.more_to_decide(estimate(ratios, 0.05), 0.03)
         assert more is not None
         ratios += [math.exp(draw.gauss(0.10, 0.05)) for _ in range(min(more, 50))]
-        decided += differences.of_pairs(ratios, common=common).word is not Word.INCONCLUSIVE
+        decided += differences.of_estimate(estimate(ratios, 0.05)).word is not Word.INCONCLUSIVE
     assert decided > 220

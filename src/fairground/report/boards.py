@@ -15,8 +15,9 @@ from functools import lru_cache
 from fairground.model import OWN_MAJOR, Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
 from fairground.report.charts.palette import STACKS_IN_COLOUR
 from fairground.report.text import seats
-from fairground.stats import intervals, moderated
+from fairground.stats import comparisons, intervals
 from fairground.stats.comparisons import Comparison, Judge, Quantity
+from fairground.stats.fit import Estimate
 
 CONFIDENCE = 0.95
 ROLES = ("server", "proxy", "pooler", "wire", "database")
@@ -37,7 +38,10 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Row:
-    """One stack on one board. `middle` is the geometric mean over blocks of goodput per second; None: no number."""
+    """One stack on one board. `middle` is the geometric mean over blocks of goodput per second; None: no number.
+
+    `interval`: what the machine did to all stacks of a round alike is not in it. None: one block, or nothing good.
+    """
 
     stack: str
     cell: Cell
@@ -99,6 +103,8 @@ class Board:
     """Its stacks held against the anchor; None where no two of them share two blocks."""
     cost: Comparison | None = None
     """The same of the server's CPU per good answer."""
+    drift: float | None = None
+    """How much more the machine gave all stacks in one round than in another, 0.1 is 10 %; None: not known."""
 
     @property
     def condition(self) -> str:
@@ -153,7 +159,8 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
     first = cells[0]
     made = [known[cell] for cell in cells]
     rows = tuple(sorted(made, key=lambda row: (row.middle is None, -(row.middle or 0.0), row.stack)))
-    compared = [judge.field([trial for row in made for trial in row.trials], one) if judge else None for one in Quantity]
+    trials = [trial for row in made for trial in row.trials]
+    goodput, cost = (judge.field(trials, one) if judge else None for one in (Quantity.GOODPUT, Quantity.CPU))
     parts = (
         first.topology.id,
         first.load.id,
@@ -173,7 +180,8 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
         if workload in ("", first.workload):
             absent[stack] = reason
     blocks = len({block for row in rows for block in row.by_block})
-    return Board(slug, first.workload, () if alone else parts, rows, limit, blocks, absent, *compared)
+    drift = comparisons.layout(trials, Quantity.GOODPUT, in_turns=False).drift
+    return Board(slug, first.workload, () if alone else parts, rows, limit, blocks, absent, goodput, cost, drift)
 
 
 def postgres(settings: Settings) -> str:
@@ -194,18 +202,22 @@ def resources(settings: Settings) -> tuple[str, ...]:
 
 
 def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, Row]:
-    """The row of each cell. Intervals of few blocks borrow from what the spreads of cells have in common."""
+    """The row of each cell, with its interval: without what the machine did to all stacks beside it alike."""
     trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
     for trial in run.trials:
         trials[trial.cell].append(trial)
-    made = {cell: _row(cell, tuple(some)) for cell, some in trials.items()}
-    logs = {cell: [math.log(value) for value in row.by_block.values()] for cell, row in made.items()}
-    fields = list(dict.fromkeys(replace(cell, stack="") for cell in logs))
-    common = moderated.priors([[row for cell, row in logs.items() if replace(cell, stack="") == field] for field in fields])
-    of_field = dict(zip(fields, common, strict=True))
-    found = {cell: moderated.t_interval(values, of_field[replace(cell, stack="")], CONFIDENCE) for cell, values in logs.items()}
-    known = {cell: None if interval is None else interval.exp() for cell, interval in found.items()}
-    return {cell: replace(row, interval=known[cell]) for cell, row in made.items()}
+    sure = comparisons.cells(run.trials)
+    return {cell: _surely(_row(cell, tuple(some)), sure.get(cell)) for cell, some in trials.items()}
+
+
+def _surely(row: Row, estimate: Estimate | None) -> Row:
+    """The row with as wide an interval as its estimate has, around its own middle."""
+    if row.middle is None or not row.by_block or estimate is None:
+        return row
+    apart = estimate.interval(CONFIDENCE)
+    middle = math.log(row.middle)
+    low, high = (middle + end - apart.middle for end in (apart.low, apart.high))
+    return replace(row, interval=intervals.Interval(middle, low, high, apart.count, CONFIDENCE).exp())
 
 
 def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:

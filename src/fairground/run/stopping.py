@@ -17,10 +17,11 @@ from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
 from fairground.run import retry
-from fairground.stats import effects, moderated, precision
+from fairground.stats import effects, precision
 from fairground.stats import rounds as arms
 from fairground.stats.comparisons import Comparison, Judge, Quantity, fields_of, heat_of
 from fairground.stats.differences import PRACTICAL
+from fairground.stats.fit import Estimate
 from fairground.stats.intervals import Interval, brief
 
 LEAST_BLOCKS = 6
@@ -81,36 +82,33 @@ def open_heats(plan: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
         if found is not None:
             compared.add(heat)
         blocks = len({trial.block for trial in field})
-        if not _done(plan.until, found, blocks, judge.prior(field, Quantity.GOODPUT)):
+        if not _done(plan.until, found, blocks):
             wide.add(heat)
     return frozenset(wide if compared else {heat_of(trial.cell) for trial in trials})
 
 
-def _done(until: Until, found: Comparison | None, blocks: int, common: moderated.Prior | None) -> bool:
+def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
     """Whether a field of so many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
     if found is None:
         return blocks >= LEAST_BLOCKS
-    if not all(_known(row.ratios, common) for row in found.rows):
+    if not all(_known(row.estimate) for row in found.rows):
         return False
     if until is Until.NARROW:
-        return all(narrow(row.difference.ratio) for row in found.rows if row.difference.ratio is not None)
-    return all(settled(row.ratios, len(found.rows), common) for row in found.rows)
+        return all(narrow(row.estimate.interval().exp()) for row in found.rows)
+    return all(settled(row.estimate, len(found.rows)) for row in found.rows)
 
 
-def _known(ratios: Sequence[float], common: moderated.Prior | None) -> bool:
-    """Whether the spread of these ratios is as well known as that of LEAST_BLOCKS blocks alone; what is borrowed counts."""
-    logs = [math.log(ratio) for ratio in ratios]
-    return len(logs) >= LEAST_RATIOS and moderated.spread(logs, common)[1] >= LEAST_BLOCKS - 1
+def _known(found: Estimate) -> bool:
+    """Whether a spread is as well known as that of LEAST_BLOCKS blocks alone; what is borrowed counts."""
+    return found.blocks >= LEAST_RATIOS and found.freedom >= LEAST_BLOCKS - 1
 
 
-def settled(ratios: Sequence[float], rows: int, common: moderated.Prior | None) -> bool:
+def settled(found: Estimate, rows: int) -> bool:
     """Whether an interval that holds for all `rows` of its comparison together (Bonferroni) leaves no third word.
 
     It fits into ± PRACTICAL or it lets go of 1, wherever its middle is; of a large difference a quarter is narrow enough.
     """
-    interval = moderated.t_interval([math.log(ratio) for ratio in ratios], common, 1 - 0.05 / rows)
-    if interval is None:
-        return False
+    interval = found.interval(1 - 0.05 / rows)
     half = (interval.high - interval.low) / 2
     return half <= max(precision.deciding_width(PRACTICAL), PART * abs(interval.middle))
 

@@ -1,4 +1,4 @@
-"""A run's stacks held against its anchor: ratios paired by block, what the controls say of them, groups and words. Pure.
+"""A run's stacks held against its anchor: their ratios, what the controls say of them, groups and words. Pure.
 
 The controls decide how much a difference has to be. The anchor measured twice (A/A) gives the *noise floor*: what is nearer to
 1 than the far end of that interval cannot be told from nothing. An A/A pair that is itself called different withdraws the
@@ -7,14 +7,16 @@ comparisons of its heat. The anchor with a planted slowdown shows whether the ru
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
 from fairground.stats import differences, intervals, moderated, modes, precision
-from fairground.stats.differences import PRACTICAL, Difference, Levels, Standings, Word
+from fairground.stats.differences import PRACTICAL, Difference, Standings, Word
+from fairground.stats.fit import Estimate, Fit, Point
 from fairground.stats.moderated import Prior
 from fairground.stats.modes import StartModes
 
@@ -26,19 +28,61 @@ class Quantity(StrEnum):
     CPU = "server CPU"
 
 
-Priors = Mapping[tuple[Cell, Quantity], Prior | None]
-"""By field (a cell without its stack) and quantity: what the spreads of its comparisons have in common."""
+Arm = tuple[str, Control | None]
+"""A stack among the results of a field, or as one of its controls."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Values of one quantity of one field, and what their variances have in common with those of other fields."""
+
+    fit: Fit[Arm]
+    common: Prior | None
+
+    def against(self, one: Arm, other: Arm) -> Estimate | None:
+        """`one` over `other`; None where they cannot be held against each other."""
+        return self.fit.against(one, other, self.common)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One quantity of one field: in turns, and in whole windows. Turns give less, so one is never held against the other.
+
+    Stacks are held against each other in turns. Those that have too few, as one that was tried again by itself, are held against
+    others in whole windows.
+    """
+
+    turns: Layout
+    whole: Layout
+
+    def against(self, one: Arm, other: Arm) -> Estimate | None:
+        """`one` over `other`; None where they cannot be held against each other."""
+        found = self.turns.against(one, other)
+        return self.whole.against(one, other) if found is None else found
+
+    def ratios(self, one: Arm, other: Arm) -> tuple[float, ...]:
+        """What `one` gave in each of its blocks, over the level of `other`, without what the machine did to all of its round."""
+        levels = (self.whole if self.turns.against(one, other) is None else self.turns).fit.levels
+        level = _mean(levels[other].values())
+        return tuple(math.exp(log - level) for log in levels[one].values())
+
+    @property
+    def levels(self) -> Mapping[str, Mapping[int, float]]:
+        """The logarithms of each stack by block, of those that have several."""
+        found = {**self.whole.fit.levels, **{name: some for name, some in self.turns.fit.levels.items() if len(some) > 1}}
+        return {name: blocks for (name, control), blocks in found.items() if control is None and len(blocks) > 1}
 
 
 @dataclass(frozen=True)
 class Held:
-    """One stack held against the anchor: its ratios by block, above 1 where it is better, and what they say.
+    """One stack held against the anchor: what it gave in each block over the anchor's level, above 1 where it is better.
 
     `more_blocks`: about so many more would decide what is undecided; None where it is decided, and where no number is in sight.
     """
 
     stack: str
     ratios: tuple[float, ...]
+    estimate: Estimate
     difference: Difference
     more_blocks: int | None = None
 
@@ -65,7 +109,7 @@ class Comparison:
     """… of so many, held to their number."""
 
     def of(self, stack: str) -> Held | None:
-        """What is said of a stack; None for the anchor and for one with fewer than two blocks in common with it."""
+        """What is said of a stack; None for the anchor, for one of a single block, and for one that no round joins with it."""
         return next((row for row in self.rows if row.stack == stack), None)
 
     @property
@@ -85,14 +129,14 @@ class Reading:
     planted: float
     quantity: Quantity
     ratios: tuple[float, ...]
+    estimate: Estimate | None
     difference: Difference
     sure: intervals.Interval | None
-    common: Prior | None = None
 
     @property
     def floor(self) -> float | None:
         """What identical stacks may differ by, where it is an A/A pair."""
-        return differences.noise_floor(self.ratios, common=self.common) if self.control is Control.AGAIN else None
+        return differences.noise_floor(self.estimate) if self.control is Control.AGAIN else None
 
     @property
     def failed(self) -> bool:
@@ -119,44 +163,17 @@ def value_of(trial: Trial, quantity: Quantity, in_turns: bool = False) -> float 
     return 1 / cost if cost else None
 
 
-def blocks_in_turns(trials: Iterable[Trial]) -> frozenset[int]:
-    """The blocks in which all trials that have a number took turns; one that was tried again by itself took none."""
-    numbered = [trial for trial in trials if trial.goodput_per_s is not None]
-    return frozenset(trial.block for trial in numbered) - {trial.block for trial in numbered if not trial.turns}
+def layout(trials: Iterable[Trial], quantity: Quantity, *, in_turns: bool) -> Fit[Arm]:
+    """The two-way layout of one field's values: what its stacks gave, apart from what the machine did to all of a round.
 
-
-def levels(
-    trials: Iterable[Trial], quantity: Quantity, anchor: str | None = None, by_turns: Collection[int] | None = None
-) -> Levels:
-    """The values of each stack by block; several of one block are averaged (geometric).
-
-    A block of several rounds holds the anchor in each. What another stack has there is brought to the block's mean of the anchor,
-    so that its ratio to the anchor is that of its own round.
-
-    Values come from turns in a block whose trials all took some, and from whole windows in any other: turns give less, so one is
-    never held against the other. `by_turns` names the blocks of the first kind; None: they are found in the trials.
+    They are of the trials that took turns, or of whole windows.
     """
-    trials = list(trials)
-    turned = blocks_in_turns(trials) if by_turns is None else by_turns
-    values = [(trial, value_of(trial, quantity, trial.block in turned)) for trial in trials]
-    known = [(trial, value) for trial, value in values if value is not None]
-    paces = _paces([(trial, value) for trial, value in known if trial.cell.stack == anchor])
-    found: dict[str, dict[int, list[float]]] = {}
-    for trial, value in known:
-        pace = 1.0 if trial.cell.stack == anchor else paces.get((trial.block, trial.round), 1.0)
-        found.setdefault(trial.cell.stack, {}).setdefault(trial.block, []).append(value / pace)
-    return {
-        stack: {block: intervals.geometric_mean(values) for block, values in sorted(blocks.items())}
-        for stack, blocks in found.items()
-    }
-
-
-def _paces(anchors: Sequence[tuple[Trial, float]]) -> dict[tuple[int, int], float]:
-    """(block, round) → the anchor's value in the round over its mean in the block."""
-    blocks: dict[int, list[float]] = {}
-    for trial, value in anchors:
-        blocks.setdefault(trial.block, []).append(value)
-    return {(trial.block, trial.round): value / intervals.geometric_mean(blocks[trial.block]) for trial, value in anchors}
+    values = [(trial, value_of(trial, quantity, in_turns)) for trial in trials if trial.turns or not in_turns]
+    return Fit(
+        Point((trial.cell.stack, trial.control), trial.block, trial.round, math.log(value))
+        for trial, value in values
+        if value is not None
+    )
 
 
 def heat_of(cell: Cell) -> Cell:
@@ -164,30 +181,19 @@ def heat_of(cell: Cell) -> Cell:
     return replace(cell, stack="", topology=Topology())
 
 
-def readings(
-    results: Sequence[Trial], controls: Sequence[Trial], plan: Plan, priors: Priors | None = None
-) -> tuple[Reading, ...]:
-    """All controls of a run held against their anchors' trials of the same cell and block, in the plan's order of heats."""
+def readings(measured: Mapping[tuple[Cell, Quantity], Measured], plan: Plan) -> tuple[Reading, ...]:
+    """All controls of a run held against their anchors, in the plan's order of heats. `measured`: by field and quantity."""
     kinds = {(slot.cell, slot.control): slot.planted for slot in plan.slots if slot.control is not None}
     found = []
     for (cell, control), planted in kinds.items():
-        anchors = [trial for trial in results if trial.cell == cell]
-        ours = [trial for trial in controls if (trial.cell, trial.control) == (cell, control)]
         for quantity in Quantity:
-            beside = _beside(ours, anchors)
-            turned = blocks_in_turns([*ours, *beside])
-            one, other = (levels(some, quantity, by_turns=turned).get(cell.stack, {}) for some in (ours, beside))
             assert control is not None
-            common = (priors or {}).get((replace(cell, stack=""), quantity))
-            alone = differences.of_pairs(ratios := tuple(differences.paired(one, other)), common=common)
-            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, alone, None, common))
+            here, ours, anchor = measured.get((field_of(cell), quantity)), (cell.stack, control), (cell.stack, None)
+            estimate = None if here is None else here.against(ours, anchor)
+            ratios = () if here is None or estimate is None else here.ratios(ours, anchor)
+            alone = differences.of_estimate(estimate)
+            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, estimate, alone, None))
     return tuple(_held(reading, found) for reading in found)
-
-
-def _beside(ours: Sequence[Trial], anchors: Sequence[Trial]) -> list[Trial]:
-    """The anchor's trials of the rounds that hold the control; all of a block's where it was measured by itself."""
-    rounds = {(trial.block, trial.round) for trial in ours}
-    return [trial for trial in anchors if (trial.block, trial.round) in rounds or (trial.block, 0) in rounds]
 
 
 def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
@@ -195,77 +201,77 @@ def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
     again = [one for one in every if one.control is Control.AGAIN and one.floor is not None]
     if reading.control is Control.AGAIN:
         confidence = 1 - 0.05 / max(1, len(again))
-        return replace(reading, sure=differences.of_pairs(reading.ratios, confidence=confidence, common=reading.common).ratio)
+        return replace(reading, sure=differences.of_estimate(reading.estimate, confidence=confidence).ratio)
     floors = [one.floor for one in again if (one.heat, one.quantity) == (reading.heat, reading.quantity)]
     floor = (floors[0] if floors else None) or 0.0
-    return replace(reading, difference=differences.of_pairs(reading.ratios, floor, common=reading.common))
+    return replace(reading, difference=differences.of_estimate(reading.estimate, floor))
 
 
 def compare(
-    quantity: Quantity,
-    held: Levels,
-    anchors: Sequence[str],
-    floor: float | None,
-    withdrawn: bool,
-    common: Prior | None = None,
+    quantity: Quantity, measured: Measured, anchors: Sequence[str], floor: float | None, withdrawn: bool
 ) -> Comparison | None:
-    """Stacks held against the first of `anchors` that has a number; None where no two stacks share two blocks.
+    """Stacks held against the first of `anchors` that has a number; None where no two stacks can be held against each other.
 
     The rows are held to their number; with `withdrawn` all are inconclusive, and there are neither groups nor ranks.
     """
-    anchor = _anchor(held, anchors)
-    known = {} if anchor is None else _against(held, anchor)
-    if anchor is None or not known:
+    several = measured.levels
+    anchor = next((name for name in (*anchors, *sorted(several)) if name in several), None)
+    if anchor is None:
         return None
-    words = differences.table(known, floor or 0.0, common=common)
+    known = {stack: measured.against((stack, None), (anchor, None)) for stack in several if stack != anchor}
+    estimates = {stack: found for stack, found in known.items() if found is not None}
+    if not estimates:
+        return None
+    words = differences.estimated(estimates, floor or 0.0)
     if withdrawn:
         words = {stack: replace(one, word=Word.INCONCLUSIVE) for stack, one in words.items()}
-    open_rows = [] if withdrawn else [stack for stack, one in words.items() if one.word is Word.INCONCLUSIVE]
-    more = {stack: precision.more_to_decide(known[stack], PRACTICAL, common) for stack in open_rows}
-    rows = tuple(Held(stack, tuple(known[stack]), words[stack], more.get(stack)) for stack in known)
-    ordered = tuple(sorted(rows, key=lambda row: -_middle(row.difference)))
-    several = {stack: values for stack, values in held.items() if len(values) > 1}
-    stand = Standings((), {}) if withdrawn else differences.standings(several, floor or 0.0, common=common)
-    starts = modes.of_starts(several)
+    rows = [
+        Held(
+            stack,
+            measured.ratios((stack, None), (anchor, None)),
+            found,
+            words[stack],
+            precision.more_to_decide(found, PRACTICAL) if words[stack].word is Word.INCONCLUSIVE and not withdrawn else None,
+        )
+        for stack, found in estimates.items()
+    ]
+    ordered = tuple(sorted(rows, key=lambda row: -row.estimate.middle))
+    stand = Standings((), {}) if withdrawn else _standings(measured, several, floor or 0.0)
+    starts = modes.of_starts({stack: {block: math.exp(log) for block, log in logs.items()} for stack, logs in several.items()})
     found = Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts)
     return replace(found, decided=stand.decided, pairs=stand.pairs)
 
 
-def _anchor(held: Levels, anchors: Sequence[str]) -> str | None:
-    return next((name for name in (*anchors, *sorted(held)) if len(held.get(name, {})) > 1), None)
+def _standings(measured: Measured, levels: Mapping[str, Mapping[int, float]], floor: float) -> Standings:
+    """Groups and ranks of the stacks of a field, by all pairs of them."""
+    order = sorted(levels, key=lambda name: -_mean(levels[name].values()))
+    pairs = {(one, other): measured.against((one, None), (other, None)) for one, other in itertools.combinations(order, 2)}
+    return differences.standings(order, pairs, floor)
 
 
-def _against(held: Levels, anchor: str) -> dict[str, list[float]]:
-    """The ratios of each stack that shares two blocks with the anchor."""
-    ratios = {stack: differences.paired(values, held[anchor]) for stack, values in held.items() if stack != anchor}
-    return {stack: pairs for stack, pairs in ratios.items() if len(pairs) > 1}
-
-
-def _middle(difference: Difference) -> float:
-    return difference.ratio.middle if difference.ratio is not None else 0.0
+def _mean(values: Iterable[float]) -> float:
+    values = list(values)
+    return math.fsum(values) / len(values)
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs.
-
-    `priors`: what the spreads of a field's comparisons have in common.
-    """
+    """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs."""
 
     plan: Plan
+    measured: Mapping[tuple[Cell, Quantity], Measured]
     readings: tuple[Reading, ...]
-    priors: Priors
 
     @classmethod
     def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
         """The judge of a run, with what its controls say."""
-        fields = fields_of(results)
-        priors = {key: prior for quantity in Quantity for key, prior in _priors(plan, fields, quantity).items()}
-        return cls(plan, readings(results, controls, plan, priors), priors)
+        measured = {key: one for quantity in Quantity for key, one in _measured([*results, *controls], quantity).items()}
+        return cls(plan, measured, readings(measured, plan))
 
     def anchors(self, heat: Cell) -> tuple[str, ...]:
         """The stacks that may be the anchor of a heat, first choice first; chosen by the plan, never by a number."""
-        return _anchors(self.plan, heat)
+        controlled = [slot.cell.stack for slot in self.plan.slots if slot.control is not None and heat_of(slot.cell) == heat]
+        return (*controlled[:1], *([self.plan.anchor] if self.plan.anchor is not None else []))
 
     def field(self, trials: Sequence[Trial], quantity: Quantity) -> Comparison | None:
         """The comparison of one field's results; None where they carry none."""
@@ -274,51 +280,49 @@ class Judge:
         heat = heat_of(trials[0].cell)
         again = self._of(heat, quantity, Control.AGAIN)
         floor, withdrawn = (None, False) if again is None else (again.floor, again.failed)
-        held = _held_levels(trials, quantity, anchors := self.anchors(heat))
-        found = compare(quantity, held, anchors, floor, withdrawn, self.prior(trials, quantity))
+        here = self.measured[field_of(trials[0].cell), quantity]
+        found = compare(quantity, here, self.anchors(heat), floor, withdrawn)
         blocks = len({trial.block for trial in trials})
         return None if found is None else replace(found, block_s=math.fsum(trial.duration_s for trial in trials) / blocks)
-
-    def prior(self, trials: Sequence[Trial], quantity: Quantity) -> Prior | None:
-        """What the spreads of one field's comparisons have in common; None where too little is known."""
-        return self.priors.get((_field_of(trials), quantity))
 
     def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
         return next(ours, None)
 
 
-def _anchors(plan: Plan, heat: Cell) -> tuple[str, ...]:
-    controlled = [slot.cell.stack for slot in plan.slots if slot.control is not None and heat_of(slot.cell) == heat]
-    return (*controlled[:1], *([plan.anchor] if plan.anchor is not None else []))
+def _measured(trials: Sequence[Trial], quantity: Quantity) -> dict[tuple[Cell, Quantity], Measured]:
+    """All fields in turns and in whole windows."""
+    kinds = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
+    fields = (field_of(field[0].cell) for field in fields_of(trials))
+    return {(field, quantity): Measured(*both) for field, *both in zip(fields, *kinds, strict=True)}
 
 
-def _held_levels(trials: Sequence[Trial], quantity: Quantity, anchors: Sequence[str]) -> Levels:
-    here = {trial.cell.stack for trial in trials}
-    return levels(trials, quantity, next((name for name in anchors if name in here), None))
+def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> list[Layout]:
+    """The layouts of all fields, each with what its variances have in common with the others'."""
+    fits = [layout(field, quantity, in_turns=in_turns) for field in fields_of(trials)]
+    return [Layout(fit, prior) for fit, prior in zip(fits, moderated.priors([fit.spreads for fit in fits]), strict=True)]
 
 
-def _priors(plan: Plan, fields: Sequence[Sequence[Trial]], quantity: Quantity) -> Priors:
-    """What the spreads of the stacks' ratios to the anchor have in common, by field."""
-    rows = [_log_ratios(plan, trials, quantity) for trials in fields]
-    found = moderated.priors(rows)
-    return {(_field_of(trials), quantity): prior for trials, prior in zip(fields, found, strict=True)}
+def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
+    """How sure each cell's goodput is, in whole windows: its logarithm over the mean of the stacks that were measured beside it.
+
+    What the machine did to all of a round alike is left out. A stack by itself has the interval of its blocks. None: unknown.
+    """
+    found = dict[Cell, Estimate | None]()
+    for field, made in zip(fields_of(trials), _layouts(trials, Quantity.GOODPUT, in_turns=False), strict=True):
+        for cell in dict.fromkeys(trial.cell for trial in field):
+            found[cell] = made.fit.beside((cell.stack, None), made.common)
+    return found
 
 
-def _log_ratios(plan: Plan, trials: Sequence[Trial], quantity: Quantity) -> list[list[float]]:
-    held = _held_levels(trials, quantity, anchors := _anchors(plan, heat_of(trials[0].cell)))
-    anchor = _anchor(held, anchors)
-    against = {} if anchor is None else _against(held, anchor)
-    return [[math.log(ratio) for ratio in ratios] for ratios in against.values()]
-
-
-def _field_of(trials: Sequence[Trial]) -> Cell:
-    return replace(trials[0].cell, stack="")
+def field_of(cell: Cell) -> Cell:
+    """What the cells of one field have in common: a cell without its stack."""
+    return replace(cell, stack="")
 
 
 def fields_of(trials: Iterable[Trial]) -> list[list[Trial]]:
     """Trials by field, in the order of their first trial."""
     grouped: dict[Cell, list[Trial]] = {}
     for trial in trials:
-        grouped.setdefault(replace(trial.cell, stack=""), []).append(trial)
+        grouped.setdefault(field_of(trial.cell), []).append(trial)
     return list(grouped.values())

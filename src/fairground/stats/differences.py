@@ -1,6 +1,7 @@
 """Whether a difference is real: paired log-ratios, verdict words, many comparisons at once, groups and ranks. Pure.
 
-The unit of evidence is a block (or a pair of windows): one ratio each, in which what the machine did to both sides cancels.
+The unit of evidence is a trial beside others (`fit`), or a pair of windows: one ratio each, in which what the machine did to both
+sides cancels.
 """
 
 from __future__ import annotations
@@ -8,14 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from fairground.stats import moderated
-from fairground.stats.intervals import Interval, student
-from fairground.stats.moderated import Prior
+from fairground.stats.fit import Estimate
+from fairground.stats.intervals import Interval, student, t_interval
 
 if TYPE_CHECKING:
     import numpy
@@ -39,12 +39,15 @@ class Word(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
+CALLED = (Word.FASTER, Word.SLOWER)
+
+
 @dataclass(frozen=True)
 class Difference:
     """One ratio and what can be said of it. `ratio` is None with fewer than two pairs: then nothing can be said.
 
-    `p` is two-sided: sign-flip, or the moderated t where a prior was given. `p_holm` is p corrected for all comparisons of its
-    table. `detectable` is the smallest change (0.04 is 4 %) that so many pairs of such a spread would show in 8 of 10 runs.
+    `p` is two-sided: of a t test, or of flipped signs for pairs. `p_holm` is p corrected for all comparisons of its table.
+    `detectable` is the smallest change (0.04 is 4 %) that so much evidence of such a spread would show in 8 of 10 cases.
     """
 
     word: Word
@@ -54,25 +57,27 @@ class Difference:
     detectable: float | None
 
 
-def of_pairs(
-    ratios: Sequence[float],
-    floor: float = 0.0,
-    practical: float = PRACTICAL,
-    confidence: float = 0.95,
-    common: Prior | None = None,
-) -> Difference:
-    """What `ratios` (A over B, one for each pair, above zero) say of A where more is better.
+def of_estimate(found: Estimate | None, floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
+    """What an estimated log-ratio of A over B says of A, where more is better.
 
     FASTER or SLOWER when the interval excludes 1 and the change is beyond `floor`, the noise seen between identical stacks;
     EQUIVALENT when the whole interval lies within ± `practical` (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
-    `common` is what the spreads of the run's comparisons have in common: interval and p are of the moderated t then.
     """
+    if found is None:
+        return Difference(Word.INCONCLUSIVE, None, None, None, None)
+    interval = found.interval(confidence)
+    detectable = detectable_change(found.error, found.freedom)
+    return Difference(_word(interval, floor, practical), interval.exp(), found.p, found.p, detectable)
+
+
+def of_pairs(ratios: Sequence[float], floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
+    """The same of `ratios` (one for each pair, above zero), by Student's t; p comes from flipping signs."""
     logs = _logarithms(ratios)
-    interval = moderated.t_interval(logs, common, confidence)
+    interval = t_interval(logs, confidence)
     if interval is None:
         return Difference(Word.INCONCLUSIVE, None, None, None, None)
-    p = sign_flip(logs) if common is None else moderated.p_value(logs, common)
-    return Difference(_word(interval, floor, practical), interval.exp(), p, p, detectable_change(logs, common=common))
+    p = sign_flip(logs)
+    return Difference(_word(interval, floor, practical), interval.exp(), p, p, detectable_of(logs))
 
 
 def _word(logs: Interval, floor: float, practical: float) -> Word:
@@ -84,28 +89,40 @@ def _word(logs: Interval, floor: float, practical: float) -> Word:
     return Word.INCONCLUSIVE
 
 
-def table(
-    rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL, common: Prior | None = None
-) -> dict[Name, Difference]:
-    """`of_pairs` for each row of a table of comparisons, held to their number.
+def estimated(rows: Mapping[Name, Estimate | None], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
+    """`of_estimate` for each row of a table of comparisons, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
-    So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
-    their number by the interval instead, at Bonferroni's confidence. With a prior no permutation is tried, and p is always used.
     """
-    alone = {name: of_pairs(ratios, floor, practical, common=common) for name, ratios in rows.items()}
+    return _corrected({name: of_estimate(found, floor, practical) for name, found in rows.items()})
+
+
+def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
+    """The same of rows of pairs.
+
+    So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
+    their number by the interval instead, at Bonferroni's confidence.
+    """
+    alone = {name: of_pairs(ratios, floor, practical) for name, ratios in rows.items()}
+    known = sum(row.p is not None for row in alone.values())
+    held = _corrected(alone)
+    for name, ratios in rows.items():
+        if alone[name].word in CALLED and known * 2 ** (1 - len(ratios)) > 0.05:
+            held[name] = replace(held[name], word=of_pairs(ratios, floor, practical, 1 - 0.05 / known).word)
+    return held
+
+
+def _corrected(alone: Mapping[Name, Difference]) -> dict[Name, Difference]:
     known = {name: row.p for name, row in alone.items() if row.p is not None}
     corrected = dict(zip(known, holm(list(known.values())), strict=True))
-    held = {}
-    for name, row in alone.items():
-        word = row.word
-        if word in (Word.FASTER, Word.SLOWER):
-            if common is not None or len(known) * 2 ** (1 - len(rows[name])) <= 0.05:
-                word = word if corrected[name] <= 0.05 else Word.INCONCLUSIVE
-            else:
-                word = of_pairs(rows[name], floor, practical, 1 - 0.05 / len(known)).word
-        held[name] = Difference(word, row.ratio, row.p, corrected.get(name), row.detectable)
-    return held
+    return {
+        name: replace(
+            row,
+            p_holm=corrected.get(name),
+            word=Word.INCONCLUSIVE if row.word in CALLED and corrected[name] > 0.05 else row.word,
+        )
+        for name, row in alone.items()
+    }
 
 
 def crossed(below: Sequence[float], above: Sequence[float]) -> list[float]:
@@ -153,25 +170,32 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def detectable_change(logs: Sequence[float], power: float = 0.80, common: Prior | None = None) -> float | None:
-    """The smallest change that a t test at 5 % would show with `power`, given the pairs' spread; None below two pairs.
+def detectable_change(error: float, freedom: float, power: float = 0.80) -> float:
+    """The smallest change that a t test at 5 % would show with `power`, given the log-ratio's standard error.
 
-    exp((t(.975) + t(power)) · s / √n) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
+    exp((t(.975) + t(power)) · error) − 1: a normal approximation of the noncentral t, good from 4 degrees of freedom on.
     """
+    return math.expm1((student(freedom, 0.975) + student(freedom, power)) * error)
+
+
+def detectable_of(logs: Sequence[float]) -> float | None:
+    """The same of the log-ratios of pairs; None below two."""
     if len(logs) < 2:
         return None
-    sd, freedom = moderated.spread(logs, common)
-    steps = student(freedom, 0.975) + student(freedom, power)
-    return math.expm1(steps * sd / math.sqrt(len(logs)))
+    mean = math.fsum(logs) / len(logs)
+    spread = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1))
+    return detectable_change(spread / math.sqrt(len(logs)), len(logs) - 1)
 
 
-def noise_floor(ratios: Sequence[float], share: float = 0.95, common: Prior | None = None) -> float | None:
-    """How far the mean ratio of two identical stacks may lie from 1 in a run of so many pairs, from an A/A control's ratios.
+def noise_floor(found: Estimate | None, share: float = 0.95) -> float | None:
+    """How far two identical stacks may lie from each other in a run, from what an A/A control reads; None where it reads nothing.
 
-    exp(|mean| + t · s / √n) − 1, the far end of the A/A interval: what is smaller cannot be told from nothing. None below two.
+    exp(|middle| + t · error) − 1, the far end of the interval: what is smaller cannot be told from nothing.
     """
-    interval = moderated.t_interval(_logarithms(ratios), common, share)
-    return None if interval is None else math.expm1(max(abs(interval.low), abs(interval.high)))
+    if found is None:
+        return None
+    interval = found.interval(share)
+    return math.expm1(max(abs(interval.low), abs(interval.high)))
 
 
 @dataclass(frozen=True)
@@ -213,10 +237,6 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
     return Interval(mean, mean - half, mean + half, len(logs), confidence).exp()
 
 
-Levels = Mapping[str, Mapping[int, float]]
-"""Stack → block → value, more is better."""
-
-
 @dataclass(frozen=True)
 class Standings:
     """How stacks stand to each other, by all pairs of them.
@@ -232,16 +252,19 @@ class Standings:
     pairs: int = 0
 
 
-def standings(levels: Levels, floor: float = 0.0, practical: float = PRACTICAL, common: Prior | None = None) -> Standings:
-    """Groups and ranks of stacks from their values; pairs are formed in the blocks that both have.
+def standings(
+    order: Sequence[str],
+    pairs: Mapping[tuple[str, str], Estimate | None],
+    floor: float = 0.0,
+    practical: float = PRACTICAL,
+) -> Standings:
+    """Groups and ranks of stacks, given in falling order, from their log-ratios: `pairs` holds the better one first.
 
     Words are held to the number of all pairs, since the order was chosen by looking. A group inside the one before it is left
     out. A stack's best rank lies behind all that are shown to be better than it, and its worst before all shown to be worse.
     Source of the ranks: Mogstad, Romano, Shaikh & Wilhelm, "Inference for Ranks", Review of Economic Studies 2024.
     """
-    order = sorted(levels, key=lambda name: -math.fsum(_logarithms([*levels[name].values()])) / max(1, len(levels[name])))
-    pairs = {(one, other): paired(levels[one], levels[other]) for one, other in itertools.combinations(order, 2)}
-    words = table({pair: ratios for pair, ratios in pairs.items() if ratios}, floor, practical, common)
+    words = estimated({pair: found for pair, found in pairs.items() if found is not None}, floor, practical)
     better = {pair for pair, row in words.items() if row.word is Word.FASTER}
     better |= {(other, one) for (one, other), row in words.items() if row.word is Word.SLOWER}
     found: list[tuple[str, ...]] = []

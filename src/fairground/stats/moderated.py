@@ -1,18 +1,15 @@
-"""Few repetitions of many comparisons: what their spreads have in common makes each of them surer. Pure.
+"""Few repetitions of many stacks: what their spreads have in common makes each of them surer. Pure.
 
-Two blocks of one comparison say next to nothing of its own spread: Student's t for them is 12.7. But a run makes dozens of
-comparisons, and their spreads are much alike. Each one's variance is drawn towards what all have in common, as far as the
-variances themselves agree: the moderated t of Smyth, "Linear models and empirical Bayes methods for assessing differential
-expression", Statistical Applications in Genetics and Molecular Biology 2004.
+Two blocks of one stack say next to nothing of its own spread. But a run measures dozens of cells, and their spreads are much
+alike. Each one's variance is drawn towards what all have in common, as far as the variances themselves agree: the moderated t of
+Smyth, "Linear models and empirical Bayes methods for assessing differential expression", Statistical Applications in Genetics and
+Molecular Biology 2004.
 
 That is done twice, for workloads differ more than stacks do: deadlocks make rates of `transfer` ten times as noisy as those of
-the rest. The variance that a field's comparisons share is drawn towards that of all fields, and each comparison's towards its
-field's. A variance beyond what its prior foretells in nine of ten cases is not made smaller: a stack of two modes has its own.
+the rest. The variance that a field's stacks share is drawn towards that of all fields, and each stack's towards its field's. A
+variance beyond what its prior foretells in nine of ten cases is not made smaller: a stack of two modes has its own.
 
-How much the variances agree is itself uncertain, and is taken a standard error lower. Simulated with true spreads that differ by
-e^±1 from each other, nominal 95 % intervals held the truth in 91 to 98 % of all comparisons. A field that is 17 times as noisy as
-six others is covered in 95 % with two blocks; 78 % were covered where all fields were one. A single stack that is six times
-as noisy as its field is covered in 76 to 79 % with two blocks.
+How much the variances agree is itself uncertain, and is taken a standard error lower. `tests/stats/test_fit.py` has simulations.
 """
 
 from __future__ import annotations
@@ -22,23 +19,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from fairground.stats.intervals import Interval, student
-
 LEAST_ROWS = 6
 """Fewer variances say nothing of what variances have in common."""
 LEAST_FIELDS = 3
-"""Fewer fields say nothing of how fields differ: their comparisons are taken together."""
+"""Fewer fields say nothing of how fields differ: their stacks are taken together."""
 LIKELY = 0.9
-"""A variance beyond what its prior foretells in so many cases is not made smaller: calm comparisons must not calm a noisy one."""
-SHARED = 0.25
-"""Correlation of the variances of two comparisons of a field: half of each one's noise is the anchor's, which both have."""
+"""A variance beyond what its prior foretells in so many cases is not made smaller: calm stacks must not calm a noisy one."""
+
+
+@dataclass(frozen=True)
+class Variance:
+    """A variance of logarithms that was found with so many degrees of freedom; with none it is not known."""
+
+    value: float
+    freedom: float
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """What one field's residuals say: the variance that its stacks share, and that of each stack."""
+
+    shared: Variance
+    stacks: tuple[Variance, ...]
+
+    @property
+    def independent(self) -> tuple[Variance, ...]:
+        """The known variances of the stacks. Of two stacks the residuals are each other's, so that they have one."""
+        known = tuple(one for one in self.stacks if one.freedom)
+        return (self.shared,) if len(known) == 2 else known
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The variance that the comparisons of a run have in common, worth `freedom` degrees of freedom (infinite: they all agree).
+    """The variance that the stacks of a run have in common, worth `freedom` degrees of freedom (infinite: they all agree).
 
-    `most` is half of what all comparisons have together, for they share their anchor: none can be surer than that.
+    `most`: with so many degrees of freedom it is known itself; none of the variances that borrow from it is surer than that.
     """
 
     variance: float
@@ -46,91 +61,74 @@ class Prior:
     most: float
 
 
-Rows = Sequence[Sequence[float]]
-"""Log-ratios by block, of one comparison each."""
+def priors(fields: Sequence[Spreads]) -> tuple[Prior | None, ...]:
+    """What the variances of each field's stacks have in common, in the fields' order; None where too little is known.
 
-
-def priors(fields: Sequence[Rows]) -> tuple[Prior | None, ...]:
-    """What the variances of each field's comparisons have in common, in the fields' order; None where too little is known.
-
-    Fewer than LEAST_FIELDS fields share one prior. Of more, a field's own variance is moderated by that of all fields. No
-    comparison is surer than its field's variance is known.
+    Fewer than LEAST_FIELDS fields share one prior. Of more, a field's own variance is moderated by that of all fields. No stack's
+    variance is surer than its field's.
     """
-    known = [[row for row in rows if len(row) > 1] for rows in fields]
-    together = prior([row for rows in known for row in rows])
-    varying = {index: rows for index, rows in enumerate(known) if any(map(variance, rows))}
+    together = prior([one for field in fields for one in field.independent])
+    varying = {index: field for index, field in enumerate(fields) if field.shared.freedom and field.shared.value}
     if together is None or len(varying) < LEAST_FIELDS:
         return tuple(together for _ in fields)
-    pooled = {index: (_pooled(rows), _effective(rows)) for index, rows in varying.items()}
-    common = _in_common(list(pooled.values()), together.most)
-    levels = {index: _moderated(*found, common) for index, found in pooled.items()}
-    ratios = [(variance(row) / levels[index][0], len(row) - 1) for index, rows in varying.items() for row in rows]
+    common = _in_common([field.shared for field in varying.values()], together.most)
+    levels = {index: _moderated(field.shared, common) for index, field in varying.items()}
+    ratios = [
+        Variance(one.value / levels[index].value, one.freedom) for index, field in varying.items() for one in field.independent
+    ]
     agreement = _in_common(ratios, together.most).freedom
-    made = {index: Prior(level, agreement, freedom) for index, (level, freedom) in levels.items()}
+    made = {index: Prior(level.value, agreement, level.freedom) for index, level in levels.items()}
     return tuple(made.get(index, together) for index in range(len(fields)))
 
 
-def prior(rows: Rows) -> Prior | None:
-    """What the variances of `rows` have in common, all taken alike; None for fewer than LEAST_ROWS.
-
-    Rows of fewer than two values are left out. Where most rows do not vary at all there is nothing to go by.
-    """
-    known = [(variance(row), len(row) - 1) for row in rows if len(row) > 1]
-    typical = sorted(value for value, _ in known)[len(known) // 2] if known else 0.0
+def prior(known: Sequence[Variance]) -> Prior | None:
+    """What variances have in common, all taken alike; None for fewer than LEAST_ROWS, and where most do not vary at all."""
+    typical = sorted(one.value for one in known)[len(known) // 2] if known else 0.0
     if len(known) < LEAST_ROWS or not typical:
         return None
-    return _in_common(known, max(1, sum(freedom for _, freedom in known) // 2))
+    return _in_common(known, math.fsum(one.freedom for one in known))
 
 
-def _pooled(rows: Rows) -> float:
-    """The variance that rows share."""
-    return math.fsum(variance(row) * (len(row) - 1) for row in rows) / sum(len(row) - 1 for row in rows)
-
-
-def _effective(rows: Rows) -> float:
-    """The degrees of freedom of a field's pooled variance: less than their sum, since its rows share their anchor."""
-    return sum(len(row) - 1 for row in rows) / (1 + SHARED * (len(rows) - 1))
-
-
-def _in_common(known: Sequence[tuple[float, float]], most: float) -> Prior:
+def _in_common(known: Sequence[Variance], most: float) -> Prior:
     """The prior of variances with their degrees of freedom.
 
     Moments of the logarithms of the variances (Smyth 2004, section 6.2). Their excess spread is taken a standard error larger.
     """
     from scipy.special import digamma, polygamma
 
-    least = 1e-5 * sorted(value for value, _ in known)[len(known) // 2]
-    logs = [math.log(max(value, least)) - float(digamma(df / 2)) + math.log(df / 2) for value, df in known]
+    least = 1e-5 * sorted(one.value for one in known)[len(known) // 2]
+    halves = [one.freedom / 2 for one in known]
+    logs = [
+        math.log(max(one.value, least)) - float(digamma(half)) + math.log(half) for one, half in zip(known, halves, strict=True)
+    ]
     mean = math.fsum(logs) / len(logs)
     seen = math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1)
-    by_chance = math.fsum(float(polygamma(1, df / 2)) for _, df in known) / len(known)
+    by_chance = math.fsum(float(polygamma(1, half)) for half in halves) / len(known)
     apart = seen - by_chance + max(seen, by_chance) * math.sqrt(2 / (len(logs) - 1))
     if apart <= 0:
-        return Prior(math.fsum(value * df for value, df in known) / math.fsum(df for _, df in known), math.inf, most)
+        pooled = math.fsum(one.value * one.freedom for one in known) / math.fsum(one.freedom for one in known)
+        return Prior(pooled, math.inf, most)
     freedom = 2 * _inverse_trigamma(apart)
     return Prior(math.exp(mean + float(digamma(freedom / 2)) - math.log(freedom / 2)), freedom, most)
 
 
-def _moderated(own: float, freedom: float, common: Prior) -> tuple[float, float]:
-    """A variance that was found with `freedom`, drawn towards the common one, and the degrees of freedom that it has then."""
+def _moderated(own: Variance, common: Prior) -> Variance:
+    """A variance drawn towards the common one, with the degrees of freedom that it has then."""
     if math.isinf(common.freedom):
-        return common.variance, max(freedom, common.most)
-    both = (common.freedom * common.variance + freedom * own) / (common.freedom + freedom)
-    return both, max(freedom, min(common.freedom + freedom, common.most))
+        return Variance(common.variance, max(own.freedom, common.most))
+    freedom = common.freedom + own.freedom
+    value = (common.freedom * common.variance + own.freedom * own.value) / freedom
+    return Variance(value, max(own.freedom, min(freedom, common.most)))
 
 
-def spread(logs: Sequence[float], common: Prior | None) -> tuple[float, float]:
-    """Standard deviation of one value of `logs`, and its degrees of freedom. ValueError below two values.
-
-    Without a prior it is that of the values alone. A variance beyond what the prior foretells is not made smaller.
-    """
-    if len(logs) < 2:
-        raise ValueError("one value has no spread")
-    own, freedom = variance(logs), len(logs) - 1
+def of(own: Variance, common: Prior | None) -> Variance:
+    """A stack's variance as the run knows it: its own, or moderated by a prior. One beyond it is not made smaller."""
     if common is None:
-        return math.sqrt(own), freedom
-    value, known = _moderated(own, freedom, common)
-    return math.sqrt(own if own > common.variance * _likely(freedom, common.freedom) else value), known
+        return own
+    found = _moderated(own, common)
+    if own.freedom and own.value > common.variance * _likely(own.freedom, common.freedom):
+        return Variance(own.value, found.freedom)
+    return found
 
 
 @cache
@@ -141,33 +139,6 @@ def _likely(freedom: float, others: float) -> float:
     if math.isinf(others):
         return float(chdtri(freedom, 1 - LIKELY)) / freedom
     return float(fdtri(freedom, others, LIKELY))
-
-
-def t_interval(logs: Sequence[float], common: Prior | None, confidence: float = 0.95) -> Interval | None:
-    """Interval of the mean of `logs`, by the moderated t; None for fewer than two values."""
-    if len(logs) < 2:
-        return None
-    sd, freedom = spread(logs, common)
-    mean = math.fsum(logs) / len(logs)
-    half = student(freedom, (1 + confidence) / 2) * sd / math.sqrt(len(logs))
-    return Interval(mean, mean - half, mean + half, len(logs), confidence)
-
-
-def p_value(logs: Sequence[float], common: Prior | None) -> float:
-    """Two-sided p of a mean of 0, by the moderated t. ValueError below two values."""
-    from scipy.special import stdtr
-
-    sd, freedom = spread(logs, common)
-    mean = abs(math.fsum(logs) / len(logs))
-    if not sd:
-        return 0.0 if mean else 1.0
-    return 2 * float(stdtr(freedom, -mean / sd * math.sqrt(len(logs))))
-
-
-def variance(values: Sequence[float]) -> float:
-    """The unbiased variance of at least two values."""
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _inverse_trigamma(value: float) -> float:

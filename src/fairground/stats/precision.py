@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.stats import moderated
+from fairground.stats.fit import Estimate
 from fairground.stats.intervals import student, t_interval
-from fairground.stats.moderated import Prior
 
 MOST = 1_000_000
 """So many values are as good as never."""
@@ -55,19 +54,18 @@ def values_needed(spread: float, half: float, confidence: float = 0.95) -> int |
     return low
 
 
-def more_to_decide(ratios: Sequence[float], margin: float, common: Prior | None = None) -> int | None:
+def more_to_decide(found: Estimate | None, margin: float) -> int | None:
     """How many blocks an undecided comparison lacks, if its ratio stays where it is and its spread what it is. At least 1.
 
-    Beyond the margin the interval must let go of 1; inside, it must fit into the margin. `common` is the prior of the run's
-    spreads. None for fewer than two ratios, and where no number is in sight.
+    Beyond the margin the interval must let go of 1; inside, it must fit into the margin. None where nothing is estimated, and
+    where no number is in sight.
     """
-    logs = [math.log(ratio) for ratio in ratios]
-    if len(logs) < 2:
+    if found is None:
         return None
-    middle = abs(math.fsum(logs) / len(logs))
+    middle = abs(found.middle)
     half = middle if middle > math.log1p(margin) else deciding_width(margin)
-    needed = values_needed(moderated.spread(logs, common)[0], half)
-    return None if needed is None else max(1, needed - len(logs))
+    needed = values_needed(found.spread, half)
+    return None if needed is None else max(1, needed - found.blocks)
 
 
 def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None) -> Need | None:

@@ -104,7 +104,8 @@ def _speeds(board: Board) -> list[str]:
         return [f"{_with_interval(rows[0])}."]
     if board.goodput is None:
         return [f"{_with_interval(rows[0])}.", "This run cannot tell its stacks apart: no two of them share two blocks."]
-    return [_leaders(board, board.goodput), *against(board.goodput), *map(_two_modes, board.goodput.modes)]
+    said = [_leaders(board, board.goodput), *against(board.goodput), *map(_two_modes, board.goodput.modes)]
+    return [*said, f"From round to round the machine gave all stacks up to {percent(board.drift)} more."] if board.drift else said
 
 
 def _two_modes(one: StartModes) -> str:

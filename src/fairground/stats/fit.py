@@ -1,0 +1,244 @@
+"""Stacks of one field held against each other by everything that was measured beside them: a two-way layout. Pure.
+
+The logarithm of a value is its stack's, plus what the machine did to all stacks of its round, plus an error. Least squares over
+all stacks and rounds take the machine out (Yates, "The recovery of inter-block information", 1940, is the classic of such
+designs). So a round's pace is known from all its stacks, not from the anchor alone, and the errors of all of them say how noisy
+the field is. Each stack has a variance of its own, moderated by the others' (`moderated`); degrees of freedom are joined by
+Satterthwaite's rule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from fairground.stats import moderated
+from fairground.stats.intervals import Interval, student
+from fairground.stats.moderated import Prior, Spreads, Variance
+
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.ndarray[tuple[int, ...], numpy.dtype[Any]]
+
+Name = TypeVar("Name", bound=Hashable)
+
+LEAST_BLOCKS = 2
+"""A stack of fewer blocks is not held against another."""
+NOTHING = 1e-9
+"""What rounding leaves of a zero."""
+
+
+@dataclass(frozen=True)
+class Point(Generic[Name]):
+    """One value: its logarithm, whose it is, and what it shares with others. A block has one round or several."""
+
+    name: Name
+    block: int
+    round: int
+    log: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A logarithm with its standard error, known with `freedom` degrees of freedom, from `blocks` blocks."""
+
+    middle: float
+    error: float
+    freedom: float
+    blocks: int
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """Student's t interval of the logarithm."""
+        half = student(self.freedom, (1 + confidence) / 2) * self.error
+        return Interval(self.middle, self.middle - half, self.middle + half, self.blocks, confidence)
+
+    @property
+    def p(self) -> float:
+        """Two-sided p of a logarithm of 0."""
+        from scipy.special import stdtr
+
+        if not self.error:
+            return 0.0 if self.middle else 1.0
+        return 2 * float(stdtr(self.freedom, -abs(self.middle) / self.error))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of one block's value."""
+        return self.error * math.sqrt(self.blocks)
+
+
+class Fit(Generic[Name]):
+    """The two-way layout of one field's values.
+
+    Stacks are held against each other where rounds join them, be it through a third. A round of one stack says nothing of others
+    and is left out, unless the stack has no other: then its values count as they are.
+    """
+
+    def __init__(self, points: Iterable[Point[Name]]) -> None:
+        self._points = _joined(list(points))
+        self._place = {name: place for place, name in enumerate(dict.fromkeys(point.name for point in self._points))}
+        self._known: dict[Prior | None, tuple[Array, Array]] = {}
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The stacks that have a value, in the order of their first ones."""
+        return tuple(self._place)
+
+    @cached_property
+    def spreads(self) -> Spreads:
+        """The variance that the stacks share, and each one's own.
+
+        Squared residuals are less than squared errors, since stacks and rounds were fitted to them. A stack's own variance has
+        the degrees of freedom of a chi-square with the same mean and variance as its sum of squares (Satterthwaite 1946).
+        """
+        solved, own = self._solved, list[Variance]()
+        for place in range(len(self.names)):
+            ours = solved.owner == place
+            left = solved.free[ours][:, ours]
+            share = float(left.trace())
+            value = float((solved.residuals[ours] ** 2).sum()) / share if share > NOTHING else 0.0
+            own.append(Variance(value, share**2 / float((left**2).sum()) if share > NOTHING else 0.0))
+        freedom = float(solved.free.trace())
+        value = float((solved.residuals**2).sum()) / freedom if freedom > NOTHING else 0.0
+        return Spreads(Variance(value, freedom if freedom > NOTHING else 0.0), tuple(own))
+
+    @cached_property
+    def levels(self) -> Mapping[Name, Mapping[int, float]]:
+        """The logarithms of each stack by block, without what the machine did to all of its round."""
+        found: dict[Name, dict[int, list[float]]] = {name: {} for name in self.names}
+        for point, residual in zip(self._points, self._solved.residuals.tolist(), strict=True):
+            level = float(self._solved.levels[self._place[point.name]])
+            found[point.name].setdefault(point.block, []).append(level + residual)
+        return {
+            name: {block: math.fsum(logs) / len(logs) for block, logs in sorted(blocks.items())} for name, blocks in found.items()
+        }
+
+    @property
+    def drift(self) -> float | None:
+        """How much more the machine gave all stacks of one round than those of another, 0.1 is 10 %; None below two rounds."""
+        ranges = [max(paces) - min(paces) for paces in self._solved.paces.values() if len(paces) > 1]
+        return math.expm1(max(ranges)) if ranges else None
+
+    def against(self, one: Name, other: Name, common: Prior | None = None) -> Estimate | None:
+        """`one` over `other`, or None where no round joins them or one has a single block. `common`: what variances share."""
+        blocks = min(len(self.levels.get(name, ())) for name in (one, other))
+        if blocks < LEAST_BLOCKS or self._solved.part[one] != self._solved.part[other]:
+            return None
+        return self._estimate(self._weights(one) - self._weights(other), blocks, common)
+
+    def beside(self, name: Name, common: Prior | None = None) -> Estimate | None:
+        """A stack over the mean of all that rounds join it with; for one by itself its own mean. None for a single block.
+
+        Such intervals leave out what was done to all stacks alike: Loftus & Masson, "Using confidence intervals in within-subject
+        designs", Psychonomic Bulletin & Review 1994.
+        """
+        blocks = len(self.levels.get(name, ()))
+        if blocks < LEAST_BLOCKS:
+            return None
+        weights = self._weights(name)
+        same = [other for other in self.names if self._solved.part[other] == self._solved.part[name]]
+        if len(same) > 1:
+            weights = weights - sum(self._weights(other) for other in same) / len(same)
+        return self._estimate(weights, blocks, common)
+
+    def _weights(self, name: Name) -> Array:
+        found: Array = self._solved.weights[self._place[name]]
+        return found
+
+    def _estimate(self, weights: Array, blocks: int, common: Prior | None) -> Estimate | None:
+        """The weighted sum of all values, each with its stack's variance; None where one of those is not known."""
+        import numpy
+
+        squares = numpy.bincount(self._solved.owner, weights**2, len(self._place))
+        values, freedoms = self._variances(common)
+        ours = squares > NOTHING
+        if not freedoms[ours].all():
+            return None
+        parts = (squares * values)[ours]
+        total, apart = float(parts.sum()), float((parts**2 / freedoms[ours]).sum())
+        most = max(self.spreads.shared.freedom, common.most if common is not None else 0.0)
+        freedom = min(total**2 / apart, most) if apart else most
+        return Estimate(float(weights @ self._solved.logs), math.sqrt(total), freedom, blocks)
+
+    def _variances(self, common: Prior | None) -> tuple[Array, Array]:
+        """The stacks' variances with their degrees of freedom, as this prior makes them."""
+        import numpy
+
+        if common not in self._known:
+            made = [moderated.of(own, common) for own in self.spreads.stacks]
+            values, freedoms = ([getattr(one, part) for one in made] for part in ("value", "freedom"))
+            self._known[common] = numpy.array(values), numpy.array(freedoms)
+        return self._known[common]
+
+    @cached_property
+    def _solved(self) -> _Solved:
+        return _solve(self._points, self._place)
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """`owner`: the place of each value's stack. `weights`: for each stack, those of all values in its level. `free` makes
+    residuals of errors. `part`: which stacks rounds join. `paces`: by part, what the machine gave in each of its rounds."""
+
+    owner: Array
+    logs: Array
+    levels: Array
+    residuals: Array
+    weights: Array
+    free: Array
+    part: Mapping[object, int]
+    paces: Mapping[int, Sequence[float]]
+
+
+def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int]) -> _Solved:
+    """Least squares of the logarithms on stacks and rounds."""
+    import numpy
+
+    parts = _parts(points)
+    sizes = Counter(parts.values())
+    shared = [(point.block, point.round) if sizes[parts[point.name]] > 1 else None for point in points]
+    rounds = {one: place for place, one in enumerate(dict.fromkeys(one for one in shared if one is not None), len(places))}
+    owner = numpy.array([places[point.name] for point in points], dtype=int)
+    logs = numpy.array([point.log for point in points])
+    design = numpy.zeros((len(points), len(places) + len(rounds)))
+    for row, one in enumerate(shared):
+        design[row, owner[row]] = 1
+        if one is not None:
+            design[row, rounds[one]] = 1
+    solution = numpy.linalg.pinv(design)
+    fitted = design @ solution
+    levels = (solution @ logs)[: len(places)]
+    for part in sizes:  # a part's levels are known up to a constant: their mean becomes that of its values
+        ours = numpy.array([parts[point.name] == part for point in points])
+        levels[[place for name, place in places.items() if parts[name] == part]] += (logs - levels[owner])[ours].mean()
+    paces: dict[int, list[float]] = {}
+    for one, part in {one: parts[point.name] for point, one in zip(points, shared, strict=True) if one is not None}.items():
+        paces.setdefault(part, []).append(float(solution[rounds[one]] @ logs))
+    free, weights = numpy.eye(len(points)) - fitted, solution[: len(places)]
+    return _Solved(owner, logs, levels, logs - fitted @ logs, weights, free, parts, paces)
+
+
+def _joined(points: list[Point[Name]]) -> list[Point[Name]]:
+    """The values that count: of rounds with several stacks, and all of a stack that has no such round."""
+    stacks: dict[tuple[int, int], set[Name]] = {}
+    for point in points:
+        stacks.setdefault((point.block, point.round), set()).add(point.name)
+    shared = {point.name for point in points if len(stacks[point.block, point.round]) > 1}
+    return [point for point in points if len(stacks[point.block, point.round]) > 1 or point.name not in shared]
+
+
+def _parts(points: Sequence[Point[Name]]) -> Mapping[object, int]:
+    """Stack → the number of the part of the layout that it is in; parts share no round."""
+    rounds: dict[tuple[int, int], list[Name]] = {}
+    for point in points:
+        rounds.setdefault((point.block, point.round), []).append(point.name)
+    part: dict[object, int] = {name: place for place, name in enumerate(dict.fromkeys(point.name for point in points))}
+    for names in rounds.values():
+        lowest, ours = min(part[name] for name in names), {part[name] for name in names}
+        part.update({name: lowest for name, number in part.items() if number in ours})
+    return part

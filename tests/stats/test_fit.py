@@ -1,0 +1,175 @@
+"""The two-way layout: what a stack gave apart from what the machine did to all of its round."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy
+import pytest
+
+from fairground.stats import intervals, moderated
+from fairground.stats.fit import Fit, Point
+
+TRUE = {"a": 0.0, "b": 0.3, "c": -0.2, "d": 0.1, "e": 0.5}
+
+
+def complete(blocks: int, sd: float = 0.0, seed: int = 1) -> list[Point[str]]:
+    """All stacks in one round of each block, on a machine that drifts by 30 %."""
+    draw = numpy.random.default_rng(seed)
+    return [
+        Point(name, block, block, phase + level + draw.normal(0, sd))
+        for block, phase in enumerate(draw.normal(0, 0.3, blocks).tolist(), start=1)
+        for name, level in TRUE.items()
+    ]
+
+
+def split(blocks: int) -> list[Point[str]]:
+    """Two rounds in each block that have the anchor `a` in common; who shares a round changes from block to block."""
+    rounds = [(1, 1, "abc"), (1, 2, "ade"), (2, 3, "abd"), (2, 4, "ace"), (3, 5, "abe"), (3, 6, "acd")]
+    paces = numpy.random.default_rng(5).normal(0, 0.3, len(rounds)).tolist()
+    return [
+        Point(name, block, number, pace + TRUE[name])
+        for (block, number, names), pace in zip(rounds, paces, strict=True)
+        if block <= blocks
+        for name in names
+    ]
+
+
+def test_two_stacks_are_the_paired_t() -> None:
+    """Estimate, interval and degrees of freedom are those of the blocks' log-ratios."""
+    some = [point for point in complete(6, 0.05) if point.name in "ab"]
+    ratios = [b.log - a.log for a, b in zip(some[::2], some[1::2], strict=True)]
+    found, paired = Fit(some).against("b", "a"), intervals.t_interval(ratios)
+    assert found is not None and paired is not None and found.freedom == pytest.approx(5) and found.blocks == 6
+    interval = found.interval()
+    assert (interval.middle, interval.low, interval.high) == pytest.approx((paired.middle, paired.low, paired.high))
+
+
+def test_a_stack_by_itself_has_the_interval_of_its_blocks() -> None:
+    """Nothing tells its spread from the machine's, so both are in its interval."""
+    logs = [1.0, 1.2, 1.1]
+    found, plain = Fit([Point("a", block, block, log) for block, log in enumerate(logs)]).beside("a"), intervals.t_interval(logs)
+    assert found is not None and plain is not None
+    assert found.interval().low == pytest.approx(plain.low) and found.interval().high == pytest.approx(plain.high)
+
+
+def test_rounds_of_another_pace_change_nothing() -> None:
+    """Without an error every ratio is the true one, of stacks that never shared a round as well, in whole and in split blocks."""
+    for points in (complete(2), split(2), split(3)):
+        fit = Fit(points)
+        for one, other in itertools.permutations(TRUE, 2):
+            found = fit.against(one, other)
+            assert found is not None and found.middle == pytest.approx(TRUE[one] - TRUE[other])
+            assert found.error == pytest.approx(0.0, abs=1e-6)
+        assert all(len({round(log, 9) for log in blocks.values()}) == 1 for blocks in fit.levels.values())
+
+
+def test_levels_keep_the_mean_of_what_was_measured() -> None:
+    """What the machine did to a round is taken out, and the values stay as large as they were."""
+    points = complete(4, 0.02)
+    levels = [log for blocks in Fit(points).levels.values() for log in blocks.values()]
+    assert math.fsum(levels) / len(levels) == pytest.approx(math.fsum(point.log for point in points) / len(points))
+    assert max(levels) - min(levels) < max(point.log for point in points) - min(point.log for point in points)
+
+
+def test_an_interval_beside_others_leaves_the_machine_out() -> None:
+    """A machine that drifts by 30 % widens the interval of a stack by itself, and of none that stands beside others."""
+    points = complete(6, 0.01)
+    alone, beside = Fit([point for point in points if point.name == "a"]).beside("a"), Fit(points).beside("a")
+    assert alone is not None and beside is not None
+    assert alone.error > 0.05 and beside.error < 0.01
+    mean = math.fsum(TRUE.values()) / len(TRUE)
+    assert beside.middle == pytest.approx(-mean, abs=0.02)
+
+
+def test_what_no_round_joins_is_not_compared() -> None:
+    """Two parts of a layout, a stack of one block, one that shares no round, and one that is not there."""
+    points = [
+        Point(name, block, block, 0.1 * block) for block, names in ((1, "ab"), (2, "ab"), (3, "cd"), (4, "cd")) for name in names
+    ]
+    fit = Fit([*points, Point("e", 1, 1, 0.0), Point("f", 8, 8, 0.0), Point("f", 9, 9, 0.0), Point("a", 7, 7, 5.0)])
+    assert fit.against("a", "b") is not None and fit.against("c", "d") is not None
+    assert [fit.against("a", other) for other in ("c", "e", "f", "g")] == [None] * 4
+    assert 7 not in fit.levels["a"] and fit.beside("f") is not None and fit.beside("e") is None and fit.beside("g") is None
+
+
+def test_nothing_and_one_value() -> None:
+    """No value has no stack; one alone has no interval."""
+    assert Fit[str]([]).names == () and Fit[str]([]).spreads.stacks == ()
+    assert Fit([Point("a", 1, 1, 0.0)]).beside("a") is None
+
+
+def test_residuals_give_back_the_spread() -> None:
+    """The variance that stacks share is that of the errors, though rounds and stacks were fitted to them."""
+    found = [Fit(complete(2, 0.05, seed)).spreads for seed in range(300)]
+    assert {round(one.shared.freedom, 6) for one in found} == {4.0}
+    assert numpy.mean([one.shared.value for one in found]) == pytest.approx(0.05**2, rel=0.15)
+    own = [stack for one in found for stack in one.stacks]
+    assert numpy.mean([stack.value for stack in own]) == pytest.approx(0.05**2, rel=0.15)
+    assert {round(stack.freedom, 6) for stack in own} == {1.0}
+
+
+def layouts(seed: int, stacks: int, blocks: int, room: int, unlike: float, noisy: float = 1.0) -> list[Fit[int]]:
+    """Six workloads of equal stacks in rounds of `room` with their anchor 0, whose spreads differ by e^±`unlike`; the first is noisy."""
+    draw, made = numpy.random.default_rng(seed), []
+    for place in range(6):
+        common = 0.03 * math.exp(draw.normal(0, 0.3)) * (noisy if place == 0 else 1.0)
+        own = [common * math.exp(unlike * draw.normal()) for _ in range(stacks)]
+        points, number = list[Point[int]](), 0
+        for block in range(blocks):
+            others = draw.permutation(range(1, stacks)).tolist()
+            for first in range(0, len(others), room - 1):
+                number, pace = number + 1, draw.normal(0, 0.3)
+                here = [0, *others[first : first + room - 1]]
+                points += [Point(one, block, number, pace + draw.normal(0, own[one])) for one in here]
+        made.append(Fit(points))
+    return made
+
+
+def held(fits: list[Fit[int]]) -> Iterator[tuple[int, bool]]:
+    """For each pair of each field: the field's place, and whether the interval holds the truth, which is 0."""
+    for place, (fit, common) in enumerate(zip(fits, moderated.priors([fit.spreads for fit in fits]), strict=True)):
+        for one, other in itertools.combinations(fit.names, 2):
+            found = fit.against(one, other, common)
+            assert found is not None
+            interval = found.interval()
+            yield place, interval.low <= 0 <= interval.high
+
+
+@pytest.mark.parametrize(("stacks", "blocks", "room"), [(5, 2, 5), (6, 3, 6), (12, 2, 5), (3, 4, 3)])
+@pytest.mark.parametrize("unlike", [0.0, 0.3, 0.7])
+def test_intervals_hold_the_truth_as_often_as_they_say(stacks: int, blocks: int, room: int, unlike: float) -> None:
+    """Nominal 95 %: 91 at the least over all pairs, with spreads that are alike and with ones that are not."""
+    runs = 8 if stacks > 10 else 40
+    found = [true for seed in range(runs) for _, true in held(layouts(seed, stacks, blocks, room, unlike))]
+    assert 0.91 <= sum(found) / len(found) <= 0.98
+
+
+def test_a_noisy_workload_is_covered() -> None:
+    """One workload 17 times as noisy as the rest: its intervals hold the truth, and so do those of the rest."""
+    found = [pair for seed in range(60) for pair in held(layouts(seed, 5, 2, 5, 0.0, noisy=17))]
+    for first in (True, False):
+        some = [true for place, true in found if (place == 0) is first]
+        assert 0.90 <= sum(some) / len(some) <= 0.985
+
+
+def test_equal_stacks_are_seldom_called() -> None:
+    """Held to their number (Bonferroni), the pairs of one workload of equal stacks are called in about one run of twenty."""
+    called, fields = 0, 0
+    for seed in range(60):
+        fits = layouts(seed, 6, 2, 6, 0.3)
+        for fit, common in zip(fits, moderated.priors([fit.spreads for fit in fits]), strict=True):
+            found = [fit.against(one, other, common) for one, other in itertools.combinations(fit.names, 2)]
+            values = [one.p for one in found if one is not None]
+            fields, called = fields + 1, called + (min(values) * len(values) < 0.05)
+    assert called / fields < 0.08
+
+
+def test_p_of_nothing_and_of_much() -> None:
+    """An estimate of 0 without an error is no difference, any other without one is sure; p falls with the distance."""
+    exact = Fit(complete(3)).against("b", "a")
+    assert exact is not None and exact.p < 1e-6
+    wide = Fit(complete(3, 0.2)).against("b", "a")
+    assert wide is not None and 0.001 < wide.p < 1 and wide.spread == pytest.approx(wide.error * math.sqrt(3))
