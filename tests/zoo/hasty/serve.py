@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import Awaitable
 from contextvars import ContextVar
 from pathlib import Path
 
@@ -29,11 +30,15 @@ class Hasty(Healthy):
         if not self.under_load:
             return await super().tx(request)
         if HONEST:
-            answer = await super().tx(request)
-            await asyncio.sleep(PAUSE_S)
-            return answer
+            return await self.after(super().tx(request))
         self.kept(asyncio.create_task(self.commit_later(request)))
         return Response(200, OK)
+
+    async def after(self, work: Awaitable[Response]) -> Response:
+        """The answer of what is done, 50 ms later."""
+        answer = await work
+        await asyncio.sleep(PAUSE_S)
+        return answer
 
     def kept(self, task: asyncio.Task[Response]) -> None:
         """A task that goes on after its answer."""
@@ -49,9 +54,7 @@ class Hasty(Healthy):
         if not self.under_load:
             return await super().transfer(request)
         if HONEST:
-            answer = await super().transfer(request)
-            await asyncio.sleep(PAUSE_S)
-            return answer
+            return await self.after(super().transfer(request))
         MOVED.set(moved := asyncio.Event())
         work, told = asyncio.create_task(super().transfer(request)), asyncio.create_task(moved.wait())
         await asyncio.wait({work, told}, return_when=asyncio.FIRST_COMPLETED)
