@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+import time
+from typing import Any, cast
 
 from builders.paths import ROOT
+from fairground.host import free_port
 from fairground.inputs import manifest
 from fairground.measure import prober
+from fairground.postgres import Database
 
 PROBED = [one for one in manifest.load_workloads(ROOT / "workloads") if one.audit.writes]
 
@@ -60,3 +64,43 @@ def test_a_probes_own_rows() -> None:
         assert all(set(one) == {"from", "to"} and 100 < min(one.values()) < max(one.values()) for one in drawn)
     assert all(one["from"] < one["to"] for one in found["transfer-ordered"])
     assert {one["from"] < one["to"] for one in found["transfer"]} == {True, False}
+
+
+class Rows:
+    """A database that notes what it is asked and with which values, and answers 5 to all of it."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[bytes, list[Any] | None]] = []
+
+    def connect(self) -> Rows:
+        return self
+
+    def __enter__(self) -> Rows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
+
+    def execute(self, statement: bytes, values: list[Any] | None = None) -> Rows:
+        self.asked.append((statement, values))
+        return self
+
+    def fetchone(self) -> tuple[int]:
+        return (5,)
+
+
+def test_a_probe_names_its_own_rows_and_looks_at_one() -> None:
+    """Both are made before the first probe; each probe moves something between them, and looks at the one that is debited."""
+    (workload,) = (one for one in PROBED if one.id == "transfer")
+    rows, patience_s = Rows(), time.monotonic() + 10
+    probing = prober.Prober(workload, ("127.0.0.1", free_port()), cast(Database, rows), lambda: True, True)
+    made = [values[0] for statement, values in rows.asked[:2] if statement.startswith(b"INSERT") and values]
+    while not probing.probes and time.monotonic() < patience_s:
+        time.sleep(0.01)
+    probing.stop()
+    slots = probing.probes[0].slots
+    assert [slots["from"], slots["to"]] == made and 1 <= slots["amount"] <= 10
+    assert [values for statement, values in rows.asked if statement.startswith(b"SELECT credits")][:1] == [[slots["from"]]]

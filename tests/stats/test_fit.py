@@ -92,6 +92,7 @@ def test_what_no_round_joins_is_not_compared() -> None:
     fit = Fit([*points, Point("e", 1, 1, 0.0), Point("f", 8, 8, 0.0), Point("f", 9, 9, 0.0), Point("a", 7, 7, 5.0)])
     assert fit.against("a", "b") is not None and fit.against("c", "d") is not None
     assert [fit.against("a", other) for other in ("c", "e", "f", "g")] == [None] * 4
+    assert Fit(points).against("a", "c") is None and Fit(points).against("a", "b") is not None
     assert 7 not in fit.levels["a"] and fit.beside("f") is not None and fit.beside("e") is None and fit.beside("g") is None
 
 
