@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairground.lab import why
+from fairground.measure import schedule
 from fairground.model import Cell, Finding, LabError, Run, Severity
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.record import Head, Kind, Record
@@ -25,6 +26,17 @@ def limited(reason: str = "pool") -> Run:
         replace(trial, diagnosis=reason, findings=(said,)) if trial.cell.workload == "tx" else trial for trial in run.trials
     ]
     return replace(run, trials=tuple(trials))
+
+
+def test_a_quota_is_asked_in_long_turns() -> None:
+    """Linux grants a CPU quota every 0.1 s: in the turns of others a server saves one, which a long turn has, too, but once."""
+    cell = fixture.two_blocks().plan.slots[0].cell
+    held = replace(cell, settings=replace(cell.settings, cpus=0.3))
+    asked = why.posed("run", held, "throttled", [], 60.0)
+    assert asked.turn_s == asked.cell.load.window_s == schedule.QUOTA_TURN_S
+    assert {one.cell.load.window_s for one in asked.experiment.changes} == {schedule.QUOTA_TURN_S}
+    free = why.posed("run", cell, "pool", [], 60.0)
+    assert (free.turn_s, free.cell.load.window_s) == (schedule.TURN_S, why.WINDOW_S)
 
 
 def test_words_name_one_cell() -> None:

@@ -57,12 +57,13 @@ def test_controls_have_places_like_stacks() -> None:
         (replace(CELL, load=Load(generator="wrk")), 1),
         (replace(CELL, load=Load(requests=100)), 1),
         (replace(CELL, load=Load(fault=Fault(FaultKind.CONNECTIONS_CUT, 3.0))), 1),
+        (replace(CELL, settings=Settings(pool_size=10, cpus=0.5)), 1),
         (replace(CELL, settings=Settings(pool_size=100)), 4),
         (replace(CELL, settings=Settings(pool_size=100, workers=2, pool_scope=PoolScope.PER_WORKER)), 2),
         (replace(CELL, settings=Settings(pool_size=2000)), 1),
     ],
 )
 def test_what_cannot_take_turns_is_measured_alone(cell: Cell, most: int) -> None:
-    """An open loop, a number of requests, a fault and another generator; and the pools of a round fit into the database."""
+    """An open loop, a number of requests, a fault, another generator and a CPU quota; and the pools of a round fit into the database."""
     assert rounds.at_once(cell) == most
     assert max(len(one) for one in rounds.split(entries(9, cell=cell), "anchor")) <= most

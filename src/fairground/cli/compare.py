@@ -91,6 +91,7 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seated(given, load, given["database"])
     settings = placing.settings(settings, placed.placed(given))
+    load, turn_s = comparing.long_enough(settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])
     pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.positive("--pairs", given["pairs"])
     named = comparing.name(known, given["a"], given["b"], given["revisions"])
@@ -108,7 +109,7 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
         width=given["width"] / 100,
         pairs=pairs,
         margin=given["margin"] / 100,
-        turn_s=numbers.positive("--turn", given["turn"]),
+        turn_s=turn_s,
         planted=numbers.positive("--plant", given["plant"]) / 100 if given["plant"] else 0.0,
         topology=path(given),
     )

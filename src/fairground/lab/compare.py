@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairground import contract
 from fairground.host import machine
@@ -14,9 +14,9 @@ from fairground.inputs import manifest
 from fairground.lab import building, elsewhere, measuring, revisions, setup
 from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
-from fairground.measure import Bench
+from fairground.measure import Bench, schedule
 from fairground.measure.rounds import Effort, Side, one_round
-from fairground.model import Cell, LabError, Run, Server, Stack, StackInfo, Workload
+from fairground.model import Cell, LabError, Load, Run, Server, Settings, Stack, StackInfo, Workload
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.report.comparison import Line
@@ -48,6 +48,12 @@ def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | N
     old, new = revisions.parse(str(old_new))
     stack = _stack(known, a).id
     return Named(f"{stack}@{old}", f"{stack}@{new}", stack, stack, (old, new))
+
+
+def long_enough(settings: Settings, load: Load, turn_s: float) -> tuple[Load, float]:
+    """The load and the turns of a comparison, in seconds, both of the length that a server's CPU quota asks for."""
+    shortest_s = schedule.shortest_turn_s(settings)
+    return replace(load, window_s=max(load.window_s, shortest_s)), max(turn_s, shortest_s)
 
 
 def is_stack(known: Sequence[Server], text: str) -> bool:

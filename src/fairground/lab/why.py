@@ -16,9 +16,8 @@ from fairground.judge import experiments
 from fairground.lab import measuring, setup
 from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
-from fairground.measure import Bench
+from fairground.measure import Bench, schedule
 from fairground.measure.experiment import one_start
-from fairground.measure.schedule import TURN_S
 from fairground.model import Cell, Evidence, LabError, Run, Stack, Trial, Workload
 from fairground.model.experiment import AS_IT_WAS, Change, WhyAsked
 from fairground.model.record import Kind
@@ -50,7 +49,7 @@ def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: f
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):
         raise LabError(f"there is no experiment on `{named}` of {cell.id}: {found}", "another reason can be named with --reason")
-    return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, TURN_S)
+    return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, schedule.shortest_turn_s(cell.settings))
 
 
 def numbered(run: Run, cell: Cell) -> list[Trial]:
@@ -109,9 +108,10 @@ def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
 
 
 def _short(cell: Cell) -> Cell:
-    """The cell with windows and warm-ups of a length that lets several starts fit into a minute."""
+    """The cell with windows and warm-ups of a length that lets several starts fit into a minute, and a turn into a window."""
     low, high = WARMUP_S
-    return replace(cell, load=replace(cell.load, window_s=WINDOW_S, warmup_min_s=low, warmup_max_s=high))
+    window_s = max(WINDOW_S, schedule.shortest_turn_s(cell.settings))
+    return replace(cell, load=replace(cell.load, window_s=window_s, warmup_min_s=low, warmup_max_s=high))
 
 
 def _said(trials: Sequence[Trial], reason: str) -> tuple[str, Evidence]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fairground.measure.arm import Window
-from fairground.model import Load
+from fairground.model import Load, Settings
 from fairground.model.window import summed
 
 Rates = tuple[tuple[float, float], ...]
@@ -20,6 +20,8 @@ Rates = tuple[tuple[float, float], ...]
 
 TURN_S = 0.03
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
+QUOTA_TURN_S = 2.0
+"""A turn is at least so long where a server has a CPU quota. It saves one while the others are loaded: that of 0.1 s, on Linux."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 LEAST_TURNS = 4
@@ -243,6 +245,11 @@ class InTurns:
             return False
         against = [[_ratio(some[place].rate_per_s, some[-1].rate_per_s) for some in warm] for place in range(len(self.arms) - 1)]
         return all(map(self.settled, against or [[some[0].rate_per_s for some in warm]]))
+
+
+def shortest_turn_s(settings: Settings) -> float:
+    """How long a turn is at the least: short as the machine's phases are, but long beside the period of a CPU quota."""
+    return TURN_S if settings.cpus is None else QUOTA_TURN_S
 
 
 def _turn_s(load: Load, some: Sequence[Window], shortest_s: float) -> float:

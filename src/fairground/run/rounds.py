@@ -49,9 +49,11 @@ def at_once(cell: Cell) -> int:
     """How many cells like this one can be measured in turns; 1 where its load cannot take turns or the database is too small.
 
     An open loop and a number of requests leave nothing to compare in turns, and generators from elsewhere cannot stand still. A
-    fault of the database would meet all of them.
+    fault of the database would meet all of them. A CPU quota is that of a tenth of a second, of which a short turn has it all.
     """
     load = cell.load
     if load.generator != Load.generator or load.model != "closed" or load.requests is not None or load.fault:
+        return 1
+    if cell.settings.cpus is not None:
         return 1
     return max(1, min(ARMS_AT_ONCE, CONNECTIONS // cell.settings.pool_total))
