@@ -2,9 +2,9 @@
 
     bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
 
-Each row of `tests/zoo/expected.toml` that plants a limit, or says something wrong of a cell, gets one experiment of 90 s.
-With `--keep` each is written down as it ends and is not made again, so that the table can be filled in parts (`--only`). What the
-page of an earlier call shows stays on it: the file of `--keep` may be another machine's.
+Each row of `tests/zoo/expected.toml` that plants a limit, or says something wrong of a cell, gets one experiment of a
+minute, as `why` does. With `--keep` each is written down as it ends and is not made again, so that the table can be filled in
+parts (`--only`). What the page of an earlier call shows stays on it: the file of `--keep` may be another machine's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MEASURED = re.compile(r"\| `([^`]+)` \| (.+) \| (confirmed|withdrawn|open|no exp
 def main() -> None:
     """Make the experiments that are not kept yet, say each as it ends, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--budget", default="90s", help="of one experiment (90s)")
+    parser.add_argument("--budget", default="60s", help="of one experiment (60s)")
     parser.add_argument("--only", default="", help="only rows with this in their name")
     parser.add_argument("--keep", type=Path, help="JSON lines: add each experiment, and show the earlier ones too")
     parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")

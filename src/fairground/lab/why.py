@@ -49,7 +49,17 @@ def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: f
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):
         raise LabError(f"there is no experiment on `{named}` of {cell.id}: {found}", "another reason can be named with --reason")
-    return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, WINDOWS, schedule.shortest_turn_s(cell.settings))
+    return WhyAsked(
+        run,
+        cell,
+        named,
+        sentence,
+        found,
+        trials[0].seed if trials else 1,
+        budget_s,
+        WINDOWS,
+        schedule.shortest_turn_s(cell.settings),
+    )
 
 
 def numbered(run: Run, cell: Cell) -> list[Trial]:

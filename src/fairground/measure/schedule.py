@@ -21,7 +21,7 @@ Rates = tuple[tuple[float, float], ...]
 TURN_S = 0.03
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
 QUOTA_TURN_S = 2.0
-"""A turn is at least so long where a server has a CPU quota. It saves one while the others are loaded: that of 0.1 s, on Linux."""
+"""A turn is at least so long where a server has a CPU quota. Waiting saves the quota of 0.1 s."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 LEAST_TURNS = 4
