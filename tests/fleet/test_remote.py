@@ -118,7 +118,7 @@ def test_a_load_from_there(there: There, responder: tuple[str, int], tmp_path: P
     assert {"window", "drain", "end"} <= set(said) and session.child is None
     assert found.completed_ok > 100 and found.window.ok == found.window.total
     assert found.started_unix_us is not None and began - 1 < found.started_unix_us / 1e6 < time.time()
-    assert use.host == "rack-2" and use.cpu_us is not None and use.cpu_us > 0 and isinstance(instant, Moment)
+    assert use.host == "rack-2" and use.cpu_us is not None and use.cpu_us > 0 and isinstance(instant["rack-2"], Moment)
     assert stopped.exit_code == 0 and engine.parse(json.loads((tmp_path / "engine.json").read_text()), ()).completed_ok > 100
 
 
@@ -206,7 +206,7 @@ def test_a_host_on_the_labs_own_machine() -> None:
     """Its roles meet the others there, and that is told. There is no other machine to look at."""
     here = host("rack-2", machine=machine.fingerprint())
     far = Near(here, "127.0.0.1", None)
-    assert far.is_here and far.moment() is None
+    assert far.is_here and far.moment() == {}
     assert list(far.remarks)[1:] == ["host rack-2 is on this very machine: the generator meets the other roles there"]
     use = RoleUse(1.0, None, None, "cgroup2")
     assert remote.RemoteMeter(far, 0).use(cast(Any, use), cast(Any, None)).host is None

@@ -38,7 +38,8 @@ def test_a_role_and_its_host() -> None:
             "`--place proxy=b`: the proxy stays on the lab's machine",
             "place the generator, and leave the others here",
         ),
-        (["generator=b+c"], "`--place generator=b+c` names several hosts, and one makes the load", "name one of them"),
+        (["generator=b+b"], "`--place generator=b+b` should name each host once", "for instance --place generator=rack-2+rack-3"),
+        (["generator=b+"], "`--place generator=b+` should name each host once", "for instance --place generator=rack-2+rack-3"),
         (["generator=b", "generator=c"], "`--place` says twice where the generator is", "say it once"),
     ],
 )

@@ -11,7 +11,7 @@ from fairground.judge.experiments import REASONS, TABLE, UNTESTED, experiment
 from fairground.model import Cell, Durability, Load, Settings, Topology, Wire
 from fairground.model.experiment import Direction, Experiment
 
-LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE)
+LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE, pin=(("server", (0,)),))
 CELL = Cell("a:b", "transfer", Topology(), Load(connections=8, keep_alive=False), LIMITED)
 
 
@@ -43,7 +43,8 @@ def test_each_change_changes_one_thing(reason: str) -> None:
     hops = {"proxy-cpu": Topology("nginx"), "pooler": Topology(pooler="pgbouncer-tx")}
     hops |= dict.fromkeys(("wire", "wire-cpu"), Topology(wire=Wire(database_ms=1.0)))
     workload = "tx" if reason == "db-lock" else CELL.workload
-    cell = replace(CELL, workload=workload, topology=hops.get(reason, CELL.topology))
+    load = replace(CELL.load, keep_alive=reason == "delayed-ack")
+    cell = replace(CELL, workload=workload, load=load, topology=hops.get(reason, CELL.topology))
     found = made(reason, cell)
     labels = [one.label for one in found.changes]
     assert len(set(labels)) == len(labels) > 0
@@ -51,6 +52,14 @@ def test_each_change_changes_one_thing(reason: str) -> None:
         changed = differs(cell, one.cell)
         assert len(changed) + bool(one.statements) + bool(one.planted) == 1, (one.label, changed)
         assert "stack" not in changed and one.words.split()[0] in ("with", "without")
+
+
+def test_a_full_thread_is_slowed_on_a_core_of_its_own() -> None:
+    """On several cores, what is spent on purpose would run beside it: then there is no experiment."""
+    assert made("app-serial").changes[0].planted == experiments.SLOWED
+    for pin in ((), (("server", (0, 1)),)):
+        assert isinstance(experiment("app-serial", replace(CELL, settings=Settings(pin=pin)), {}), str)
+    assert isinstance(experiment("app-cpu", replace(CELL, settings=Settings()), {}), Experiment)
 
 
 def test_sizes_are_doubled_and_doubled_again() -> None:
@@ -130,8 +139,10 @@ def test_the_generator_gets_more_threads_where_it_has_room() -> None:
 
 
 def test_what_is_there_already_cannot_be_added() -> None:
-    """A quota that is not set, connections that stay open, a proxy or a pooler that stands there."""
+    """A quota that is not set, connections that stay open or do not, a pooler that stands there."""
     free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx", "pgbouncer-tx"))
-    for reason in ("throttled", "memory", "ports", "delayed-ack", "connect-per-request", "db-commit", "wire"):
+    closed = replace(free, load=Load(keep_alive=False))
+    assert isinstance(experiment("delayed-ack", closed, {}), str)
+    for reason in ("throttled", "memory", "ports", "connect-per-request", "db-commit", "wire"):
         assert isinstance(experiment(reason, free, {}), str), reason
     assert isinstance(experiment("prepared-statements", replace(free, settings=Settings(prepared=False)), {}), str)

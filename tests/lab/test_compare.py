@@ -25,13 +25,15 @@ def test_a_budget_that_is_too_short_is_said_first() -> None:
     assert isinstance(first, Said) and "will stay inconclusive" in first.sentence
 
 
-def test_a_quota_asks_for_long_windows_and_turns() -> None:
-    """What somebody asked for stays where it is longer, and where there is no quota."""
-    free, held = Settings(), Settings(cpus=0.5)
+def test_quotas_and_deadlocks_ask_for_long_windows_and_turns() -> None:
+    """What somebody asked for stays where it is longer, and where there is neither."""
+    places, free, held = Places.of({}), Settings(), Settings(cpus=0.5)
     short, long = Load(window_s=1.0), Load(window_s=4.0)
-    assert compare.long_enough(free, short, 0.03) == (short, 0.03)
-    assert compare.long_enough(held, short, 0.03) == (replace(short, window_s=2.0), 2.0)
-    assert compare.long_enough(held, long, 3.0) == (long, 3.0)
+    assert compare.long_enough(places, "ping", free, short, 0.03) == (short, 0.03)
+    assert compare.long_enough(places, "ping", held, short, 0.03) == (replace(short, window_s=2.0), 2.0)
+    assert compare.long_enough(places, "ping", held, long, 3.5) == (long, 3.5)
+    assert compare.long_enough(places, "transfer", free, short, 0.03) == (replace(short, window_s=3.0), 3.0)
+    assert compare.long_enough(places, "transfer-ordered", free, short, 0.03) == (short, 0.03)
 
 
 @pytest.mark.parametrize("verb", ["compare", "capacity"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import elsewhere
 from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
-from fleet.made import host
 from report import fixture
 
 THERE = (("generator", "rack-2"),)
@@ -22,12 +22,26 @@ def suite(*loads: Load) -> Suite:
 
 
 def test_what_cannot_be_had() -> None:
-    """Other generators, and experiments; the lab's engine can."""
-    elsewhere.check(suite(Load()), None)
+    """Other generators, experiments, and fewer connections than hosts; the lab's engine can."""
+    elsewhere.check(suite(Load()), None, THERE)
     with pytest.raises(LabError, match="`wrk` makes its load on the lab's machine"):
-        elsewhere.check(suite(Load(), Load(generator="wrk")), None)
+        elsewhere.check(suite(Load(), Load(generator="wrk")), None, THERE)
     with pytest.raises(LabError, match="`--why` makes its experiments with the generator on this machine"):
-        elsewhere.check(suite(Load()), 60.0)
+        elsewhere.check(suite(Load()), 60.0, THERE)
+
+
+    with pytest.raises(LabError, match="3 hosts cannot share 2 connections: each needs one"):
+        elsewhere.check(suite(Load(connections=2)), None, (("generator", "a+b+c"),))
+
+
+def test_hosts_that_make_a_load_together_reach_one_address() -> None:
+    """Servers listen at one: hosts that reach this machine by two cannot share a load. A single one stays what it is."""
+    a, b, c = (cast(Any, SimpleNamespace(name=name, front=front)) for name, front in (("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "10.9.0.1")))
+    assert elsewhere.together([a]) is a
+    both = elsewhere.together([a, b])
+    assert (both.name, both.front) == ("a+b", "10.0.0.1")
+    with pytest.raises(LabError, match="hosts `a` and `c` reach this machine at two addresses, `10.0.0.1` and `10.9.0.1`"):
+        elsewhere.together([a, b, c])
 
 
 def test_what_was_begun_elsewhere_goes_on_there() -> None:
@@ -54,7 +68,7 @@ def test_a_run_says_where_its_roles_were() -> None:
 def test_a_record_names_the_machine() -> None:
     """Without one it has nothing to say."""
     there = cast(
-        Any, type("There", (), {"name": "rack-2", "about": host("rack-2"), "front": "10.0.0.1", "remarks": iter(["far"])})()
+        Any, SimpleNamespace(described="rack-2, CPU, 2 cores, 6.1", front="10.0.0.1", remarks=iter(["far"]))
     )
     assert elsewhere.versions(there) == {"generator's host": "rack-2, CPU, 2 cores, 6.1"} and elsewhere.versions(None) == {}
     assert (elsewhere.front(there), elsewhere.front(None)) == ("10.0.0.1", None)

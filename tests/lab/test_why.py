@@ -28,15 +28,19 @@ def limited(reason: str = "pool") -> Run:
     return replace(run, trials=tuple(trials))
 
 
-def test_a_quota_is_asked_in_long_turns() -> None:
-    """Linux grants a CPU quota every 0.1 s: in the turns of others a server saves one, which a long turn has, too, but once."""
-    cell = fixture.two_blocks().plan.slots[0].cell
+def test_quotas_and_deadlocks_are_asked_in_long_turns() -> None:
+    """Linux grants a CPU quota every 0.1 s, and a deadlock lasts a second: in short turns neither costs what it costs a server alone."""
+    run = fixture.two_blocks()
+    cell, trial = run.plan.slots[0].cell, next(one for one in run.trials if one.database is not None)
     held = replace(cell, settings=replace(cell.settings, cpus=0.3))
     asked = why.posed("run", held, "throttled", [], 60.0)
-    assert asked.turn_s == asked.cell.load.window_s == schedule.QUOTA_TURN_S
-    assert {one.cell.load.window_s for one in asked.experiment.changes} == {schedule.QUOTA_TURN_S}
-    free = why.posed("run", cell, "pool", [], 60.0)
-    assert (free.turn_s, free.cell.load.window_s) == (schedule.TURN_S, why.WINDOW_S)
+    assert (asked.turn_s, asked.windows) == (schedule.QUOTA_TURN_S, 1)
+    assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {schedule.QUOTA_TURN_S}
+    assert trial.database is not None
+    for deadlocks, turn_s in ((0, schedule.TURN_S), (None, schedule.TURN_S), (9, schedule.DEADLOCK_TURN_S)):
+        seen = replace(trial, database=replace(trial.database, deadlocks=deadlocks))
+        asked = why.posed("run", cell, "pool", [trial, seen], 60.0)
+        assert (asked.turn_s, asked.cell.load.window_s) == (turn_s, max(why.WINDOW_S, turn_s))
 
 
 def test_words_name_one_cell() -> None:

@@ -26,18 +26,21 @@ SERVERS = range(18_000, 20_000)
 """The ports of the lab's databases, and of what it puts before them."""
 
 
-def joined(fleet: Fleet, network: Network, folder: Path) -> tuple[list[str], subprocess.Popen[str]]:
-    """What a run says of the fleet, and host b, which takes the generator alone."""
-    tls = folder / "tls"
+def joined(fleet: Fleet, network: Network, folder: Path, *hosts: str) -> tuple[list[str], list[subprocess.Popen[str]]]:
+    """What a run says of the fleet, and its hosts (b where none is named), which take the generator alone."""
+    tls, hosts = folder / "tls", hosts or (FAR,)
     fleet.start(
         "serve", "host", "serve", "--address", f"tls://{LAB}:0", "--tls", str(tls), "--json", before=network.inside("lab")
     )
     until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
     at = json.loads((folder / "serve.out").read_text())["address"]
-    words = ["host", "join", at, "--role", "generator", "--name", FAR, "--tls", str(tls)]
-    host = fleet.start(FAR, *words, before=network.inside(FAR))
-    until(lambda: "has joined" in fleet.said(FAR), lambda: fleet.said(FAR))
-    return ["--hosts", at, "--tls", str(tls), "--place", f"generator={FAR}"], host
+    started = []
+    for name in hosts:
+        words = ["host", "join", at, "--role", "generator", "--name", name, "--tls", str(tls)]
+        started.append(fleet.start(name, *words, before=network.inside(name)))
+    for name in hosts:
+        until(lambda name=name: "has joined" in fleet.said(name), lambda name=name: fleet.said(name))
+    return ["--hosts", at, "--tls", str(tls), "--place", f"generator={'+'.join(hosts)}"], started
 
 
 def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
@@ -68,11 +71,36 @@ def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path,
     assert not [one for one in sent if one.port in DATABASES]
 
 
+def test_two_hosts_make_a_load_together(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
+    """Each of them loads the servers, and the counts of a trial are exactly theirs together. Audits hold."""
+    placed, _ = joined(fleet, network, tmp_path, "a", "b")
+    words = ["run", *CELLS, "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
+    run = fleet.start("run", *words, before=network.inside("lab"))
+    assert run.wait(300) in ENDED, fleet.said("run")
+    (folder,) = (tmp_path / "results").glob("*/")
+    found = store.load(folder)
+    assert not left_of(found) and "2 hosts make the load together, and host a begins" in fleet.said("run")
+    assert found.versions["generator's host"].count(";") == 1
+    for trial in found.trials:
+        assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
+        assert dict(trial.cell.settings.place) == {"generator": "a+b"} and len(trial.roles["generator"].each) == 2
+        if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
+            assert trial.audit and all(line.holds for line in trial.audit)
+    whole = [path for path in folder.rglob("engine.json") if not path.parent.name.startswith("host-")]
+    assert whole
+    for path in whole:
+        both = json.loads(path.read_text())
+        parts = [json.loads((path.parent / f"host-{name}" / "engine.json").read_text()) for name in ("a", "b")]
+        assert both["life"]["sent"] == sum(part["life"]["sent"] for part in parts) > 0
+        assert both["window"]["completed_ok"] == sum(part["window"]["completed_ok"] for part in parts)
+        assert min(part["life"]["sent"] for part in parts) > 0
+
+
 def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     fleet: Fleet, network: Network, servers: Path, tmp_path: Path
 ) -> None:
     """It says how to go on, leaves nothing behind, and goes on once the host is there again."""
-    placed, host = joined(fleet, network, tmp_path)
+    placed, (host,) = joined(fleet, network, tmp_path)
     results = tmp_path / "results"
     words = ["run", *CELLS, "--servers", str(servers), "--results", str(results), *placed]
     run = fleet.start("run", *words, before=network.inside("lab"))

@@ -209,6 +209,16 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     assert isinstance(ask := whole("a", load, 7, 12.0).next((), ()), Whole) and ask.most_s == 12.0
 
 
+def test_whole_windows_alone_where_requests_lock_each_other_out() -> None:
+    """No turn follows, none is waited for, and each warm-up is as long as that of a trial by itself."""
+    schedule = SideBySide(("a", "b"), LOAD, 7, turns=False)
+    first = schedule.next((), ())
+    assert isinstance(first, Whole) and not first.before_turns
+    wholes = [replace(window(arm, number, 9000), result=RESULT) for number, arm in enumerate("ab", 1)]
+    assert isinstance(schedule.next(wholes[:1], ()), Whole)
+    assert schedule.next(wholes, ()) is None and schedule.left_s(wholes) == 0
+
+
 def test_answers_that_take_long_have_no_turns() -> None:
     """Where four turns of all arms would take more than two windows of each the whole windows stand alone."""
     slow = LOAD.connections * TURN_ROUND_TRIPS * LEAST_TURNS / (MOST_IN_TURNS * 3.0)

@@ -34,35 +34,47 @@ def moment(at_s: float, busy_s: float, own_s: float = 0.0) -> Moment:
 def test_one_machine() -> None:
     """All that roles and lab did not use there is somebody else's."""
     lab, here, there = machines_between(Stand(moment(0, 0)), Stand(moment(10, 3.5, 0.5)), [USE, USE], True)
-    assert (lab.cpu_us, here.foreign_cpu_us, there) == (0.5e6, 1e6, None)
+    assert (lab.cpu_us, here.foreign_cpu_us, there) == (0.5e6, 1e6, {})
 
 
 def test_a_role_elsewhere_counts_there() -> None:
     """What it used is not taken off this machine, and what strangers use over there is seen."""
-    before, after = Stand(moment(0, 0), moment(50, 1)), Stand(moment(10, 2.0), moment(60, 5.5, 0.5))
+    before = Stand(moment(0, 0), {"rack-2": moment(50, 1)})
+    after = Stand(moment(10, 2.0), {"rack-2": moment(60, 5.5, 0.5)})
     _, here, there = machines_between(before, after, [USE, ELSEWHERE], True)
     assert here.foreign_cpu_us == pytest.approx(1e6)
-    assert there is not None and there.foreign_cpu_us == pytest.approx(3e6)
+    assert there["rack-2"].foreign_cpu_us == pytest.approx(3e6)
+
+
+def test_a_role_on_two_hosts_counts_on_each() -> None:
+    """What its part on one of them used is taken off that one alone."""
+    parts = (ELSEWHERE, replace(USE, host="rack-3", cpu_us=2e6))
+    both = replace(USE, cpu_us=3e6, host="rack-2+rack-3", each=parts)
+    before = Stand(moment(0, 0), {name: moment(0, 0) for name in ("rack-2", "rack-3")})
+    after = Stand(moment(10, 2.0), {name: moment(10, 4.0) for name in ("rack-2", "rack-3")})
+    _, here, there = machines_between(before, after, [both], True)
+    assert here.foreign_cpu_us == pytest.approx(2e6)
+    assert {name: use.foreign_cpu_us for name, use in there.items()} == pytest.approx({"rack-2": 3e6, "rack-3": 2e6})
 
 
 def test_what_disturbs_the_other_machine_is_named() -> None:
     """With the host; what is said of this one stays as it is."""
-    before, after = Stand(moment(0, 0), moment(0, 0)), Stand(moment(10, 1.0), moment(10, 6))
+    before, after = Stand(moment(0, 0), {"rack-2": moment(0, 0)}), Stand(moment(10, 1.0), {"rack-2": moment(10, 6)})
     _, here, there = machines_between(before, after, [USE, ELSEWHERE], True)
     bench = Bench(cast(Any, None), None, Path(), (), 2, elsewhere=cast(Any, type("There", (), {"name": "rack-2"})()))
     (found,) = bench.spoiled(10.0, here, there)
     assert found.sentence.startswith("on host rack-2: other processes used 50% of a core during the window")
     assert (found.id, found.severity, found.evidence[HOST]) == ("foreign-cpu", Severity.VOID, "rack-2")
-    assert bench.spoiled(10.0, here, None) == ()
+    assert bench.spoiled(10.0, here, {}) == ()
 
 
 def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that is another machine; on a quiet one it is valid."""
     calm = HostUse(0.0, 0.5, None, 0.0, {})
     busy = replace(calm, foreign_cpu_us=2e9)
-    elsewhere = cast(Any, SimpleNamespace(name="rack-2", require=lambda: None, moment=lambda: None))
+    elsewhere = cast(Any, SimpleNamespace(name="rack-2", require=lambda: None, moment=lambda: {}))
     for there, verdict in ((busy, Verdict.VOID), (calm, Verdict.VALID)):
-        monkeypatch.setattr(loaded, "machines_between", lambda *_, there=there: (USE, calm, there))
+        monkeypatch.setattr(loaded, "machines_between", lambda *_, there=there: (USE, calm, {"rack-2": there}))
         world = World({"a": Server()}).moved_into(monkeypatch)
         with Session(replace(world.bench(), elsewhere=elsewhere), world.arms(), tmp_path / str(verdict)) as session:
             session.load(Whole("a", LOAD, 7, trial=True))

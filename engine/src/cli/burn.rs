@@ -15,6 +15,8 @@ use crate::sys;
 const SHORT: Duration = Duration::from_millis(4);
 /// … and at the most. A look costs 10 to 100 µs itself, which can be more than a small share of a little work allows.
 const LONG: Duration = Duration::from_millis(64);
+/// What a look still counts for at the next one: half of it after about seventy.
+const LASTING: f64 = 0.99;
 
 pub const BURN_EXAMPLES: &str = "\
 Example, half as much again as a group's own use:
@@ -49,6 +51,7 @@ pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
     let own_ns = sys::thread_cpu_ns;
     let (group_start_ns, own_start_ns) = (group_ns()?, own_ns());
     let mut pause = SHORT;
+    let mut spent = Spent::default();
     loop {
         thread::sleep(pause);
         let looked_ns = own_ns();
@@ -58,18 +61,35 @@ pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
         while own_ns() - own_start_ns < due_ns {
             hint::spin_loop();
         }
-        pause = next_pause(pause, found_ns - looked_ns, own_ns() - found_ns);
+        spent.add(found_ns - looked_ns, own_ns() - found_ns);
+        pause = spent.next_pause(pause);
     }
 }
 
-/// Longer where looking takes more than a quarter of what is burned, so that looks fit into the share; shorter where it takes little.
-fn next_pause(pause: Duration, looking_ns: u64, spinning_ns: u64) -> Duration {
-    if looking_ns * 4 > spinning_ns {
-        LONG.min(pause * 2)
-    } else if looking_ns * 16 < spinning_ns {
-        SHORT.max(pause / 2)
-    } else {
-        pause
+/// What looking and burning took of late. One look says little: a server that takes turns with others uses nothing between its own, and
+/// whoever then looked seldom would burn in the turns of the others.
+#[derive(Default)]
+struct Spent {
+    looking_ns: f64,
+    spinning_ns: f64,
+}
+
+impl Spent {
+    /// What earlier looks found counts for less with each further one.
+    fn add(&mut self, looking_ns: u64, spinning_ns: u64) {
+        self.looking_ns = self.looking_ns * LASTING + looking_ns as f64;
+        self.spinning_ns = self.spinning_ns * LASTING + spinning_ns as f64;
+    }
+
+    /// Longer where looking takes more than a quarter of what is burned, so that looks fit into the share; shorter where it takes little.
+    fn next_pause(&self, pause: Duration) -> Duration {
+        if self.looking_ns * 4.0 > self.spinning_ns {
+            LONG.min(pause * 2)
+        } else if self.looking_ns * 16.0 < self.spinning_ns {
+            SHORT.max(pause / 2)
+        } else {
+            pause
+        }
     }
 }
 
@@ -109,12 +129,29 @@ mod tests {
     #[test]
     fn pauses() {
         let middle = Duration::from_millis(16);
-        assert_eq!(next_pause(middle, 90_000, 0), middle * 2);
-        assert_eq!(next_pause(middle, 90_000, 300_000), middle * 2);
-        assert_eq!(next_pause(middle, 90_000, 500_000), middle);
-        assert_eq!(next_pause(middle, 20_000, 500_000), middle / 2);
-        assert_eq!(next_pause(LONG, 90_000, 0), LONG);
-        assert_eq!(next_pause(SHORT, 1_000, 500_000), SHORT);
+        let next = |pause, looking_ns, spinning_ns| {
+            let mut spent = Spent::default();
+            spent.add(looking_ns, spinning_ns);
+            spent.next_pause(pause)
+        };
+        assert_eq!(next(middle, 90_000, 0), middle * 2);
+        assert_eq!(next(middle, 90_000, 300_000), middle * 2);
+        assert_eq!(next(middle, 90_000, 500_000), middle);
+        assert_eq!(next(middle, 20_000, 500_000), middle / 2);
+        assert_eq!(next(LONG, 90_000, 0), LONG);
+        assert_eq!(next(SHORT, 1_000, 500_000), SHORT);
+    }
+
+    /// A server that is loaded in turns is looked at as often while it waits: its next turn is slowed from the beginning.
+    #[test]
+    fn turns() {
+        let (mut spent, mut pause) = (Spent::default(), SHORT);
+        for look in 0..400 {
+            let burned_ns = if look / 8 % 2 == 0 { 1_000_000 } else { 0 };
+            spent.add(30_000, burned_ns);
+            pause = spent.next_pause(pause);
+            assert_eq!(pause, SHORT, "after look {look}");
+        }
     }
 
     /// A share is a number above zero.

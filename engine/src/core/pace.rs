@@ -10,7 +10,7 @@ const TICK_NS: u64 = 200_000;
 /// Closed loop: it never says that anything is due.
 pub struct Pace {
     schedule: Option<Schedule>,
-    threads: u64,
+    stride: u64,
     start_ns: u64,
     gathers: bool,
     /// Where the load has steps: their curve, and the window's start once it is known.
@@ -23,13 +23,13 @@ impl Pace {
         let offered = config.offered.as_ref();
         let schedule = offered.map(|offered| {
             let mut schedule = Schedule::new(config.seed, offered.arrivals, offered.curve.clone());
-            schedule.advance(thread as u64);
+            schedule.advance(config.first_of(thread));
             schedule
         });
         let has_steps = !config.steps().is_empty();
         Pace {
             schedule,
-            threads: config.load.threads as u64,
+            stride: config.stride(),
             start_ns,
             gathers: offered
                 .is_some_and(|offered| offered.curve.highest_per_s() >= TICK_FROM_RATE_PER_S),
@@ -61,7 +61,7 @@ impl Pace {
     /// On to this thread's next request.
     pub fn advance(&mut self) {
         if let Some(schedule) = &mut self.schedule {
-            schedule.advance(self.threads);
+            schedule.advance(self.stride);
         }
     }
 
@@ -121,6 +121,20 @@ mod tests {
         pace.advance();
         assert_eq!(pace.due(9_000_000), Some((2, 3_001_000)));
         assert_eq!(pace.wake_ns(2_000_000), 3_001_000);
+    }
+
+    /// Two engines of a load, each with two threads, share one schedule: this thread takes every fourth request.
+    #[test]
+    fn part() {
+        let mut pace = pace(
+            r#""model":"open","arrivals":"constant","rate_per_s":1000,"window_s":1,"threads":2,"part":{"number":1,"of":2}"#,
+        );
+        let mut numbers = Vec::new();
+        for _ in 0..3 {
+            numbers.push(pace.due(u64::MAX).unwrap().0);
+            pace.advance();
+        }
+        assert_eq!(numbers, [2, 6, 10]);
     }
 
     /// From some rate on, anywhere in the curve, wake-ups are a tick apart.

@@ -80,18 +80,18 @@ def compare(_: typer.Context, given: Given) -> None:
         shown = _of_runs(places, a, b)
     else:
         inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"])
-        shown, folder = _measured(inputs, _asked(given, known), given)
+        shown, folder = _measured(inputs, _asked(places, given, known), given)
     _say(shown, folder, given["markdown"], given["as_json"])
     _exit(shown, rule)
 
 
-def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
+def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonAsked:
     """What is compared, and how. LabError for what cannot be meant."""
     window_s = numbers.positive("--window", given["window"])
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seated(given, load, given["database"])
     settings = placing.settings(settings, placed.placed(given))
-    load, turn_s = comparing.long_enough(settings, load, numbers.positive("--turn", given["turn"]))
+    load, turn_s = comparing.long_enough(places, given["workload"], settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])
     pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.positive("--pairs", given["pairs"])
     named = comparing.name(known, given["a"], given["b"], given["revisions"])
@@ -117,6 +117,7 @@ def _asked(given: Given, known: Sequence[Server]) -> ComparisonAsked:
 
 def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Compared, Path | None]:
     """Carry it out under lines of progress; what it says, and its folder."""
+    placing.check(asked.load, asked.settings.place)
     with placed.generator(given, asked.settings.place) as there:
         going = comparing.compare(replace(inputs, elsewhere=there), asked)
         record = recorded.follow(going, "compare", _tell, given["quiet"])

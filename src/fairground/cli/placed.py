@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from fairground import fleet
+from fairground.generators import Elsewhere
 from fairground.inputs import hosts, numbers, options
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
 from fairground.lab import elsewhere
 from fairground.model import LabError
-
-if TYPE_CHECKING:
-    from fairground.fleet.remote import RemoteHost
 
 
 def placed(given: Given) -> Placed:
@@ -33,8 +30,8 @@ def placed(given: Given) -> Placed:
 
 
 @contextmanager
-def generator(given: Given, place: Placed) -> Iterator[RemoteHost | None]:
-    """The host that makes the load; None: this machine does."""
+def generator(given: Given, place: Placed) -> Iterator[Elsewhere | None]:
+    """The host that makes the load, or several as one; None: this machine does."""
     if not place:
         yield None
         return

@@ -68,7 +68,7 @@ def _measure_here(chosen: Suite, given: Given, inputs: runs.Inputs, voice: Voice
 def _with_a_generator_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
     """A new run on this machine, whose load comes from another host."""
     chosen = placing.suite(_suite(context, inputs.places, given, machine(given["database"])), place)
-    elsewhere.check(chosen, inputs.why_s)
+    elsewhere.check(chosen, inputs.why_s, place)
     with placed.generator(given, place) as there:
         _measure_here(chosen, given, replace(inputs, elsewhere=there), voice)
 

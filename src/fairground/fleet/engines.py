@@ -34,7 +34,7 @@ class Engines:
         host = worker.host_of(here)
         machine = alone.taken()
         if machine is None:
-            raise LabError(f"host `{host.about.name}` measures for somebody else", "wait until that has ended", 3)
+            raise LabError(f"host `{host.about.name}` measures for somebody else, or another host on its machine does", "wait until that has ended", 3)
         self._held, self._engine = ExitStack(), host.engine
         self._held.enter_context(machine)
         self._keeper = self._held.enter_context(Keeper(host.environ))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,10 +99,9 @@ class RemoteHost:
         """Start an engine there. Its document is kept in `folder` here."""
         return RemoteEngine(self, self.ask("start"), folder)
 
-    def moment(self) -> Moment | None:
-        """The clocks of that machine; None where it is the lab's."""
-        found: Moment | None = None if self.is_here else self.ask("moment")
-        return found
+    def moment(self) -> Mapping[str, Moment]:
+        """The clocks of that machine by the host's name; nothing where it is the lab's."""
+        return {} if self.is_here else {self.name: self.ask("moment")}
 
     def qualify(self, within_s: float) -> str:
         """What the engine says of its own qualification there."""
@@ -121,6 +120,12 @@ class RemoteHost:
             yield f"host {self.name} is on this very machine: the generator meets the other roles there"
         if remark := str(self.ask("remark")):
             yield f"host {self.name}: {remark}"
+
+    @property
+    def described(self) -> str:
+        """Its name and its machine."""
+        there = self.about.machine
+        return f"{self.name}, {there.cpu_model or 'unknown CPU'}, {there.cores} cores, {there.kernel}"
 
 
 class RemoteEngine:

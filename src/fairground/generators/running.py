@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -43,7 +43,7 @@ class Running(Protocol):
 
 
 class Elsewhere(Protocol):
-    """Another host, where the engine runs in place of the lab's machine. `name`: what the host is called.
+    """Another host, or several, where the engine runs in place of the lab's machine. `name`: what it is called.
 
     `front`: the address of the lab's machine as it is reached from there.
     """
@@ -57,11 +57,19 @@ class Elsewhere(Protocol):
     def start(self, folder: Path) -> Running:
         """Start the engine there. `folder`: where its document is kept here."""
 
-    def moment(self) -> Moment | None:
-        """The clocks of that machine, and of what passes on there what the engine says; None where it is the lab's, too."""
+    def moment(self) -> Mapping[str, Moment]:
+        """The clocks of each host's machine, and of what passes on there what its engine says. Not of one that is the lab's, too."""
 
     def qualify(self, within_s: float) -> str:
         """What the engine says of its own qualification there."""
+
+    @property
+    def remarks(self) -> Iterable[str]:
+        """What a person should know of it."""
+
+    @property
+    def described(self) -> str:
+        """Its name and its machine, as a record keeps them."""
 
 
 class Local:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairground.inputs import numbers
-from fairground.model import ROLES, LabError, Settings, Suite
+from fairground.model import ROLES, LabError, Load, Settings, Suite
 
 PLACED = ("generator",)
 """The roles that can be on another host than the lab's."""
@@ -17,12 +17,15 @@ ON_ITS_MACHINE = {
 }
 """What to do for a role that stays on the lab's machine."""
 
+AND = "+"
+"""Between hosts that have a role together."""
+
 Placed = tuple[tuple[str, str], ...]
-"""Role → host."""
+"""Role → host, or hosts."""
 
 
 def parse(spelling: str, texts: Sequence[str]) -> Placed:
-    """`generator=HOST`, each. LabError with the spelling for what cannot be meant."""
+    """`generator=HOST`, or `generator=HOST+HOST`. LabError with the spelling for what cannot be meant."""
     found = dict[str, str]()
     for text in texts:
         role, equals, host = (part.strip() for part in text.partition("="))
@@ -34,12 +37,28 @@ def parse(spelling: str, texts: Sequence[str]) -> Placed:
         if role not in PLACED:
             hint = ON_ITS_MACHINE.get(role, "place the generator, and leave the others here")
             raise LabError(f"`{spelling} {text}`: the {role} stays on the lab's machine", hint)
-        if "+" in host:
-            raise LabError(f"`{spelling} {text}` names several hosts, and one makes the load", "name one of them")
+        names = [one.strip() for one in host.split(AND)]
+        if "" in names or len(set(names)) < len(names):
+            raise LabError(f"`{spelling} {text}` should name each host once", f"for instance {spelling} generator=rack-2+rack-3")
         if role in found:
             raise LabError(f"`{spelling}` says twice where the {role} is", "say it once")
-        found[role] = host
+        found[role] = AND.join(names)
     return tuple(found.items())
+
+
+def hosts(place: Placed, role: str) -> tuple[str, ...]:
+    """The hosts that have a role, in their order; none: the lab's machine has it."""
+    return tuple(name for placed, names in place if placed == role for name in names.split(AND))
+
+
+def check(load: Load, place: Placed) -> None:
+    """LabError for a load that its hosts cannot make together, since each needs a connection."""
+    names = hosts(place, "generator")
+    if load.connections < len(names):
+        raise LabError(
+            f"{len(names)} hosts cannot share {load.connections} connection{'s' * (load.connections != 1)}: each needs one",
+            "place the generator on fewer hosts, or ask for more connections",
+        )
 
 
 def suite(asked: Suite, place: Placed) -> Suite:

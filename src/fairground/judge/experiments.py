@@ -127,6 +127,14 @@ def _server_cpu(cell: Cell, _: Evidence) -> Experiment:
     return Experiment(Direction.LESS, (Change("slowed", words, cell, planted=SLOWED),))
 
 
+def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
+    """The same, where the server has one core: on several, another than that of its full thread would be used up."""
+    cores = cell.settings.cores_of("server")
+    if cores is None or len(cores) > 1:
+        return "the server may use several cores, and what is spent on purpose would not be taken from its full thread"
+    return _server_cpu(cell, evidence)
+
+
 # ---------------------------------------------------------------- database
 
 
@@ -182,11 +190,14 @@ def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
 
 
 def _delayed_ack(cell: Cell, _: Evidence) -> Experiment | str:
-    """A proxy in front that writes each answer in one piece, with TCP_NODELAY."""
-    if cell.topology.proxy is not None:
-        return "a proxy stands before the server already"
-    through = replace(cell, topology=replace(cell.topology, proxy="nginx"))
-    return _more(Change("nginx in front", "with nginx in front, which writes an answer in one piece", through))
+    """A connection for each request: Linux acknowledges the first segments of one at once.
+
+    A proxy in front is none: its kernel delays the acknowledgements of the server's answers as well.
+    """
+    if not cell.load.keep_alive:
+        return "each request has a connection of its own already"
+    afresh = replace(cell, load=replace(cell.load, keep_alive=False))
+    return _more(Change("new connections", "with a connection for each request, acknowledged at once while it is new", afresh))
 
 
 def _pooled(cell: Cell, _: Evidence) -> Experiment | str:
@@ -225,7 +236,7 @@ TABLE: Mapping[str, Make] = {
     "memory": _memory,
     "ports": _ports,
     "app-cpu": _server_cpu,
-    "app-serial": _server_cpu,
+    "app-serial": _thread_cpu,
     "deadlock": _deadlock,
     "db-lock": _row_locks,
     "db-commit": _commit,

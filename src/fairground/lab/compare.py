@@ -16,7 +16,7 @@ from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
 from fairground.measure import Bench, schedule
 from fairground.measure.rounds import Effort, Side, one_round
-from fairground.model import Cell, LabError, Load, Run, Server, Settings, Stack, StackInfo, Workload
+from fairground.model import Cell, LabError, Load, Run, Server, Settings, Stack, StackInfo, Workload, WorkloadEvent
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.report.comparison import Line
@@ -50,9 +50,9 @@ def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | N
     return Named(f"{stack}@{old}", f"{stack}@{new}", stack, stack, (old, new))
 
 
-def long_enough(settings: Settings, load: Load, turn_s: float) -> tuple[Load, float]:
-    """The load and the turns of a comparison, in seconds, both of the length that a server's CPU quota asks for."""
-    shortest_s = schedule.shortest_turn_s(settings)
+def long_enough(places: Places, workload: str, settings: Settings, load: Load, turn_s: float) -> tuple[Load, float]:
+    """The load and the turns of a comparison, in seconds, both as long as a CPU quota or a workload's deadlocks ask for."""
+    shortest_s = schedule.shortest_turn_s(settings, WorkloadEvent.DEADLOCKS in _workload(places, workload).events)
     return replace(load, window_s=max(load.window_s, shortest_s)), max(turn_s, shortest_s)
 
 

@@ -1,31 +1,30 @@
-"""`run --place generator=HOST`: what is measured is here, and the load comes from a host that has joined a fleet."""
+"""`run --place generator=HOST`: what is measured is here, and the load comes from hosts that have joined a fleet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
-from fairground.generators import ENGINE
+from fairground.generators import ENGINE, Elsewhere
+from fairground.generators.several import SeveralHosts
+from fairground.inputs import placing
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
 from fairground.model import LabError, Run, Suite
 
-if TYPE_CHECKING:
-    from fairground.fleet.remote import RemoteHost
-
 ROLE = "generator"
 VERSION = "generator's host"
-"""What a run's versions call the machine that makes its load: a run has one."""
+"""What a run's versions call the machine that makes its load, or the machines: a run has one set of them."""
 
 
-def check(suite: Suite, why_s: float | None) -> None:
+def check(suite: Suite, why_s: float | None, place: Placed) -> None:
     """LabError for what cannot be measured with a generator elsewhere."""
     if why_s is not None:
         raise LabError("`--why` makes its experiments with the generator on this machine", "leave `--why` or `--place` out")
     for group in suite.groups:
         for load in group.loads:
+            placing.check(load, place)
             if load.generator != ENGINE:
                 raise LabError(
                     f"`{load.generator}` makes its load on the lab's machine: only the lab's engine can be on another host",
@@ -34,27 +33,37 @@ def check(suite: Suite, why_s: float | None) -> None:
 
 
 @contextmanager
-def generator(asked: HostsAsked, place: Placed) -> Iterator[RemoteHost]:
-    """The host that makes the load. LabError where it has not joined, cannot take part, or does not reach this machine."""
+def generator(asked: HostsAsked, place: Placed) -> Iterator[Elsewhere]:
+    """The host that makes the load, or several. LabError where one has not joined, cannot take part, or does not reach this machine."""
     from fairground.fleet import cluster, remote
     from fairground.lab import hosts
 
-    wanted = dict(place)[ROLE]
-    if asked.hosts and wanted not in asked.hosts:
-        raise LabError(f"host `{wanted}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
+    wanted = placing.hosts(place, ROLE)
+    for name in wanted:
+        if asked.hosts and name not in asked.hosts:
+            raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
     at, certificate = hosts.link(asked.address, asked.tls)
-    with cluster.connected(at, certificate, direct=True) as client:
-        members = cluster.members(client)
-        member = next((one for one in members if one.about.name == wanted), None)
-        if member is None:
-            there = ", ".join(one.about.name for one in members) or "none"
-            raise LabError(f"host `{wanted}` has not joined `{at}`", f"these have: {there}")
-        if (why := member.about.unfit(setup.lab_version(), (ROLE,))) is not None:
+    with cluster.connected(at, certificate, direct=True) as client, ExitStack() as held:
+        members = {one.about.name: one for one in cluster.members(client)}
+        for name in wanted:
+            if name not in members:
+                raise LabError(f"host `{name}` has not joined `{at}`", f"these have: {', '.join(members) or 'none'}")
+            if (why := members[name].about.unfit(setup.lab_version(), (ROLE,))) is not None:
+                hint = "install one version on all hosts, and join with the role"
+                raise LabError(f"host `{name}` cannot make the load: {why}", hint)
+        yield together([held.enter_context(remote.generator_on(client, members[name])) for name in wanted])
+
+
+def together(found: Sequence[Elsewhere]) -> Elsewhere:
+    """Hosts that make a load together, as one. LabError where servers would have to listen at several addresses for them."""
+    first, *others = found
+    for other in others:
+        if other.front != first.front:
             raise LabError(
-                f"host `{wanted}` cannot make the load: {why}", "install one version on all hosts, and join with the role"
+                f"hosts `{first.name}` and `{other.name}` reach this machine at two addresses, `{first.front}` and `{other.front}`",
+                "place the generator on hosts of one network",
             )
-        with remote.generator_on(client, member) as found:
-            yield found
+    return SeveralHosts(found) if others else first
 
 
 def of_run(known: Run) -> Placed:
@@ -71,19 +80,16 @@ def same(name: str, known: Placed, place: Placed) -> None:
         raise LabError(f"`{name}` was begun on one machine, and `--place` has a role on another one", "leave `--place` out")
 
 
-def front(there: RemoteHost | None) -> str | None:
+def front(there: Elsewhere | None) -> str | None:
     """Where that listens which the generator speaks to; None: where all else does."""
     return None if there is None else there.front
 
 
-def remarks(there: RemoteHost | None) -> Iterator[str]:
-    """What a person should know of the host that makes the load."""
-    return iter(()) if there is None else there.remarks
+def remarks(there: Elsewhere | None) -> Iterator[str]:
+    """What a person should know of the hosts that make the load."""
+    return iter(()) if there is None else iter(there.remarks)
 
 
-def versions(there: RemoteHost | None) -> Mapping[str, str]:
-    """What a record says of the host that makes its load; nothing where there is none."""
-    if there is None:
-        return {}
-    machine = there.about.machine
-    return {VERSION: f"{there.name}, {machine.cpu_model or 'unknown CPU'}, {machine.cores} cores, {machine.kernel}"}
+def versions(there: Elsewhere | None) -> Mapping[str, str]:
+    """What a record says of the hosts that make its load; nothing where there is none."""
+    return {} if there is None else {VERSION: there.described}

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fairground.generators import Elsewhere
 from fairground.host import Keeper, build, machine
 from fairground.host.build import Built, Unavailable
 from fairground.judge import thresholds
@@ -17,9 +18,6 @@ from fairground.lab.places import Places
 from fairground.model import SCHEMA_VERSION, Server, StackInfo
 from fairground.model.record import End, Head, Kind, Record
 from fairground.run import records
-
-if TYPE_CHECKING:
-    from fairground.fleet.remote import RemoteHost
 
 
 @dataclass(frozen=True)
@@ -66,14 +64,14 @@ Event = Said | Began | Going | UnitDone | Finished
 class Inputs:
     """What every use case is given. `record` is the one to go on with; None: a new one is begun.
 
-    `elsewhere`: the host that makes the load; None: this machine does.
+    `elsewhere`: the hosts that make the load; None: this machine does.
     """
 
     places: Places
     command: str
     database_url: str | None = None
     record: Record[Any, Any] | None = None
-    elsewhere: RemoteHost | None = None
+    elsewhere: Elsewhere | None = None
 
 
 def built(keeper: Keeper, servers: Iterable[Server], places: Places) -> Generator[Event, None, list[Built | Unavailable]]:

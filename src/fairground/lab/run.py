@@ -8,10 +8,9 @@ from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fairground import contract, generators, postgres, topology
-from fairground.generators import Installed
+from fairground.generators import Elsewhere, Installed
 from fairground.host import Keeper, machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
@@ -42,9 +41,6 @@ from fairground.report.run import page, why
 from fairground.report.trial import trial_page
 from fairground.run import journal, plan, records, runner, store
 
-if TYPE_CHECKING:
-    from fairground.fleet.remote import RemoteHost
-
 PAGE = records.SHAPES[Kind.RUN].page
 
 
@@ -53,14 +49,14 @@ class Inputs:
     """How a run is carried out, apart from what it measures. `command` is what a person would type for it.
 
     `why_s`: so many seconds go to experiments on what limited it, after its last block; None: none are made. `elsewhere`: the
-    host that makes the load; None: this machine does.
+    hosts that make the load; None: this machine does.
     """
 
     places: Places
     command: str = ""
     database_url: str | None = None
     why_s: float | None = None
-    elsewhere: RemoteHost | None = None
+    elsewhere: Elsewhere | None = None
 
 
 def dry_run(suite: Suite, inputs: Inputs) -> Plan:
@@ -323,7 +319,7 @@ class Hall:
     tools: Mapping[str, Installed]
     """Load generators from elsewhere that the plan uses."""
     sink: Sink
-    elsewhere: RemoteHost | None = None
+    elsewhere: Elsewhere | None = None
 
     def versions(self, topologies: Sequence[Topology]) -> dict[str, str]:
         """Versions of everything that the plan uses, these topologies among them."""

@@ -23,9 +23,9 @@ from fairground.model.experiment import AS_IT_WAS, Change, WhyAsked
 from fairground.model.record import Kind
 from fairground.run import stopping
 
-WINDOWS = 2
-"""Windows of each arm in one start."""
 WINDOW_S, WARMUP_S = 1.0, (1.0, 2.0)
+WINDOWS_S = 2.0
+"""All windows of an arm in one start; where turns are long, a window is one turn."""
 
 
 def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float) -> WhyAsked:
@@ -45,21 +45,14 @@ def of_cell(run: Run, cell: Cell, named: str, budget_s: float) -> WhyAsked:
 def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float) -> WhyAsked:
     """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
     sentence, evidence = _said(trials, named)
-    cell = _short(cell)
+    deadlocks = any(one.database is not None and one.database.deadlocks for one in trials)
+    turn_s = schedule.shortest_turn_s(cell.settings, deadlocks)
+    cell = _short(cell, turn_s)
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):
         raise LabError(f"there is no experiment on `{named}` of {cell.id}: {found}", "another reason can be named with --reason")
-    return WhyAsked(
-        run,
-        cell,
-        named,
-        sentence,
-        found,
-        trials[0].seed if trials else 1,
-        budget_s,
-        WINDOWS,
-        schedule.shortest_turn_s(cell.settings),
-    )
+    windows = max(1, round(WINDOWS_S / cell.load.window_s))
+    return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, windows, turn_s)
 
 
 def numbered(run: Run, cell: Cell) -> list[Trial]:
@@ -117,10 +110,10 @@ def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
         yield from measuring.units(record, make, stopping.experiment_end)
 
 
-def _short(cell: Cell) -> Cell:
+def _short(cell: Cell, turn_s: float) -> Cell:
     """The cell with windows and warm-ups of a length that lets several starts fit into a minute, and a turn into a window."""
     low, high = WARMUP_S
-    window_s = max(WINDOW_S, schedule.shortest_turn_s(cell.settings))
+    window_s = max(WINDOW_S, turn_s)
     return replace(cell, load=replace(cell.load, window_s=window_s, warmup_min_s=low, warmup_max_s=high))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -48,16 +48,15 @@ class Bench:
 
     def stand(self) -> Stand:
         """The clocks of the machines now."""
-        return Stand(Moment(self.keeper.spun_ns()), None if self.elsewhere is None else self.elsewhere.moment())
+        return Stand(Moment(self.keeper.spun_ns()), {} if self.elsewhere is None else self.elsewhere.moment())
 
-    def spoiled(self, window_s: float, here: HostUse, there: HostUse | None) -> tuple[Finding, ...]:
-        """What of the machines spoils a window. `there`: what the generator's did, where that is another one, which is named."""
-        found = validity.findings(validity.Facts(window_s, host=here), self.thresholds, of=("machine",))
-        if there is None or self.elsewhere is None:
-            return found
-        name = self.elsewhere.name
-        far = validity.findings(validity.Facts(window_s, host=there), self.thresholds, of=("machine",))
-        return (
-            *found,
-            *(replace(one, sentence=f"on host {name}: {one.sentence}", evidence={**one.evidence, HOST: name}) for one in far),
-        )
+    def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
+        """What of the machines spoils a window. `there`: what those of the generator's hosts did, each of which is named."""
+        return (*self._of_a_machine(window_s, here), *(found for name, use in there.items() for found in self._far(window_s, name, use)))
+
+    def _far(self, window_s: float, name: str, use: HostUse) -> Iterator[Finding]:
+        for one in self._of_a_machine(window_s, use):
+            yield replace(one, sentence=f"on host {name}: {one.sentence}", evidence={**one.evidence, HOST: name})
+
+    def _of_a_machine(self, window_s: float, use: HostUse) -> Sequence[Finding]:
+        return validity.findings(validity.Facts(window_s, host=use), self.thresholds, of=("machine",))

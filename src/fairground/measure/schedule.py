@@ -22,6 +22,8 @@ TURN_S = 0.03
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
 QUOTA_TURN_S = 2.0
 """A turn is at least so long where a server has a CPU quota. Waiting saves the quota of 0.1 s."""
+DEADLOCK_TURN_S = 3.0
+"""… and where requests lock each other out: a deadlock holds its rows for a second, and a short turn ends before that costs anything."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
 LEAST_TURNS = 4
@@ -138,7 +140,8 @@ class SideBySide:
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
     move all arms alike. Each arm's turns are as long as its answers ask for, so that slow ones do not lengthen the turns of all:
     a cycle must stay shorter than a phase. There are no turns where one arm alone is left, or where `LEAST_TURNS` of each arm
-    would take more than MOST_IN_TURNS of their whole windows: then the whole windows stand side by side.
+    would take more than MOST_IN_TURNS of their whole windows: then the whole windows stand side by side. Nor are there without
+    `turns`: a deadlock holds its rows for a second, of which a short turn counts little.
 
     A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
     counts in place of the first.
@@ -152,6 +155,7 @@ class SideBySide:
     seed: int
     first: int = 0
     most_s: float | None = None
+    turns: bool = True
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
         """A whole window of the next arm, a warm-up in turns, a piece of the window in turns, or the end."""
@@ -159,8 +163,10 @@ class SideBySide:
         had = {window.arm for window in wholes}
         waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
         if waiting:
-            more = len(self.arms) > 1
+            more = self.turns and len(self.arms) > 1
             return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s, before_turns=more)
+        if not self.turns:
+            return None
         some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
         here = tuple(window.arm for window in some)
         each = {window.arm: _turn_s(self.load, [window], TURN_S) for window in some}
@@ -195,7 +201,7 @@ class SideBySide:
         had = len(_firsts([window for window in windows if window.result is not None]))
         done = max(0, len(_by_number([window for window in windows if window.result is None])) - 1)
         whole_s = self.load.warmup_min_s + self.load.window_s
-        left = max(0.0, 1 - done / _pieces(self.load.window_s))
+        left = max(0.0, 1 - done / _pieces(self.load.window_s)) if self.turns else 0.0
         return (len(self.arms) - had) * whole_s + left * self.load.window_s * len(self.arms)
 
 
@@ -247,8 +253,13 @@ class InTurns:
         return all(map(self.settled, against or [[some[0].rate_per_s for some in warm]]))
 
 
-def shortest_turn_s(settings: Settings) -> float:
-    """How long a turn is at the least: short as the machine's phases are, but long beside the period of a CPU quota."""
+def shortest_turn_s(settings: Settings, deadlocks: bool) -> float:
+    """How long a turn is at the least: short as the machine's phases are, but long beside what servers wait for together.
+
+    That is the period of a CPU quota, and the time after which the database ends a deadlock.
+    """
+    if deadlocks:
+        return DEADLOCK_TURN_S
     return TURN_S if settings.cpus is None else QUOTA_TURN_S
 
 

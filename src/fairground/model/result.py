@@ -261,9 +261,11 @@ class RoleUse:
     cpu_us_by_second: tuple[float, ...] = ()
     """CPU in each whole second of the window; read of the server."""
     host: str | None = None
-    """The host that it ran on; None: the lab's own machine."""
+    """The host that it ran on, or the hosts; None: the lab's own machine."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
+    each: tuple[RoleUse, ...] = ()
+    """Where it ran on several hosts: what it used on each."""
 
 
 @dataclass(frozen=True)
