@@ -56,7 +56,15 @@ def test_counts_add_up(name: str) -> None:
     one = told(name)
     both = joined.document([one, copy.deepcopy(one)])
     window, was = both["window"], one["window"]
-    for count in ("sent", "completed", "completed_ok", "in_flight_start", "in_flight_end", "bytes_received", "connections_opened"):
+    for count in (
+        "sent",
+        "completed",
+        "completed_ok",
+        "in_flight_start",
+        "in_flight_end",
+        "bytes_received",
+        "connections_opened",
+    ):
         assert window[count] == 2 * was[count], count
     assert window["outcomes"]["ok"] == 2 * was["outcomes"]["ok"] and window["duration_us"] == was["duration_us"]
     assert window["outcomes"]["status"] == {code: 2 * count for code, count in was["outcomes"]["status"].items()}
@@ -67,7 +75,11 @@ def test_counts_add_up(name: str) -> None:
             assert both["ledger"][name]["acknowledged"][account] == {"count": 2 * row["count"], "sum": 2 * row["sum"]}
     assert set(both) == set(one) and set(window) == set(was)
     for step, before in zip(window["steps"] or (), was["steps"] or (), strict=True):
-        assert (step["due"], step["rate_per_s"], step["duration_us"]) == (2 * before["due"], before["rate_per_s"], before["duration_us"])
+        assert (step["due"], step["rate_per_s"], step["duration_us"]) == (
+            2 * before["due"],
+            before["rate_per_s"],
+            before["duration_us"],
+        )
         assert step["achieved_per_s"] == (None if before["achieved_per_s"] is None else 2 * before["achieved_per_s"])
 
 
@@ -147,6 +159,16 @@ def test_turns_are_told_together() -> None:
 
 def test_seconds_of_a_run_are_told_together() -> None:
     """Answers add up; of latencies the slowest engine's are told."""
-    second = {"event": "second", "phase": "warmup", "second": 2, "ok": 5, "not_ok": 1, "p50_us": 3, "p99_us": 9, "max_us": 9, "in_flight": 4}
+    second = {
+        "event": "second",
+        "phase": "warmup",
+        "second": 2,
+        "ok": 5,
+        "not_ok": 1,
+        "p50_us": 3,
+        "p99_us": 9,
+        "max_us": 9,
+        "in_flight": 4,
+    }
     found = joined.event([second, {**second, "ok": 7, "p50_us": None, "p99_us": 20, "max_us": 30}])
     assert found == {**second, "ok": 12, "not_ok": 2, "p99_us": 20, "max_us": 30, "in_flight": 8}

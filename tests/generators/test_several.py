@@ -158,8 +158,9 @@ def test_what_is_used_adds_up() -> None:
     found = several.together([USE, replace(USE, cpu_us=30.0, busiest_thread_share=0.9, host="b")])
     assert (found.cpu_us, found.memory_peak_bytes, found.threads_peak) == (40.0, 200, 4)
     assert (found.busiest_thread_share, found.host) == (0.9, "a+b")
-    assert [(one.host, one.cpu_us) for one in found.each] == [("a", 10.0), ("b", 30.0)]
-    assert several.together([replace(USE, host=None)] * 2).host is None
+    assert found.cpu_us_by_host == {"a": 10.0, "b": 30.0}
+    here = several.together([replace(USE, host=None)] * 2)
+    assert (here.host, here.cpu_us_by_host) == (None, {})
     assert several.together([USE, replace(USE, cpu_us=None)]).cpu_us is None
 
 
@@ -195,6 +196,8 @@ def test_meters_add_up() -> None:
     """Each engine is held against its own clocks."""
     meter = several.SeveralMeters([cast(Any, Counting()), cast(Any, Counting())])
     before = meter.clock()
+    assert meter.memory_bytes is None
+    meter.sample()
     assert (meter.memory_bytes, meter.use(before, meter.clock()).cpu_us) == (14, 2e6)
 
 

@@ -29,14 +29,16 @@ def test_what_cannot_be_had() -> None:
     with pytest.raises(LabError, match="`--why` makes its experiments with the generator on this machine"):
         elsewhere.check(suite(Load()), 60.0, THERE)
 
-
     with pytest.raises(LabError, match="3 hosts cannot share 2 connections: each needs one"):
         elsewhere.check(suite(Load(connections=2)), None, (("generator", "a+b+c"),))
 
 
 def test_hosts_that_make_a_load_together_reach_one_address() -> None:
     """Servers listen at one: hosts that reach this machine by two cannot share a load. A single one stays what it is."""
-    a, b, c = (cast(Any, SimpleNamespace(name=name, front=front)) for name, front in (("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "10.9.0.1")))
+    a, b, c = (
+        cast(Any, SimpleNamespace(name=name, front=front))
+        for name, front in (("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "10.9.0.1"))
+    )
     assert elsewhere.together([a]) is a
     both = elsewhere.together([a, b])
     assert (both.name, both.front) == ("a+b", "10.0.0.1")
@@ -67,9 +69,7 @@ def test_a_run_says_where_its_roles_were() -> None:
 
 def test_a_record_names_the_machine() -> None:
     """Without one it has nothing to say."""
-    there = cast(
-        Any, SimpleNamespace(described="rack-2, CPU, 2 cores, 6.1", front="10.0.0.1", remarks=iter(["far"]))
-    )
+    there = cast(Any, SimpleNamespace(described="rack-2, CPU, 2 cores, 6.1", front="10.0.0.1", remarks=iter(["far"])))
     assert elsewhere.versions(there) == {"generator's host": "rack-2, CPU, 2 cores, 6.1"} and elsewhere.versions(None) == {}
     assert (elsewhere.front(there), elsewhere.front(None)) == ("10.0.0.1", None)
     assert (list(elsewhere.remarks(there)), list(elsewhere.remarks(None))) == (["far"], [])

@@ -83,7 +83,7 @@ def test_two_hosts_make_a_load_together(fleet: Fleet, network: Network, servers:
     assert found.versions["generator's host"].count(";") == 1
     for trial in found.trials:
         assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
-        assert dict(trial.cell.settings.place) == {"generator": "a+b"} and len(trial.roles["generator"].each) == 2
+        assert dict(trial.cell.settings.place) == {"generator": "a+b"}
         if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
             assert trial.audit and all(line.holds for line in trial.audit)
     whole = [path for path in folder.rglob("engine.json") if not path.parent.name.startswith("host-")]

@@ -34,7 +34,8 @@ class Engines:
         host = worker.host_of(here)
         machine = alone.taken()
         if machine is None:
-            raise LabError(f"host `{host.about.name}` measures for somebody else, or another host on its machine does", "wait until that has ended", 3)
+            sentence = f"host `{host.about.name}` measures for somebody else, or another host on its machine does"
+            raise LabError(sentence, "wait until that has ended", 3)
         self._held, self._engine = ExitStack(), host.engine
         self._held.enter_context(machine)
         self._keeper = self._held.enter_context(Keeper(host.environ))

@@ -41,7 +41,12 @@ def event(told: Sequence[Found]) -> dict[str, Any]:
             slowest = {name: _most(told, name) for name in ("p50_us", "p99_us", "max_us")}
             return {**first, **_sums(told, ("ok", "not_ok", "in_flight")), **slowest}
         case "held":
-            return {**first, **_sums(told, ("ok", "not_ok")), "active_us": _most(told, "active_us"), "turn": _turn(_all(told, "turn"))}
+            return {
+                **first,
+                **_sums(told, ("ok", "not_ok")),
+                "active_us": _most(told, "active_us"),
+                "turn": _turn(_all(told, "turn")),
+            }
     return dict(first)
 
 
@@ -127,7 +132,8 @@ def _steps(told: Sequence[Sequence[Found] | None]) -> list[dict[str, Any]] | Non
     found = []
     for rows in zip(*(one for one in told if one is not None), strict=True):
         sums = ("due", "sent", "completed", "completed_ok")
-        row = {**rows[0], **_sums(rows, sums), "duration_us": _mean(rows, "duration_us"), "latency": _latency(_all(rows, "latency"))}
+        row = {**rows[0], **_sums(rows, sums), "duration_us": _mean(rows, "duration_us")}
+        row |= {"latency": _latency(_all(rows, "latency"))}
         row |= {name: _histogram(_all(rows, name)) for name in ("service", "send_lag")}
         row |= {name: _sum(rows, name) for name in ("offered_per_s", "achieved_per_s")}
         found.append({**row, "outcomes": _outcomes(_all(rows, "outcomes"))})
@@ -136,19 +142,23 @@ def _steps(told: Sequence[Sequence[Found] | None]) -> list[dict[str, Any]] | Non
 
 def _gaps(told: Sequence[Found]) -> dict[str, Any] | None:
     """The stretches in which none of the engines had an answer, by the first one's window. An engine tells its longest alone."""
-    gaps = [one.get("gaps") for one in told]
-    if any(one is None for one in gaps) or any(one["start_unix_us"] is None for one in told):
+    if any(one.get("gaps") is None or one["start_unix_us"] is None for one in told):
         return None
-    least_us, began_us = gaps[0]["least_us"], told[0]["start_unix_us"]
+    least_us, began_us = told[0]["gaps"]["least_us"], told[0]["start_unix_us"]
     common: list[tuple[float, float, float]] = [(-math.inf, math.inf, 0.0)]
-    for one, window in zip(gaps, told, strict=True):
-        shift_us = window["start_unix_us"] - began_us
-        rows = [(row["start_us"] + shift_us, row["start_us"] + shift_us + row["duration_us"], row["own_us"]) for row in one["longest"]]
+    for one in told:
+        rows = [_stretch(row, one["start_unix_us"] - began_us) for row in one["gaps"]["longest"]]
         both = [(max(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2])) for a in common for b in rows]
         common = [row for row in both if row[1] - row[0] >= least_us]
     longest = sorted(sorted(common, key=lambda row: row[0] - row[1])[:MOST_GAPS])
     rows_us = [{"start_us": round(a), "duration_us": round(b - a), "own_us": round(min(own, b - a))} for a, b, own in longest]
     return {"least_us": least_us, "count": len(common), "longest": rows_us}
+
+
+def _stretch(row: Found, shift_us: float) -> tuple[float, float, float]:
+    """A gap's beginning and end in µs, its window moved by so much, and what of it was the engine's own."""
+    begins_us = row["start_us"] + shift_us
+    return begins_us, begins_us + row["duration_us"], row["own_us"]
 
 
 def _tenths(told: Sequence[Found | None]) -> dict[str, list[int]] | None:
@@ -257,7 +267,7 @@ def _sums(told: Sequence[Found], names: Iterable[str]) -> dict[str, Any]:
 
 
 def _mean(told: Sequence[Found], name: str) -> int:
-    return round(_sum(told, name) / len(told))
+    return round(float(_sum(told, name)) / len(told))
 
 
 def _most(told: Sequence[Found], name: str) -> Any:

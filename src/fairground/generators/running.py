@@ -58,7 +58,7 @@ class Elsewhere(Protocol):
         """Start the engine there. `folder`: where its document is kept here."""
 
     def moment(self) -> Mapping[str, Moment]:
-        """The clocks of each host's machine, and of what passes on there what its engine says. Not of one that is the lab's, too."""
+        """The clocks of each host's machine, and of what passes on there what its engine says. The lab's own is left out."""
 
     def qualify(self, within_s: float) -> str:
         """What the engine says of its own qualification there."""

@@ -206,15 +206,14 @@ class SeveralMeters:
     def __init__(self, each: Sequence[Meter]) -> None:
         self._each = tuple(each)
 
-    @property
-    def memory_bytes(self) -> int | None:
-        """At the last sample; None where one of them does not know."""
-        return _sum(meter.memory_bytes for meter in self._each)
+    memory_bytes: int | None = None
+    """At the last sample; None where one of them does not know."""
 
     def sample(self) -> None:
         """As `Meter.sample`."""
         for meter in self._each:
             meter.sample()
+        self.memory_bytes = _sum(meter.memory_bytes for meter in self._each)
 
     def cpu_ns(self) -> int:
         """CPU time so far."""
@@ -238,10 +237,10 @@ class SeveralMeters:
 
 
 def together(uses: Sequence[RoleUse]) -> RoleUse:
-    """What a role used on several hosts, with each of them in `each`."""
+    """What a role used on several hosts, of each of which its CPU is known apart."""
     busiest = max(uses, key=lambda use: use.busiest_thread_share or 0.0)
     pressed = [use.pressure_cpu_some_share for use in uses if use.pressure_cpu_some_share is not None]
-    far = [use.host for use in uses if use.host is not None]
+    far = {use.host: use.cpu_us for use in uses if use.host is not None}
     return RoleUse(
         _sum(use.cpu_us for use in uses),
         _sum(use.memory_peak_bytes for use in uses),
@@ -252,7 +251,7 @@ def together(uses: Sequence[RoleUse]) -> RoleUse:
         involuntary_switches_per_s=busiest.involuntary_switches_per_s,
         pressure_cpu_some_share=max(pressed, default=None),
         host=AND.join(far) or None,
-        each=tuple(uses),
+        cpu_us_by_host=far,
     )
 
 

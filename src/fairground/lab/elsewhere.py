@@ -34,7 +34,7 @@ def check(suite: Suite, why_s: float | None, place: Placed) -> None:
 
 @contextmanager
 def generator(asked: HostsAsked, place: Placed) -> Iterator[Elsewhere]:
-    """The host that makes the load, or several. LabError where one has not joined, cannot take part, or does not reach this machine."""
+    """The host that makes the load, or several as one. LabError where one has not joined, is unfit, or does not get here."""
     from fairground.fleet import cluster, remote
     from fairground.lab import hosts
 
@@ -59,10 +59,8 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
     first, *others = found
     for other in others:
         if other.front != first.front:
-            raise LabError(
-                f"hosts `{first.name}` and `{other.name}` reach this machine at two addresses, `{first.front}` and `{other.front}`",
-                "place the generator on hosts of one network",
-            )
+            sentence = f"hosts `{first.name}` and `{other.name}` reach this machine at two addresses"
+            raise LabError(f"{sentence}, `{first.front}` and `{other.front}`", "place the generator on hosts of one network")
     return SeveralHosts(found) if others else first
 
 

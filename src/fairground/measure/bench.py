@@ -52,7 +52,8 @@ class Bench:
 
     def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
         """What of the machines spoils a window. `there`: what those of the generator's hosts did, each of which is named."""
-        return (*self._of_a_machine(window_s, here), *(found for name, use in there.items() for found in self._far(window_s, name, use)))
+        far = [found for name, use in there.items() for found in self._far(window_s, name, use)]
+        return (*self._of_a_machine(window_s, here), *far)
 
     def _far(self, window_s: float, name: str, use: HostUse) -> Iterator[Finding]:
         for one in self._of_a_machine(window_s, use):

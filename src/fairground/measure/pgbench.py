@@ -45,7 +45,7 @@ class Pgbench(Loaded):
             self.find("instrument", Severity.VOID, last_line(output))
             return None
         _, use = machine_between(before, Moment(self.bench.keeper.spun_ns()), (), False)
-        spoiled = self.bench.spoiled(float(seconds), use, None)
+        spoiled = self.bench.spoiled(float(seconds), use, {})
         window = Window(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, use, spoiled)
         self.windows.append(window)
         return window

@@ -264,8 +264,8 @@ class RoleUse:
     """The host that it ran on, or the hosts; None: the lab's own machine."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
-    each: tuple[RoleUse, ...] = ()
-    """Where it ran on several hosts: what it used on each."""
+    cpu_us_by_host: Mapping[str, float | None] = field(default_factory=dict)
+    """Where it ran on several hosts: CPU on each of them that is not the lab's machine."""
 
 
 @dataclass(frozen=True)
