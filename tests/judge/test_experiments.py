@@ -74,9 +74,9 @@ def test_a_full_server_must_lose_what_is_taken_from_it() -> None:
     assert found.direction is Direction.LESS and found.changes[0].planted == experiments.SLOWED
 
 
-def test_deadlocks_have_two_experiments_on_transfer_and_one_elsewhere() -> None:
+def test_deadlocks_have_one_experiment_on_transfer_and_another_elsewhere() -> None:
     """Rows in one order is another workload, which only `transfer` has."""
-    assert [one.cell.workload for one in made("deadlock").changes] == ["transfer-ordered", "transfer"]
+    assert [one.cell.workload for one in made("deadlock").changes] == ["transfer-ordered"]
     assert [one.label for one in made("deadlock", replace(CELL, workload="tx")).changes] == ["sooner"]
 
 
@@ -139,10 +139,13 @@ def test_the_generator_gets_more_threads_where_it_has_room() -> None:
 
 
 def test_what_is_there_already_cannot_be_added() -> None:
-    """A quota that is not set, connections that stay open or do not, a pooler that stands there."""
-    free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx", "pgbouncer-tx"))
+    """A quota that is not set, connections that stay open or do not, a database that is too old."""
+    free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx"))
     closed = replace(free, load=Load(keep_alive=False))
     assert isinstance(experiment("delayed-ack", closed, {}), str)
-    for reason in ("throttled", "memory", "ports", "connect-per-request", "db-commit", "wire"):
+    old = replace(free, settings=Settings(postgres_version=16))
+    assert isinstance(experiment("connect-per-request", old, {}), str)
+    assert isinstance(experiment("connect-per-request", free, {}), Experiment)
+    for reason in ("throttled", "memory", "ports", "db-commit", "wire"):
         assert isinstance(experiment(reason, free, {}), str), reason
     assert isinstance(experiment("prepared-statements", replace(free, settings=Settings(prepared=False)), {}), str)

@@ -32,7 +32,7 @@ def test_quotas_and_deadlocks_ask_for_long_windows_and_turns() -> None:
     assert compare.long_enough(places, "ping", free, short, 0.03) == (short, 0.03)
     assert compare.long_enough(places, "ping", held, short, 0.03) == (replace(short, window_s=2.0), 2.0)
     assert compare.long_enough(places, "ping", held, long, 3.5) == (long, 3.5)
-    assert compare.long_enough(places, "transfer", free, short, 0.03) == (replace(short, window_s=3.0), 3.0)
+    assert compare.long_enough(places, "transfer", free, short, 0.03) == (replace(short, window_s=5.0), 5.0)
     assert compare.long_enough(places, "transfer-ordered", free, short, 0.03) == (short, 0.03)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from fairground.judge import bottleneck, levels
-from fairground.model import Cell, Durability, Evidence
+from fairground.model import OWN_MAJOR, Cell, Durability, Evidence
 from fairground.model.experiment import Change, Direction, Experiment
 
 SLOWED = 0.25
@@ -38,6 +38,14 @@ UNLOCKED = (
     "ALTER DATABASE {database} SET search_path = unlocked, pg_catalog, public",
 )
 """Functions that stand before PostgreSQL's own of the same names, in the arm's own database."""
+
+LOGIN_TRIGGERS, LOGIN_ROWS = 17, 20_000
+DEAR_LOGIN = (
+    "CREATE FUNCTION dear_login() RETURNS event_trigger LANGUAGE plpgsql AS"
+    f" 'BEGIN PERFORM count(*) FROM generate_series(1, {LOGIN_ROWS}); END'",
+    "CREATE EVENT TRIGGER dear_login ON login EXECUTE FUNCTION dear_login()",
+)
+"""Some milliseconds of the database for each connection, in the arm's own database."""
 
 INDEXABLE = re.compile(r"[a-z_][a-z0-9_]*(\s*[+*-]\s*(\d+|\?)|::[a-z]+)?", re.IGNORECASE)
 """What may become an index: a column, one with a number added, or its cast. The text is the server's, so nothing else may."""
@@ -139,14 +147,17 @@ def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
 
 
 def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
-    """The same transfers with their rows locked in one order, and a database that looks for deadlocks sooner."""
+    """The same transfers with their rows locked in one order; of other workloads a database that looks for deadlocks sooner.
+
+    One change alone: a deadlock is rare, so that windows must be long, and three starts of two arms fill a minute.
+    """
     sooner = Change(
         "sooner",
         f"with a deadlock_timeout of {SHORT_DEADLOCK_MS} ms",
         cell,
         (f"ALTER DATABASE {{database}} SET deadlock_timeout = '{SHORT_DEADLOCK_MS}ms'",),
     )
-    return _more(*_in_order(cell), sooner)
+    return _more(*(_in_order(cell) or (sooner,)))
 
 
 def _row_locks(cell: Cell, evidence: Evidence) -> Experiment | str:
@@ -186,6 +197,17 @@ def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
     return _more(Change("indexed", f"with an index on {table} ({what})", cell, (index, f"ANALYZE {table}")))
 
 
+def _dear_login(cell: Cell, _: Evidence) -> Experiment | str:
+    """Connections that cost the database more: who opens them all the time loses by it, and who keeps them does not.
+
+    A pooler is no experiment: the server connects to it as often, and what a connection costs the server stays.
+    """
+    if (cell.settings.postgres_version or OWN_MAJOR) < LOGIN_TRIGGERS:
+        return f"it needs triggers on login, which PostgreSQL has from {LOGIN_TRIGGERS} on"
+    words = f"with {LOGIN_ROWS:,} rows counted by the database at each login"
+    return Experiment(Direction.LESS, (Change("dear logins", words, cell, DEAR_LOGIN),))
+
+
 # ---------------------------------------------------------------- hops
 
 
@@ -198,14 +220,6 @@ def _delayed_ack(cell: Cell, _: Evidence) -> Experiment | str:
         return "each request has a connection of its own already"
     afresh = replace(cell, load=replace(cell.load, keep_alive=False))
     return _more(Change("new connections", "with a connection for each request, acknowledged at once while it is new", afresh))
-
-
-def _pooled(cell: Cell, _: Evidence) -> Experiment | str:
-    """A pooler that keeps the connections which the server does not keep."""
-    if cell.topology.pooler is not None:
-        return "a pooler stands before the database already"
-    through = replace(cell, topology=replace(cell.topology, pooler="pgbouncer-tx"))
-    return _more(Change("pooler", "with PgBouncer, which keeps connections to the database", through))
 
 
 def _without_proxy(cell: Cell, _: Evidence) -> Experiment:
@@ -241,7 +255,7 @@ TABLE: Mapping[str, Make] = {
     "db-lock": _row_locks,
     "db-commit": _commit,
     "delayed-ack": _delayed_ack,
-    "connect-per-request": _pooled,
+    "connect-per-request": _dear_login,
     "proxy-cpu": _without_proxy,
     "pooler": _without_pooler,
     "wire": _without_wire,

@@ -22,7 +22,7 @@ TURN_S = 0.03
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
 QUOTA_TURN_S = 2.0
 """A turn is at least so long where a server has a CPU quota. Waiting saves the quota of 0.1 s."""
-DEADLOCK_TURN_S = 3.0
+DEADLOCK_TURN_S = 5.0
 """… and where requests lock each other out: a deadlock holds its rows for a second."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
