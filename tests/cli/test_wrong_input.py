@@ -109,6 +109,19 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
             "add --place generator=HOST",
         ),
         (
+            ("capacity", "-s", "alder-one:plain", "--hosts", "127.0.0.1:9"),
+            "`--hosts` goes with `--place`: a capacity is one server's, on one machine",
+            "add --place generator=HOST",
+        ),
+        *(
+            (
+                (*words, "--connections", "1", "--place", "generator=b+c", "--hosts", "127.0.0.1:9"),
+                "2 hosts cannot share 1 connection: each needs one",
+                "place the generator on fewer hosts, or ask for more connections",
+            )
+            for words in (ONE, ("compare", "alder-one:plain", "alder-one:fancy"), ("capacity", "-s", "alder-one:plain"))
+        ),
+        (
             (*ONE, "--place", "generator"),
             "`--place generator` should be a role and a host",
             "for instance --place generator=rack-2",

@@ -18,6 +18,9 @@ def test_a_role_and_its_host() -> None:
     """Spaces around them are no part of a name."""
     assert placing.parse("--place", ["generator=rack-2"]) == placing.parse("--place", [" generator = rack-2 "]) == THERE
     assert placing.parse("--place", []) == ()
+    two = placing.parse("--place", ["generator = rack-2 + rack-3"])
+    assert two == (("generator", "rack-2+rack-3"),)
+    assert (Settings(place=two).hosts_of("generator"), Settings().hosts_of("generator")) == (("rack-2", "rack-3"), ())
 
 
 @pytest.mark.parametrize(

@@ -7,22 +7,23 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
 
 from fairground.capacity import objective, search
 from fairground.capacity.search import Capacity
-from fairground.cli import recorded, say
+from fairground.cli import placed, recorded, say
 from fairground.cli.arguments import takes
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
-from fairground.inputs import numbers, options
+from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import capacity as capacities
-from fairground.lab import pages
+from fairground.lab import elsewhere, pages
 from fairground.lab.measuring import Inputs, UnitDone
 from fairground.lab.places import Places
 from fairground.model import LabError, Load
@@ -50,6 +51,7 @@ OPTIONS = (
     options.ONE_VERSION,
     options.SEATS,
     *options.ONE_PATH,
+    *options.some("place", "hosts", "tls"),
     Option("seed", "Seed of the requests.", int, 1),
     Option("resume", "Go on with an interrupted capacity: its id, or `latest`.", str | None, None, metavar="RECORD"),
     *options.SHARED,
@@ -64,13 +66,19 @@ def capacity_(_: typer.Context, given: Given) -> None:
     --budget 15m
     """
     places = Places.of(os.environ, given["servers"], given["results"])
+    if given["hosts"] is not None and not placed.placed(given):
+        raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
     if given["resume"] is not None:
         recorded.refuse_beside_resume(**{"--stack": given["stack"], "--workload": given["workload"]})
         record = recorded.resumed(places, given["resume"], Kind.CAPACITY)
         inputs, asked = Inputs(places, record.head.command, given["database"], record), record.head.asked
+        elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
     else:
         inputs, asked = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"]), _asked(given, places)
-    record = recorded.follow(capacities.capacity(inputs, asked), "capacity", _tell, given["quiet"])
+    placing.check(asked.load, asked.settings.place)
+    with placed.generator(given, asked.settings.place) as there:
+        going = capacities.capacity(replace(inputs, elsewhere=there), asked)
+        record = recorded.follow(going, "capacity", _tell, given["quiet"])
     page, found = pages.write(record), capacities.found(record)
     _say(page, found, given["as_json"])
     if any(one.confirmed_per_s is None for one in found):
@@ -84,6 +92,7 @@ def _asked(given: Given, places: Places) -> CapacityAsked:
     timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
     load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_ms)
     settings, load = seated(given, load, given["database"])
+    settings = placing.settings(settings, placed.placed(given))
     width = numbers.positive("--width", given["width"]) / 100
     return CapacityAsked(cells, kept.text, _share(given["budget"], len(cells)), width, load, settings, given["seed"], path(given))
 

@@ -14,10 +14,8 @@ from typing import Any
 from fairground.generators import joined
 from fairground.generators.running import RESULT, Elsewhere, Running
 from fairground.host import Child, Clock, Meter, Moment, Stopped
-from fairground.model import LabError, RoleUse
+from fairground.model import AND, LabError, RoleUse
 
-AND = "+"
-"""Between the names of hosts that make a load together."""
 LISTEN_S = 0.2
 """A host is asked what its engine says for so long at a time."""
 BORDERS = ("window", "drain")

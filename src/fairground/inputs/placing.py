@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairground.inputs import numbers
-from fairground.model import ROLES, LabError, Load, Settings, Suite
+from fairground.model import AND, ROLES, LabError, Load, Settings, Suite
 
 PLACED = ("generator",)
 """The roles that can be on another host than the lab's."""
@@ -16,9 +16,6 @@ ON_ITS_MACHINE = {
     "database": "start one there, and name it: --database URL",
 }
 """What to do for a role that stays on the lab's machine."""
-
-AND = "+"
-"""Between hosts that have a role together."""
 
 Placed = tuple[tuple[str, str], ...]
 """Role → host, or hosts."""
@@ -46,14 +43,9 @@ def parse(spelling: str, texts: Sequence[str]) -> Placed:
     return tuple(found.items())
 
 
-def hosts(place: Placed, role: str) -> tuple[str, ...]:
-    """The hosts that have a role, in their order; none: the lab's machine has it."""
-    return tuple(name for placed, names in place if placed == role for name in names.split(AND))
-
-
 def check(load: Load, place: Placed) -> None:
     """LabError for a load that its hosts cannot make together, since each needs a connection."""
-    names = hosts(place, "generator")
+    names = Settings(place=place).hosts_of("generator")
     if load.connections < len(names):
         raise LabError(
             f"{len(names)} hosts cannot share {load.connections} connection{'s' * (load.connections != 1)}: each needs one",

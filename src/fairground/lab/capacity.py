@@ -15,7 +15,7 @@ from fairground.capacity.parts import Part, Phase
 from fairground.capacity.search import Capacity
 from fairground.host import machine
 from fairground.inputs import manifest
-from fairground.lab import building, measuring, setup
+from fairground.lab import building, elsewhere, measuring, setup
 from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
 from fairground.lab.places import Places
 from fairground.measure import Bench
@@ -50,7 +50,8 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
     workloads = {one.id: manifest.render(one, settings.scale) for one in places.workloads()}
     hops = building.programs(places, asked.topology)
     with ExitStack() as held:
-        keeper = held.enter_context(setup.keeping(places))
+        yield from map(Said, elsewhere.remarks(inputs.elsewhere))
+        keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
         servers = list({one.server.id: one.server for one in wanted.values()}.values())
         builds = yield from measuring.built(keeper, servers, places)
         made = dict(zip((server.id for server in servers), builds, strict=True))
@@ -64,7 +65,8 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         yield Said("making the data …")
         database.prepare(settings.scale)
         yield from measuring.kept_awake(held, keeper, inputs)
-        record = measuring.opened(inputs, keeper, Kind.CAPACITY, asked, setup.versions(places, database) | hops, infos)
+        versions = {**setup.versions(places, database), **hops, **elsewhere.versions(inputs.elsewhere)}
+        record = measuring.opened(inputs, keeper, Kind.CAPACITY, asked, versions, infos)
         yield Began(record)
         bench = Bench(
             keeper,
@@ -73,6 +75,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
             contract.load(places.contract / "cases"),
             machine.cores(),
             disks=setup.disks(places, database),
+            elsewhere=inputs.elsewhere,
         )
         subjects = [(wanted[id], workloads[name]) for id, name in asked.cells]
         yield from each(record, Driver(bench, asked, record.folder, subjects))

@@ -11,7 +11,7 @@ from fairground.inputs import placing
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
-from fairground.model import LabError, Run, Suite
+from fairground.model import LabError, Run, Settings, Suite
 
 ROLE = "generator"
 VERSION = "generator's host"
@@ -38,7 +38,7 @@ def generator(asked: HostsAsked, place: Placed) -> Iterator[Elsewhere]:
     from fairground.fleet import cluster, remote
     from fairground.lab import hosts
 
-    wanted = placing.hosts(place, ROLE)
+    wanted = Settings(place=place).hosts_of(ROLE)
     for name in wanted:
         if asked.hosts and name not in asked.hosts:
             raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")

@@ -13,6 +13,7 @@ from fairground.model.error import LabError, MachineError, StorageError, of_mach
 from fairground.model.fault import Fault, FaultKind, Recovery
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
+    AND,
     MAJORS,
     OWN_MAJOR,
     POOLERS,
@@ -85,6 +86,7 @@ SCHEMA_VERSION = 1
 """Version of everything the lab writes as JSON; `store` reads this and all older ones."""
 
 __all__ = [
+    "AND",
     "MAJORS",
     "OWN_MAJOR",
     "POOLERS",
