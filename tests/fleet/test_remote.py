@@ -206,7 +206,7 @@ def test_a_host_on_the_labs_own_machine() -> None:
     """Its roles meet the others there, and that is told. There is no other machine to look at."""
     here = host("rack-2", machine=machine.fingerprint())
     far = Near(here, "127.0.0.1", None)
-    assert far.is_here and far.moment() == {}
+    assert far.is_here and far.moment() == {} and list(far.here) == [77]
     assert list(far.remarks)[1:] == ["host rack-2 is on this very machine: the generator meets the other roles there"]
     use = RoleUse(1.0, None, None, "cgroup2")
     assert remote.RemoteMeter(far, 0).use(cast(Any, use), cast(Any, None)).host is None
@@ -216,4 +216,4 @@ class Near(RemoteHost):
     """A host that answers what it is told to."""
 
     def ask(self, method: str, *words: object, within_s: float = 0.0) -> Any:
-        return {"clock_s": time.time(), "remark": "", "use": words[1] if len(words) > 1 else None}[method]
+        return {"clock_s": time.time(), "process": 77, "remark": "", "use": words[1] if len(words) > 1 else None}[method]

@@ -204,12 +204,13 @@ def test_meters_add_up() -> None:
 def test_several_hosts_are_one() -> None:
     """Their name, what is said of them, and the clocks of each; the first that does not qualify is told."""
     made: list[Any] = [
-        SimpleNamespace(name=name, front="10.0.0.1", moment=lambda name=name: {name: 1}, remarks=[f"{name} is far"],
+        SimpleNamespace(name=name, front="10.0.0.1", here=[ord(name)], moment=lambda name=name: {name: 1}, remarks=[f"{name} is far"],
                         described=f"{name}, CPU", qualify=lambda _, can=can: json.dumps({"can_measure": can, "checks": []}))
         for name, can in (("a", True), ("b", False), ("c", True))
     ]  # fmt: skip
     both = SeveralHosts(made)
     assert (both.name, both.front, both.described) == ("a+b+c", "10.0.0.1", "a, CPU; b, CPU; c, CPU")
+    assert list(both.here) == [ord(name) for name in "abc"]
     assert set(both.moment()) == {"a", "b", "c"} and list(both.remarks)[1:] == ["a is far", "b is far", "c is far"]
     assert json.loads(both.qualify(1.0))["can_measure"] is False
     assert json.loads(SeveralHosts(made[::2]).qualify(1.0))["can_measure"] is True

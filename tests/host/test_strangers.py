@@ -46,6 +46,13 @@ def test_only_what_the_lab_did_not_start_counts(tmp_path: Path) -> None:
     assert spent.busiest is not None and "200" in spent.busiest and "\x1b" not in spent.busiest
 
 
+def test_what_a_host_on_this_machine_starts_is_the_labs(tmp_path: Path) -> None:
+    """Such a host descends from somebody's shell, and makes the load for this lab."""
+    before = Strangers.now(LAB, proc(tmp_path / "before", {SHELL: 10, EDITOR: 10}), also=[EDITOR])
+    spent = Strangers.now(LAB, proc(tmp_path / "after", {SHELL: 11, EDITOR: 90}), also=[EDITOR]).since(before)
+    assert spent is not None and spent.ns == NS_PER_TICK
+
+
 def test_hidden_processes_are_not_taken_for_none(tmp_path: Path) -> None:
     """Where /proc does not even show the first process, nobody knows what others do."""
     root = proc(tmp_path, {EDITOR: 1})

@@ -36,7 +36,7 @@ def test_what_cannot_be_had() -> None:
 def test_hosts_that_make_a_load_together_reach_one_address() -> None:
     """Servers listen at one: hosts that reach this machine by two cannot share a load. A single one stays what it is."""
     a, b, c = (
-        cast(Any, SimpleNamespace(name=name, front=front))
+        cast(Any, SimpleNamespace(name=name, front=front, here=()))
         for name, front in (("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "10.9.0.1"))
     )
     assert elsewhere.together([a]) is a

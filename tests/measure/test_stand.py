@@ -71,7 +71,7 @@ def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, mo
     """Where that is another machine; on a quiet one it is valid."""
     calm = HostUse(0.0, 0.5, None, 0.0, {})
     busy = replace(calm, foreign_cpu_us=2e9)
-    elsewhere = cast(Any, SimpleNamespace(name="rack-2", require=lambda: None, moment=lambda: {}))
+    elsewhere = cast(Any, SimpleNamespace(name="rack-2", require=lambda: None, moment=lambda: {}, here=()))
     for there, verdict in ((busy, Verdict.VOID), (calm, Verdict.VALID)):
         monkeypatch.setattr(loaded, "machines_between", lambda *_, there=there: (USE, calm, {"rack-2": there}))
         world = World({"a": Server()}).moved_into(monkeypatch)

@@ -6,6 +6,7 @@ Its methods are coroutines. They run on the worker's loop, one between another, 
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 import time
 from contextlib import ExitStack
@@ -60,6 +61,10 @@ class Engines:
     async def remark(self) -> str:
         """What this host cannot do as it should; empty: nothing."""
         return self._remark
+
+    async def process(self) -> int:
+        """The number of the process that all engines descend from."""
+        return os.getpid()
 
     async def clock_s(self) -> float:
         """The time by this host's wall clock, in seconds."""

@@ -56,6 +56,7 @@ class RemoteHost:
             self._actor = None if lent is None else lent.result(timeout=LENT_S)
         self.is_here = about.machine.hostname_hash == machine.fingerprint().hostname_hash
         """Whether the host is on the lab's own machine: then its roles meet the others there."""
+        self.here: Sequence[int] = (int(self.ask("process")),) if self.is_here else ()
         self.distance = Distance.of([self._asked() for _ in range(ASKED)])
 
     def _asked(self) -> tuple[float, float, float]:

@@ -50,6 +50,8 @@ class Elsewhere(Protocol):
 
     name: str
     front: str
+    here: Sequence[int]
+    """Processes of such hosts as are on the lab's machine: what descends from them is the lab's."""
 
     def require(self) -> None:
         """MachineError where the host is gone."""

@@ -29,6 +29,7 @@ class SeveralHosts:
 
     def __init__(self, hosts: Sequence[Elsewhere]) -> None:
         self.hosts, self.name, self.front = tuple(hosts), AND.join(host.name for host in hosts), hosts[0].front
+        self.here: Sequence[int] = [pid for host in hosts for pid in host.here]
 
     def require(self) -> None:
         """MachineError where one of them is gone."""

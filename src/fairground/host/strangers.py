@@ -7,7 +7,7 @@ our roles can be below zero, and hides a process that uses a few percent of a co
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,8 +44,8 @@ class Strangers:
     """Whether other users' processes are shown: some systems hide them (`hidepid`), and then nothing is known of strangers."""
 
     @classmethod
-    def now(cls, lab: int | None = None, proc: Path = Path("/proc")) -> Strangers:
-        """Read /proc; `lab` is a process of the lab's, by default this one. All that descends from it is the lab's."""
+    def now(cls, lab: int | None = None, proc: Path = Path("/proc"), also: Iterable[int] = ()) -> Strangers:
+        """Read /proc; `lab` is a process of the lab's, by default this one. What descends from it or `also` is the lab's."""
         found: dict[int, tuple[int, int, str, int]] = {}
         for name in os.listdir(proc):
             if name.isdigit():
@@ -54,7 +54,7 @@ class Strangers:
                     found[int(name)] = parent, began, called, ns - (_idle_ns(proc / name) if ns > LITTLE_NS else 0)
                 except OSError:  # it has just ended
                     continue
-        ours = {os.getpid() if lab is None else lab, KERNEL}
+        ours = {os.getpid() if lab is None else lab, KERNEL, *also}
         ours |= {pid for pid in found if _descends(pid, found, ours)}
         cpu_ns = {(pid, began): (name, ns) for pid, (_, began, name, ns) in found.items() if pid not in ours}
         return cls(cpu_ns, FIRST in found)

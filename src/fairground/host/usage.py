@@ -187,22 +187,26 @@ class HostReading:
     strangers: Strangers = field(default_factory=Strangers)
 
     @classmethod
-    def now(cls, spun_ns: int | None = None) -> HostReading:
+    def now(cls, spun_ns: int | None = None, also: Iterable[int] = ()) -> HostReading:
         """Read /proc/stat, /proc/pressure, the kernel's TCP counters, and what else surrounds the roles.
 
         `spun_ns`: CPU time so far of what keeps the processors from idling (`Keeper.spun_ns`); None where nothing does. That it
-        waits for a processor is no pressure.
+        waits for a processor is no pressure. `also`: as in `Strangers.now`.
         """
         pressure_us = cgroup.pressure_us(Path("/proc/pressure/cpu"), "some") if spun_ns is None else None
-        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), Surroundings.now(), spun_ns or 0, Strangers.now())
+        around, beside = Surroundings.now(), Strangers.now(also=also)
+        return cls(time.monotonic(), _cpu_ns(), pressure_us, _tcp(), around, spun_ns or 0, beside)
 
 
 class Moment:
-    """The clocks of this process and of its machine at one moment. `spun_ns`: that of what keeps processors awake, if any."""
+    """The clocks of this process and of its machine at one moment. `spun_ns`: that of what keeps processors awake, if any.
 
-    def __init__(self, spun_ns: int | None) -> None:
+    `also`: other processes whose descendants are the lab's.
+    """
+
+    def __init__(self, spun_ns: int | None, also: Iterable[int] = ()) -> None:
         self.own_ns = time.process_time_ns()
-        self.host = HostReading.now(spun_ns)
+        self.host = HostReading.now(spun_ns, also)
 
 
 def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], database_is_ours: bool) -> tuple[RoleUse, HostUse]:

@@ -48,7 +48,9 @@ class Bench:
 
     def stand(self) -> Stand:
         """The clocks of the machines now."""
-        return Stand(Moment(self.keeper.spun_ns()), {} if self.elsewhere is None else self.elsewhere.moment())
+        there = self.elsewhere
+        here = Moment(self.keeper.spun_ns(), () if there is None else there.here)
+        return Stand(here, {} if there is None else there.moment())
 
     def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
         """What of the machines spoils a window. `there`: what those of the generator's hosts did, each of which is named."""

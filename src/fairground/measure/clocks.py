@@ -12,7 +12,7 @@ from fairground.model import Step
 def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]], engines: int = 1) -> tuple[Step, ...]:
     """The steps with the CPU of each, from `clocks`: µs by role at the window's start and at the end of each of its seconds.
 
-    The generator's busiest thread is its only one, so its share of a step is known, too. On several hosts it is the mean engine's.
+    The generator's busiest thread is its only one, so its share of a step is known: on several hosts the mean engine's.
     """
     found, at_s = [], 0.0
     for step in steps:
