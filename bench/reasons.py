@@ -116,6 +116,7 @@ def page(known: dict[str, Row]) -> str:
         "",
         f"One experiment on each planted limit, and on each reason that is wrong, on {here.cpu_model}, {here.cores} cores.",
         "A planted limit must be confirmed, a wrong reason withdrawn; *open* is neither.",
+        "What a minute leaves open may be tried again with more time (`--budget 2m`), as the number of starts shows.",
         f"{as_it_must} of {len(tried)} came out so. Made anew by `make bench-reasons`.",
     ]
     for title, part in (("Planted limits", planted.ROWS), ("Wrong reasons", planted.WRONG)):
