@@ -126,6 +126,8 @@ def test_what_one_engine_could_not_measure() -> None:
         other["window"][name] = copy.deepcopy(one["window"][name])
     assert other["window"]["duration_us"] == 0
     found = joined.document([one, {**other, "self": {**other["self"], "cpu_user_us": None}}])
+    one["self"]["receive_lag"], other["self"]["receive_lag"] = histogram(5), None
+    assert joined.document([one, other])["self"]["receive_lag"] is None
     assert (found["window"]["start_unix_us"], found["window"]["duration_us"], found["self"]["cpu_user_us"]) == (None, 0, None)
 
 

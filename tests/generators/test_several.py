@@ -20,7 +20,7 @@ from fairground.generators import engine, several
 from fairground.generators.running import Local, Running
 from fairground.generators.several import SeveralEngines, SeveralHosts
 from fairground.host import Clock, Keeper, Stopped
-from fairground.model import Load, MachineError, RoleUse
+from fairground.model import LabError, Load, MachineError, RoleUse
 
 ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
 REQUEST = {"kind": "number", "method": "GET", "path": "/n?n={seq}", "expect": {"status": 200}}
@@ -129,6 +129,24 @@ def test_one_that_ends_early_does_not_hold_the_others(tmp_path: Path) -> None:
             said.append(event["event"])
         session.stop()
     assert "second" in said and said[-1] == "end"
+
+
+@pytest.mark.parametrize(("codes", "told"), [((0, 3), None), ((3, 0), None), ((3, 3), 3), ((0, None), None)])
+def test_a_host_that_cannot_connect_is_no_fault_of_the_server(
+    codes: tuple[int | None, ...], told: int | None, tmp_path: Path
+) -> None:
+    """Where another one can. Where none can, that is the result, as it is of one engine; one that still runs has none."""
+    nothing = (ROOT / "engine" / "tests" / "golden" / "result-minimal.json").read_text()
+    parts = [
+        SimpleNamespace(document=lambda _, code=code: (code, nothing), read=lambda _: b"", stop=lambda: None) for code in codes
+    ]
+    both = SeveralEngines(cast(Any, parts), tmp_path)
+    if {0, 3} <= set(codes):
+        with pytest.raises(LabError, match="could open no connection, and another one could"):
+            both.document(1.0)
+    else:
+        assert both.document(1.0)[0] == told
+    both.stop()
 
 
 class Silent:

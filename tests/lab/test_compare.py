@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fairground.cli import compare as command
 from fairground.lab import capacity, compare
 from fairground.lab.measuring import Inputs, Said
 from fairground.lab.places import Places
@@ -34,6 +35,17 @@ def test_quotas_and_deadlocks_ask_for_long_windows_and_turns() -> None:
     assert compare.long_enough(places, "ping", held, long, 3.5) == (long, 3.5)
     assert compare.long_enough(places, "transfer", free, short, 0.03) == (replace(short, window_s=5.0), 5.0)
     assert compare.long_enough(places, "transfer-ordered", free, short, 0.03) == (short, 0.03)
+
+
+def test_the_command_asks_for_them() -> None:
+    """Turns, windows and pairs of a workload whose requests lock each other out, and of one whose do not."""
+    places = Places.of({})
+    known = places.load_servers()
+    stack = known[0].stacks[0].id
+    given = {option.name: option.default for option in command.OPTIONS} | {"a": stack, "b": stack}
+    for workload, seconds in (("transfer", (5.0, 5.0)), ("ping", (1.0, 0.03))):
+        asked = command._asked(places, {**given, "workload": workload}, known)
+        assert (asked.load.window_s, asked.turn_s) == seconds, workload
 
 
 @pytest.mark.parametrize("verb", ["compare", "capacity"])

@@ -11,6 +11,7 @@ import pytest
 
 from builders.fakes import LOAD, Server, World
 from fairground.host import HostReading, Moment
+from fairground.measure import bench as bench_module
 from fairground.measure import loaded
 from fairground.measure.bench import HOST, Bench
 from fairground.measure.schedule import Whole
@@ -80,3 +81,14 @@ def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, mo
         ended = session.ended["a"]
         told = [one.sentence for one in ended.findings if one.evidence.get(HOST) == "rack-2"]
         assert ended.verdict is verdict and [one[:16] for one in told] == (["on host rack-2: "] if there is busy else [])
+
+
+def test_what_a_host_on_this_machine_starts_is_no_stranger(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lab's clocks are read with the processes of the generator's hosts that are here."""
+    seen = list[object]()
+    monkeypatch.setattr(bench_module, "Moment", lambda spun_ns, also: seen.append(tuple(also)))
+    keeper = cast(Any, SimpleNamespace(spun_ns=lambda: None))
+    far = cast(Any, SimpleNamespace(name="rack-2", moment=lambda: {}, here=(77,)))
+    for elsewhere in (None, far):
+        Bench(keeper, None, Path(), (), 2, elsewhere=elsewhere).stand()
+    assert seen == [(), (77,)]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from fairground.generators.accounts import accounts
-from fairground.generators.running import WORDS, Running
+from fairground.generators.running import NOTHING_MEASURED, WORDS, Running
 from fairground.host import Child, Meter, Stopped
 from fairground.model import (
     BadAnswer,
@@ -34,7 +34,6 @@ PROTOCOL = 1
 DRAIN_SLACK_S = 10.0
 ARGV = ("fairload", *WORDS)
 """As results tell its command."""
-NOTHING_MEASURED = 3
 SLOT = r'\b(%s(?:=|"\s*:\s*"?))(\{(?!\{)[a-z][^}]*\})'
 """Where a slot stands: its name and what leads to its value, and the value's template."""
 ERROR: Mapping[str, object] = {"json": {"ok": {"equals": False}, "message": "text"}}

@@ -68,6 +68,7 @@ def document(told: Sequence[Found]) -> dict[str, Any]:
     """What several engines counted, as one engine's document."""
     first = told[0]
     own = _all(told, "self")
+    lags = _all(own, "receive_lag")
     busiest = max(own, key=lambda one: one["busiest_thread_busy_share"] or 0.0)
     life = _all(told, "life")
     return {
@@ -87,7 +88,7 @@ def document(told: Sequence[Found]) -> dict[str, Any]:
             **busiest,
             **_sums(own, ("cpu_user_us", "cpu_system_us", "threads")),
             "generator_limited": any(one["generator_limited"] for one in own),
-            "receive_lag": _histogram(_all(own, "receive_lag")),
+            "receive_lag": None if None in lags else _histogram(lags),
         },
     }
 

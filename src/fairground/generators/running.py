@@ -12,6 +12,8 @@ from fairground.host import Child, Keeper, Limits, Meter, Moment, RoleMeter, Sto
 
 RESULT = "engine.json"
 """The file with what it counted, in the folder of the raw data."""
+NOTHING_MEASURED = 3
+"""Its exit code where no connection could be opened; there is a document all the same."""
 WORDS = ("run", "--plan", "-")
 """The plan comes on standard input."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground.generators import joined
-from fairground.generators.running import RESULT, Elsewhere, Running
+from fairground.generators.running import NOTHING_MEASURED, RESULT, Elsewhere, Running
 from fairground.host import Child, Clock, Meter, Moment, Stopped
 from fairground.model import AND, LabError, RoleUse
 
@@ -173,9 +173,15 @@ class SeveralEngines:
             self._ready += json.dumps(whole).encode() + b"\n"
 
     def document(self, within_s: float) -> tuple[int | None, str]:
-        """The first exit code that is not 0, and what they counted together, kept in the folder."""
+        """The first exit code that is not 0, and what they counted together, kept in the folder.
+
+        LabError where some of them could not connect, and others could: that is no fault of the server's.
+        """
         ended = [part.document(within_s) for part in self._parts]
-        code = next((code for code, _ in ended if code != 0), 0)
+        codes = [code for code, _ in ended]
+        if NOTHING_MEASURED in codes and 0 in codes:
+            raise LabError("a host that makes the load could open no connection, and another one could", exit_code=3)
+        code = next((code for code in codes if code != 0), 0)
         try:
             told = [json.loads(text) for _, text in ended]
         except ValueError:

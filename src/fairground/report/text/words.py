@@ -403,8 +403,8 @@ def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
         )
     if any(trial.turns for trial in run.trials):
         said.append(
-            "Ratios come from turns of a tenth of a second and more, and the rates in a table from whole windows: two rates need "
-            "not have the ratio that is compared."
+            "Ratios come from turns of some hundredths of a second and more, and the rates in a table from whole windows: two "
+            "rates need not have the ratio that is compared."
         )
     if windows := {cell.load.window_s for cell in cells}:
         said.append(
