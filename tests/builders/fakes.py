@@ -13,7 +13,7 @@ import pytest
 from builders.facts import facts, outcomes
 from fairground.contract import Report
 from fairground.host import Child, RoleMeter
-from fairground.host.cgroup import Group
+from fairground.host.cgroup import Group, Groups
 from fairground.measure import loaded, session, stack, turntaking
 from fairground.measure.arm import StackArm
 from fairground.measure.bench import Bench
@@ -123,7 +123,7 @@ class World:
 
     def bench(self) -> Bench:
         """What a session is given."""
-        keeper = SimpleNamespace(spun_ns=lambda: None, awake=False)
+        keeper = SimpleNamespace(spun_ns=lambda: None, awake=False, groups=Groups(None, ()))
         return Bench(cast(Any, keeper), cast(Any, FakeDatabases(self)), cast(Any, None), (), cores=2)
 
     def moved_into(self, monkeypatch: pytest.MonkeyPatch) -> World:

@@ -30,22 +30,25 @@ def test_version_2_readings(tmp_path: Path) -> None:
         cpu_stat="usage_usec 1234\nuser_usec 1000\nsystem_usec 234\nnr_periods 9\nnr_throttled 5\nthrottled_usec 77\n",
         memory_stat="anon 4096\nfile 999999\nshmem 512\n",
         cgroup_procs="17\n23\n",
+        cgroup_threads="17\n18\n23\n",
     )
     group = Group(2, (folder,))
     assert group.cpu_ns() == 1_234_000
     assert group.memory_bytes() == 4608
     assert group.throttled_periods() == 5
     assert group.pids() == [17, 23]
+    assert group.threads() == 3
     assert group.join == (folder / "cgroup.procs",)
 
 
 def test_version_1_readings(tmp_path: Path) -> None:
     """Version 1: CPU from one hierarchy, memory from the other."""
-    cpu = fake(tmp_path / "cpuacct" / "role", cpuacct_usage="987654321\n", cgroup_procs="5\n")
+    cpu = fake(tmp_path / "cpuacct" / "role", cpuacct_usage="987654321\n", cgroup_procs="5\n", tasks="5\n6\n")
     memory = fake(tmp_path / "memory" / "role", memory_stat="cache 7777\nrss 8192\nshmem 100\n", cgroup_procs="5\n")
     group = Group(1, (cpu, memory))
     assert group.cpu_ns() == 987_654_321
     assert group.memory_bytes() == 8292
+    assert group.threads() == 2
     assert group.throttled_periods() is None
     assert group.join == (cpu / "cgroup.procs", memory / "cgroup.procs")
 
@@ -53,9 +56,20 @@ def test_version_1_readings(tmp_path: Path) -> None:
 def test_unreadable_is_none(tmp_path: Path) -> None:
     """A group whose files are missing or no group at all gives None, never 0."""
     for group in (Group(2, (tmp_path / "gone",)), Group(None, ())):
-        assert (group.cpu_ns(), group.memory_bytes(), group.throttled_periods()) == (None, None, None)
+        assert (group.cpu_ns(), group.memory_bytes(), group.throttled_periods(), group.threads()) == (None,) * 4
     assert Group(None, ()).pids() is None
     assert Group(2, (tmp_path / "gone",)).pids() == []
+
+
+def test_all_processes_of_all_groups(tmp_path: Path) -> None:
+    """Each group's processes count once, whatever hierarchies it stands in; a group that has just gone has none."""
+    for kind in ("cpuacct", "memory"):
+        fake(tmp_path / kind / "lab" / "server-1", cgroup_procs="5\n")
+        fake(tmp_path / kind / "lab" / "database-2", cgroup_procs="7\n8\n")
+        fake(tmp_path / kind / "lab" / "gone-3")
+    groups = Groups(1, (tmp_path / "cpuacct" / "lab", tmp_path / "memory" / "lab"))
+    assert sorted(groups.pids()) == [5, 7, 8]
+    assert Groups(None, ()).pids() == []
 
 
 def test_version_2_limits(tmp_path: Path) -> None:

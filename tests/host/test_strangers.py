@@ -53,6 +53,15 @@ def test_what_a_host_on_this_machine_starts_is_the_labs(tmp_path: Path) -> None:
     assert spent is not None and spent.ns == NS_PER_TICK
 
 
+def test_what_is_known_to_be_the_labs_is_not_read(tmp_path: Path) -> None:
+    """Hundreds of backends would take longer than all strangers. Who descends from one of them is the lab's nevertheless."""
+    root = proc(tmp_path, {SHELL: 10, EDITOR: 10})
+    (root / str(SHELL) / "stat").write_text("no line that could be parsed")
+    assert [pid for pid, _ in Strangers.now(LAB, root, also=[SHELL]).cpu_ns] == [1]
+    (root / str(SHELL) / "stat").unlink()
+    assert sorted(pid for pid, _ in Strangers.now(LAB, root).cpu_ns) == [1, EDITOR]
+
+
 def test_hidden_processes_are_not_taken_for_none(tmp_path: Path) -> None:
     """Where /proc does not even show the first process, nobody knows what others do."""
     root = proc(tmp_path, {EDITOR: 1})

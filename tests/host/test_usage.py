@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import psutil
 import psycopg
 import pytest
 
@@ -33,6 +34,45 @@ class Ended:
     def processes(self) -> list[Any]:
         """None are left."""
         return []
+
+
+class Grouped:
+    """A child whose group tells all; its processes are listed, and the list is counted."""
+
+    bounds: Mapping[str, str] = {}
+
+    def __init__(self, folder: Path | None) -> None:
+        self.listed, self.group = 0, Group(None, ())
+        if folder is not None:
+            files = {"cpu.stat": "usage_usec 5\n", "memory.stat": "anon 4096\nshmem 0\n", "cgroup.threads": "1\n2\n3\n"}
+            for name, text in files.items():
+                (folder / name).write_text(text)
+            self.group = Group(2, (folder,))
+
+    def processes(self) -> list[psutil.Process]:
+        """This process."""
+        self.listed += 1
+        return [psutil.Process()]
+
+
+def test_a_sample_of_a_group_lists_no_processes(tmp_path: Path) -> None:
+    """A database has hundreds of them, and whoever reads them all takes a core from what is measured."""
+    child = Grouped(tmp_path)
+    meter = RoleMeter(cast(Child, child), threads=False)
+    meter.sample()
+    assert (meter.memory_peak_bytes, meter.threads_peak, child.listed) == (4096, 3, 0)
+    assert (meter.clock().threads, child.listed) == ({}, 0)
+    closely = RoleMeter(cast(Child, child), closely=True)
+    closely.sample()
+    assert closely.clock().threads and child.listed == 2
+
+
+def test_a_sample_without_a_group_reads_each_process() -> None:
+    """Then nobody else knows memory, threads and CPU."""
+    child = Grouped(None)
+    meter = RoleMeter(cast(Child, child))
+    meter.sample()
+    assert child.listed == 1 and meter.memory_bytes and meter.threads_peak and meter.clock().threads
 
 
 def clock(at_ns: int, pressure_us: int | None = None, **threads: Ran) -> Clock:

@@ -40,7 +40,7 @@ def tcp(**counters: int) -> Callable[[Cell], Facts]:
 
 def role(name: str, **fields: Any) -> Callable[[Cell], Facts]:
     """A role with these fields."""
-    return lambda cell: replace(facts(cell), roles={name: RoleUse(1.0, None, None, "cgroup2", **fields)})
+    return lambda cell: replace(facts(cell), roles={name: replace(RoleUse(1.0, None, None, "cgroup2"), **fields)})
 
 
 def database(**fields: Any) -> Callable[[Cell], Facts]:
@@ -96,6 +96,7 @@ READS: Mapping[str, Callable[[float], Callable[[Cell], Facts]]] = {
     "generator-pressure": lambda v: role("generator", pressure_cpu_some_share=v),
     "steal": lambda v: host(steal_share=v),
     "foreign-cpu": lambda v: host(foreign_cpu_us=v * 10e6),
+    "lab-cpu": lambda v: role("lab", cpu_us=v * 10e6),
     "io-pressure": lambda v: host(pressure_io_full_share=v),
     "canary": lambda v: host(canary_before_us=1000.0 * (1 + v), canary_after_us=1000.0),
     "frequency": lambda v: host(frequency_change_share=-v),
@@ -416,6 +417,7 @@ def test_nothing_is_said_when_all_were_made() -> None:
     roles = {
         "server": RoleUse(1.0, None, None, "cgroup2", cpu_us_by_second=(1.0,) * 5),
         "generator": RoleUse(1.0, None, None, "cgroup2", busiest_thread_waited_share=0.0, pressure_cpu_some_share=0.0),
+        "lab": RoleUse(1.0, None, None, "process clock"),
     }
     still = dict.fromkeys(("heat_throttles", "swapped_pages", "memory_kills", "major_faults", "periods", "throttled_periods"), 0)
     calm = replace(

@@ -108,12 +108,16 @@ class Group:
 
     def pids(self) -> list[int] | None:
         """The processes in the group now; None where there are no groups."""
+        return _pids(self.folders[0]) if self.folders else None
+
+    def threads(self) -> int | None:
+        """How many threads are in the group now; None where nobody counts them. One reading, however many processes there are."""
         if not self.folders:
             return None
         try:
-            return [int(line) for line in (self.folders[0] / "cgroup.procs").read_text().split()]
+            return (self.folders[0] / ("tasks" if self.version == 1 else "cgroup.threads")).read_bytes().count(b"\n")
         except OSError:
-            return []
+            return None
 
     def remove(self) -> None:
         """Remove the group; one whose last process is just ending is tried again for half a second."""
@@ -153,6 +157,11 @@ class Groups:
     def parents(self) -> tuple[Path, ...]:
         """All folders that are to be removed at the end, with those in them; some may not exist."""
         return (*self.folders, *(folder for folder in (self.quotas, self.last) if folder is not None))
+
+    def pids(self) -> list[int]:
+        """The processes in all of its groups now: one reading for each group."""
+        found = [_pids(folder) for parent in self.folders[:1] for folder in parent.glob("*/")]
+        return [pid for some in found for pid in some]
 
     def add(self, role: str, limits: Limits | None = None) -> Group:
         """A fresh group for one process of `role`. Its `held` says which of `limits` it could be given."""
@@ -265,6 +274,14 @@ def _own_path(file: str) -> str:
         if line.startswith("0::"):
             return line[3:]
     return "/"
+
+
+def _pids(folder: Path) -> list[int]:
+    """The processes of one group; none of one that has gone."""
+    try:
+        return [int(line) for line in (folder / "cgroup.procs").read_text().split()]
+    except OSError:
+        return []
 
 
 def _number(path: Path) -> int | None:

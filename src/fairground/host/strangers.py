@@ -45,18 +45,25 @@ class Strangers:
 
     @classmethod
     def now(cls, lab: int | None = None, proc: Path = Path("/proc"), also: Iterable[int] = ()) -> Strangers:
-        """Read /proc; `lab` is a process of the lab's, by default this one. What descends from it or `also` is the lab's."""
+        """Read /proc; `lab` is a process of the lab's, by default this one. What descends from it or `also` is the lab's.
+
+        Those in `also` are not even read: hundreds of backends would take longer than all strangers.
+        """
+        known = {os.getpid() if lab is None else lab, *also}
         found: dict[int, tuple[int, int, str, int]] = {}
-        for name in os.listdir(proc):
-            if name.isdigit():
-                try:
-                    parent, began, called, ns, _ = _parsed((proc / name / "stat").read_text(errors="replace"))
-                    found[int(name)] = parent, began, called, ns - (_idle_ns(proc / name) if ns > LITTLE_NS else 0)
-                except OSError:  # it has just ended
-                    continue
-        ours = {os.getpid() if lab is None else lab, KERNEL, *also}
+        for pid in (int(name) for name in os.listdir(proc) if name.isdigit()):
+            try:
+                if pid not in known:
+                    found[pid] = _parsed((proc / str(pid) / "stat").read_text(errors="replace"))[:4]
+            except OSError:  # it has just ended
+                continue
+        ours = {*known, KERNEL}
         ours |= {pid for pid in found if _descends(pid, found, ours)}
-        cpu_ns = {(pid, began): (name, ns) for pid, (_, began, name, ns) in found.items() if pid not in ours}
+        cpu_ns = {
+            (pid, began): (name, ns - (_idle_ns(proc / str(pid)) if ns > LITTLE_NS else 0))
+            for pid, (_, began, name, ns) in found.items()
+            if pid not in ours
+        }
         return cls(cpu_ns, FIRST in found)
 
     def since(self, before: Strangers) -> Used | None:

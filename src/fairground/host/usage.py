@@ -62,11 +62,13 @@ class RoleMeter:
 
     With a cgroup CPU is exact. Without one it is that of processes and threads (`Spent`), sampled: a thread that ended unseen is
     known to 10 ms, and the source says so. `closely`: its threads are sampled in any case, so that those which end with the
-    window are known, and how often they were taken off their processors is read, too.
+    window are known, and how often they were taken off their processors is read, too. `threads`: they are told apart, so that the
+    busiest is known.
     """
 
     child: Child | Resident
     closely: bool = False
+    threads: bool = True
     memory_peak_bytes: int | None = None
     threads_peak: int | None = None
     memory_bytes: int | None = None
@@ -79,15 +81,22 @@ class RoleMeter:
     """What earlier processes of the role had used; None: it has had this one alone."""
 
     def sample(self) -> None:
-        """Take in memory and threads, and CPU where it has to be sampled. Call it at 4 Hz or more."""
-        processes = self.child.processes()
-        memory = self.child.group.memory_bytes()
+        """Take in memory and threads, and CPU where it has to be sampled. Call it at 4 Hz or more.
+
+        A group is read as one. Its processes are looked at one by one only where it cannot tell: a database has hundreds, and
+        reading them takes time from what is measured.
+        """
+        group = self.child.group
+        memory, threads, exact = group.memory_bytes(), group.threads(), group.cpu_ns()
+        known = memory is not None and threads is not None and exact is not None
+        processes = [] if known and not self.closely else self.child.processes()
         if memory is None:
             memory = sum(_of(process, lambda p: p.memory_info().rss) for process in processes) or None
-        threads = sum(_of(process, lambda p: p.num_threads()) for process in processes) or None
+        if threads is None:
+            threads = sum(_of(process, lambda p: p.num_threads()) for process in processes)
         self.memory_bytes, self.memory_peak_bytes = memory, _greater(self.memory_peak_bytes, memory)
-        self.threads_peak = _greater(self.threads_peak, threads)
-        if self.child.group.cpu_ns() is None:
+        self.threads_peak = _greater(self.threads_peak, threads or None)
+        if exact is None:
             self._spent.read(process.pid for process in processes)
         if self.closely:
             for process in processes:
@@ -122,7 +131,7 @@ class RoleMeter:
     def clock(self) -> Clock:
         """All that is read of the role when a window opens and when it closes."""
         threads = self._seen.copy()
-        for process in self.child.processes():
+        for process in self.child.processes() if self.threads else ():
             threads |= threads_of(process.pid, self.closely)
         group = self.child.group
         if self._earlier_ns is not None:  # what its group counts began anew with it

@@ -45,6 +45,7 @@ class Checks:
     closure: Bounds
     steal: Bounds
     foreign_cpu: Bounds
+    lab_cpu: Bounds
     run_queue: Bounds
     generator_pressure: Bounds
     io_pressure: Bounds

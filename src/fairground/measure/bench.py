@@ -49,7 +49,8 @@ class Bench:
     def stand(self) -> Stand:
         """The clocks of the machines now."""
         there = self.elsewhere
-        here = Moment(self.keeper.spun_ns(), () if there is None else there.here)
+        also = [*self.keeper.groups.pids(), *(() if there is None else there.here)]
+        here = Moment(self.keeper.spun_ns(), also)
         return Stand(here, {} if there is None else there.moment())
 
     def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:

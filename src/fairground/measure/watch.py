@@ -138,7 +138,7 @@ class Watch:
     def _sample(self) -> None:
         connection: psycopg.Connection[tuple[object, ...]] | None = None
         while not self._ending.wait(INTERVAL_S):
-            for arm in self._arms.values():
+            for arm in self._loaded():
                 for meter in list(arm.meters.values()):
                     meter.sample()
                 arm.look()
@@ -153,6 +153,11 @@ class Watch:
         for one in (connection, *(arm.console for arm in self._arms.values())):
             if one is not None:
                 one.close()
+
+    def _loaded(self) -> list[Seen]:
+        """The arms that are loaded now. The others have nothing to tell, and looking takes time from those that have."""
+        turn = self.turn
+        return [arm for label, arm in self._arms.items() if arm.in_window and turn in (label, None)]
 
     def _look(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         """One sample of every database. Where the turn changed meanwhile, nobody knows whose it was: connections alone count."""

@@ -30,6 +30,15 @@ def _foreign_cpu(facts: Facts, _: Rules) -> Reading | None:
     return Reading(cores, sentence, {"foreign_cores": cores, "stranger": host.stranger, "stranger_cores": most})
 
 
+def _lab_cpu(facts: Facts, _: Rules) -> Reading | None:
+    """V9. What the lab's own process used, beside what it started: whoever looks too often takes from what is looked at."""
+    use = facts.roles.get("lab")
+    if use is None or use.cpu_us is None or not facts.window_s:
+        return None
+    cores = use.cpu_us / 1e6 / facts.window_s
+    return Reading(cores, f"the lab itself used {cores:.0%} of a core during the window", {"lab_cores": cores})
+
+
 def _io_pressure(facts: Facts, _: Rules) -> Reading | None:
     """V10. Time in which everything that had work waited for the disk."""
     share = facts.host.pressure_io_full_share if facts.host else None
@@ -147,6 +156,7 @@ def _backlog(facts: Facts, _: Rules) -> Reading | None:
 CHECKS = (
     Check("steal", "V8", "machine", "time taken by the hypervisor (steal)", "share", _steal),
     Check("foreign-cpu", "V9", "machine", "CPU of other processes", "cores", _foreign_cpu),
+    Check("lab-cpu", "V9", "machine", "CPU of the lab itself", "cores", _lab_cpu),
     Check("io-pressure", "V10", "machine", "work that waits for the disk", "share", _io_pressure, _waits_for_no_disk),
     Check("canary", "V11", "machine", "a fixed piece of work before and after the load", "share", _canary),
     Check("frequency", "V12", "machine", "the processors' clock rate", "share", _frequency),
