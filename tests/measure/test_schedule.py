@@ -209,9 +209,22 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     assert isinstance(ask := whole("a", load, 7, 12.0).next((), ()), Whole) and ask.most_s == 12.0
 
 
+def test_turns_may_last_longer_than_whole_windows() -> None:
+    """As long as the round says: in pieces of a second, and each arm as long as another whose answers take as long."""
+    schedule = SideBySide(("a", "b"), LOAD, 7, turns_s=4.0)
+    assert schedule.left_s([]) == 2 * (LOAD.warmup_min_s + LOAD.window_s) + 2 * 4.0
+    wholes = [replace(window(arm, number, 9000), result=RESULT) for number, arm in enumerate("ab", 1)]
+    made = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
+    lasted = list[float]()
+    while isinstance(ask := schedule.next((*wholes, *made), ()), Turns):
+        lasted.append(ask.window_s)
+        made += [window(arm, 3 + len(lasted), 1000, ask.window_s) for arm in "ab"]
+    assert lasted == [1.0] * 4 and schedule.left_s((*wholes, *made)) == 0
+
+
 def test_whole_windows_alone_where_requests_lock_each_other_out() -> None:
     """No turn follows, none is waited for, and each warm-up is as long as that of a trial by itself."""
-    schedule = SideBySide(("a", "b"), LOAD, 7, turns=False)
+    schedule = SideBySide(("a", "b"), LOAD, 7, turns_s=0.0)
     first = schedule.next((), ())
     assert isinstance(first, Whole) and not first.before_turns
     wholes = [replace(window(arm, number, 9000), result=RESULT) for number, arm in enumerate("ab", 1)]

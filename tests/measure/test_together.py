@@ -37,17 +37,15 @@ class Session:
         raise Asked(schedule)
 
 
-@pytest.mark.parametrize(("workload", "turns"), [("transfer", False), ("transfer-ordered", True), ("ping", True)])
-def test_no_turns_where_requests_lock_each_other_out(
-    workload: str, turns: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The workload says so by its events."""
+@pytest.mark.parametrize("turns_s", [0.0, 2.5, None])
+def test_turns_are_as_long_as_the_slots_say(turns_s: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of them, some seconds, or as many as the window has."""
     monkeypatch.setattr(trial, "Session", Session)
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
-    cell = Cell(stack.id, workload, Topology(), Load(), Settings())
-    slots = [Slot(1, 1, cell, 7), Slot(2, 1, cell, 7, Control.AGAIN)]
+    cell = Cell(stack.id, "ping", Topology(), Load(), Settings())
+    slots = [Slot(1, 1, cell, 7, round=1, turns_s=turns_s), Slot(2, 1, cell, 7, Control.AGAIN, round=1, turns_s=turns_s)]
     attempts = [trial.Attempt(slot, 1, stack, tmp_path / str(slot.number), "trial") for slot in slots]
     with pytest.raises(Asked) as asked:
-        trial.together(None, attempts, WORKLOADS[workload])  # type: ignore[arg-type]
+        trial.together(None, attempts, WORKLOADS["ping"])  # type: ignore[arg-type]
     schedule = asked.value.args[0]
-    assert isinstance(schedule, SideBySide) and schedule.turns is turns
+    assert isinstance(schedule, SideBySide) and schedule.turns_s == turns_s

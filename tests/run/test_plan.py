@@ -302,12 +302,25 @@ def test_estimate_counts_every_slot() -> None:
     load = Load(window_s=4, warmup_min_s=3, warmup_max_s=5)
     assert plan.estimate_s(made(1, 3, 2, loads=(load,))) == pytest.approx(6 * (plan.OVERHEAD_S + 5 + 4))
     turns_s = plan.TURNS_COST * 4 + plan.TURNS_WARMING_S
-    assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.OVERHEAD_S + 5 + 4 + turns_s))
+    assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.TOGETHER_S + 5 + 4 + turns_s))
     early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
     named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
     grown = uncontrolled(Part(stacks(1), (named,), (load,), (Topology(),), Settings()))
     assert plan.estimate_s(grown) == pytest.approx(plan.OVERHEAD_S + 5 + 4 * windows.MOST_WINDOWS)
     assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 2 + 4)
+    locked = uncontrolled(Part(stacks(2), (named,), (load,), (Topology(),), Settings()))
+    assert plan.estimate_s(locked) == pytest.approx(2 * (plan.TOGETHER_S + 5 + 4 * windows.MOST_WINDOWS))
+
+
+def test_seconds_in_turns_are_a_slots() -> None:
+    """What the suite says, but none where requests lock each other out, nor where a stack is measured by itself."""
+    named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
+    parts = [Part(stacks(2), (workload("w0"), named), (Load(),), (Topology(),), Settings())]
+    parts.append(Part(stacks(1), (workload("w2"),), (Load(),), (Topology(),), Settings()))
+    built = plan.build(Suite("", "title", "", 1, 9, (), controls=False, turns_s=2.5), parts, "command")
+    assert {(slot.cell.workload, slot.turns_s) for slot in built.slots} == {("w0", 2.5), ("w1", 0.0), ("w2", None)}
+    plain = plan.build(Suite("", "title", "", 1, 9, (), controls=False), parts, "command")
+    assert plan.estimate_s(built) - plan.estimate_s(plain) == pytest.approx(2 * plan.TURNS_COST * (2.5 - Load().window_s))
 
 
 def test_remaining_time_follows_what_was_seen() -> None:
@@ -402,7 +415,7 @@ def test_a_budget_plans_what_it_could_at_most_hold() -> None:
 
 
 def test_windows_are_as_short_as_a_budget_asks_for() -> None:
-    """Six blocks fit, where its file or its person did not say how long windows are; with enough time they are as ever."""
+    """Four blocks fit, where its file or its person did not say how long windows are; with enough time they are as ever."""
 
     def windows_of(budget_s: float, **more: bool) -> set[tuple[float, float]]:
         built = planned(compared(2, 0, budget_s=budget_s, **more))
@@ -415,6 +428,25 @@ def test_windows_are_as_short_as_a_budget_asks_for() -> None:
     lengths = [window_s for ((window_s, _),) in found]
     assert lengths == sorted(lengths, reverse=True) and lengths[0] > lengths[-1] and len(set(lengths)) > 1
     assert windows_of(10, fits=True) == {windows.SHORTER_S[-1]}
+
+
+def test_seconds_in_turns_are_as_many_as_a_budget_has_room_for() -> None:
+    """Windows become shorter before turns do; those are never shorter than windows, and what was asked for is kept."""
+
+    def of(budget_s: float, **more: float) -> tuple[float, float]:
+        built = planned(compared(2, 0, budget_s=budget_s, fits=True, **more))
+        ((window_s, turns_s),) = {(slot.cell.load.window_s, slot.turns_s) for slot in built.slots}
+        assert turns_s is not None and (windows.BLOCKS * plan.estimate_s(built) / built.blocks <= budget_s or turns_s == window_s)
+        return window_s, turns_s
+
+    assert of(3600) == (Load().window_s, Load().window_s)
+    short_s = windows.SHORTER_S[-1][0]
+    window_s, turns_s = of(150)
+    assert window_s < windows.TURNS_S == turns_s
+    window_s, turns_s = of(100)
+    assert window_s == short_s < turns_s < windows.TURNS_S
+    assert of(10) == (short_s, short_s)
+    assert of(100, turns_s=2.0)[1] == of(3600, turns_s=2.0)[1] == 2.0
 
 
 def test_a_stream_of_requests_can_be_named() -> None:

@@ -300,6 +300,7 @@ class _ProfileTable:
     stacks: tuple[str, ...] | None = None  # of groups that name none
     blocks: int | None = None
     window_s: float | None = None
+    turns_s: float | None = None
     warmup: tuple[float, float] | None = None
 
 
@@ -312,6 +313,7 @@ class SuiteFile(_GroupTable, published.Publication):
     seed: int
     anchor: str | None = None
     controls: bool | None = None
+    turns_s: float | None = None
     group: tuple[_GroupTable, ...] = ()
     profiles: dict[str, _ProfileTable] = field(default_factory=dict)
 
@@ -330,12 +332,14 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
         source.require_text(("anchor",), file.anchor)
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
+    if not 0 < (file.turns_s or 1) <= numbers.MOST_TURNS_S:
+        raise source.error(("turns_s",), "`turns_s` is out of range in", f"seconds above 0, {numbers.MOST_TURNS_S:g} at most")
     here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
-    chosen = [one for one in here if _is_in(one[1], profile)]
+    chosen = [one for one in here if profile is None or one[1].only is None or profile in one[1].only]
     groups = tuple(made for one in chosen for made in _seated(source, *one, file, machine, seats))
     return Suite(
         path.stem, file.title, file.about.strip(), file.blocks, file.seed, groups, anchor=file.anchor, controls=file.controls,
-        load=_usual(source, file), settings=(file.settings or conditions.SettingsTable()).settings(),
+        turns_s=file.turns_s, load=_usual(source, file), settings=(file.settings or conditions.SettingsTable()).settings(),
         **published.read(source, file, profile),
     )  # fmt: skip
 
@@ -354,10 +358,6 @@ def _profiled(source: Source, file: SuiteFile, profile: str | None) -> SuiteFile
         raise LabError(f"the suite `{source.shown}` has no profile `{profile}`", hint)
     chosen = file.profiles[profile]
     return replace(file, **{key.name: value for key in fields(chosen) if (value := getattr(chosen, key.name)) is not None})
-
-
-def _is_in(group: _GroupTable, profile: str | None) -> bool:
-    return profile is None or group.only is None or profile in group.only
 
 
 def _seated(

@@ -86,6 +86,16 @@ def pause(option: str, value: float) -> float:
     return value
 
 
+MOST_TURNS_S = 600.0
+
+
+def turns(option: str, value: float) -> float:
+    """Seconds of load in turns; ten minutes would be a run of their own."""
+    if not 0 < value <= MOST_TURNS_S:
+        raise LabError(f"`{option} {value:g}` should be more than 0, and {MOST_TURNS_S:g} s at most")
+    return value
+
+
 def seconds(option: str, text: str) -> float:
     """A time such as 90s, 5m or 1h."""
     found = TIME.fullmatch(text.strip())

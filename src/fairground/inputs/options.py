@@ -210,6 +210,8 @@ SUITE = (
            key="anchor"),
     Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks, 3 blocks on).", bool | None, None,
            Of.SUITE, key="controls"),
+    Option("turns", "Seconds of load in turns of each stack and block (default: those of its window).", float | None, None,
+           Of.SUITE, ("turns_s",), if_given(numbers.turns), "turns_s"),
 )  # fmt: skip
 STACK = Option("stack", "A stack, or a server for all of its stacks; several separated by commas.", list[str] | None, None,
                Of.GROUP, ("stacks",), key="stacks", short="-s", separated=True)  # fmt: skip

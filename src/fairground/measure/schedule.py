@@ -140,14 +140,15 @@ class SideBySide:
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
     move all arms alike. Each arm's turns are as long as its answers ask for, so that slow ones do not lengthen the turns of all:
     a cycle must stay shorter than a phase. There are no turns where one arm alone is left, or where `LEAST_TURNS` of each arm
-    would take more than MOST_IN_TURNS of their whole windows: then the whole windows stand side by side. Nor are there without
-    `turns`: a deadlock holds its rows for a second, of which a short turn counts little.
+    would take more than MOST_IN_TURNS of their whole windows: then the whole windows stand side by side. Nor are there where
+    `turns_s` is 0: a deadlock holds its rows for a second, of which a short turn counts little.
 
     A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
     counts in place of the first.
 
-    `most_s` as in `Whole`. Where events size the whole windows, the window in turns is as long as the longest of them, up to
-    MOST_IN_TURNS times what was asked for: the ends of turns take longest where answers wait for events.
+    `turns_s`: how long an arm is loaded in turns, on average over the arms; None: as long as its window. `most_s` as in `Whole`.
+    Where events size the whole windows, the window in turns is as long as the longest of them, up to MOST_IN_TURNS times what was
+    asked for: the ends of turns take longest where answers wait for events.
     """
 
     arms: tuple[str, ...]
@@ -155,7 +156,12 @@ class SideBySide:
     seed: int
     first: int = 0
     most_s: float | None = None
-    turns: bool = True
+    turns_s: float | None = None
+
+    @property
+    def _asked_s(self) -> float:
+        """How long arms are loaded in turns, on average, where no events made their windows longer."""
+        return self.load.window_s if self.turns_s is None else self.turns_s
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
         """A whole window of the next arm, a warm-up in turns, a piece of the window in turns, or the end."""
@@ -163,19 +169,19 @@ class SideBySide:
         had = {window.arm for window in wholes}
         waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
         if waiting:
-            more = self.turns and len(self.arms) > 1
+            more = self.turns_s != 0 and len(self.arms) > 1
             return Whole(waiting[0], self.load, self.seed, trial=True, most_s=self.most_s, before_turns=more)
-        if not self.turns:
+        if self.turns_s == 0:
             return None
         some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
         here = tuple(window.arm for window in some)
         each = {window.arm: _turn_s(self.load, [window], TURN_S) for window in some}
         cycle_s = sum(each.values())
-        if len(here) < 2 or LEAST_TURNS * cycle_s > MOST_IN_TURNS * self.load.window_s * len(here):
+        if len(here) < 2 or LEAST_TURNS * cycle_s > MOST_IN_TURNS * max(self.load.window_s, self._asked_s) * len(here):
             return None
         turn_s = max(each.values())
-        sized_s = self.load.window_s if self.most_s is None else max(window.window_s for window in some)
-        whole_s = min(sized_s, MOST_IN_TURNS * self.load.window_s)
+        sized_s = 0.0 if self.most_s is None else max(window.window_s for window in some)
+        whole_s = max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
         window_s = turn_s * max(LEAST_TURNS, whole_s * len(here) / cycle_s)
         made = _by_number([window for window in windows if window.result is None])
         if not made:
@@ -201,8 +207,8 @@ class SideBySide:
         had = len(_firsts([window for window in windows if window.result is not None]))
         done = max(0, len(_by_number([window for window in windows if window.result is None])) - 1)
         whole_s = self.load.warmup_min_s + self.load.window_s
-        left = max(0.0, 1 - done / _pieces(self.load.window_s)) if self.turns else 0.0
-        return (len(self.arms) - had) * whole_s + left * self.load.window_s * len(self.arms)
+        left = max(0.0, 1 - done / _pieces(self._asked_s))
+        return (len(self.arms) - had) * whole_s + left * self._asked_s * len(self.arms)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fairground.measure.arm import Ended, StackArm, Window
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import SideBySide, whole
 from fairground.measure.session import Session
-from fairground.model import Doing, Finding, Progress, Severity, Slot, Stack, Trial, Workload, WorkloadEvent
+from fairground.model import Doing, Finding, Progress, Severity, Slot, Stack, Trial, Workload
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload
 def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> tuple[Trial, ...]:
     """Measure the slots of one round, which share workload, load and settings; their trials, in the same order.
 
-    All are up at once. Each is loaded for a whole window, and then all in turns, but where requests lock each other out. A single
-    one has its whole window alone. Events size windows as far as the slots say.
+    All are up at once. Each is loaded for a whole window, and then all in turns, as long as the slots say. A single one has its
+    whole window alone. Events size windows as far as the slots say.
     """
     started_unix_s, began = time.time(), time.monotonic()
     by_label = {attempt.label: attempt for attempt in attempts}
@@ -65,9 +65,8 @@ def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> t
     ]
     first = attempts[0].slot
     given = first.cell.load, first.seed
-    turns = WorkloadEvent.DEADLOCKS not in workload.events
     schedule = (
-        SideBySide(tuple(by_label), *given, first.block, first.window_most_s, turns)
+        SideBySide(tuple(by_label), *given, first.block, first.window_most_s, first.turns_s)
         if arms[1:]
         else whole(arms[0].label, *given, first.window_most_s)
     )

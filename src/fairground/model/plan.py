@@ -233,7 +233,8 @@ class Slot:
 
     `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU. Slots of one
     `round` are measured together, in turns; 0: this one is measured by itself. `window_most_s`: its window may last so many
-    seconds, as its workload's events ask for; None: it lasts as long as its load says.
+    seconds, as its workload's events ask for; None: it lasts as long as its load says. The stacks of its round
+    are loaded in turns for `turns_s` seconds each, on average; None: as long as their window, 0: not at all.
     """
 
     number: int
@@ -244,6 +245,7 @@ class Slot:
     planted: float = 0.0
     round: int = 0
     window_most_s: float | None = None
+    turns_s: float | None = None
 
 
 class Until(StrEnum):
@@ -369,5 +371,7 @@ class Suite:
     until: Until = Until.NARROW
     stream: int | None = None
     """The seed of the requests of every block; None: each block has its own, from `seed`."""
+    turns_s: float | None = None
+    """Seconds of load in turns of each stack in each block; None: as long as its window, or as a budget has room for."""
     fits: bool = False
     """Whether windows and warm-ups are as short as the budget asks for, so that enough blocks fit into it."""

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -37,6 +38,7 @@ from fairground.model import (
     SuiteGroup,
     Topology,
     Workload,
+    WorkloadEvent,
 )
 from fairground.run import rounds, windows
 from fairground.run.rounds import Entry
@@ -60,6 +62,8 @@ MOST_SLOTS = 1000
 
 OVERHEAD_S = 1.5
 """Seconds of a trial outside warm-up and window (reset, start, verification, drain, audit, stop), while none is known."""
+TOGETHER_S = 1.0
+"""The same of a trial whose round is up at once."""
 TURNS_COST = 1.15
 """Seconds that a second of load in turns takes: each turn ends with its last answers."""
 TURNS_WARMING_S = 0.15
@@ -84,12 +88,38 @@ def build(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     """
     if suite.blocks != 0 or suite.budget_s is None:
         return _join(suite, parts, command, unavailable or {})
-    of_one, step = replace(suite, blocks=1, controls=suite.controls is not False), 0
-    fitted, one = parts, _join(of_one, parts, command, unavailable or {})
-    while suite.fits and windows.BLOCKS * estimate_s(one) > suite.budget_s and step < len(windows.SHORTER_S):
-        fitted = [replace(part, loads=windows.shorter(part.loads, step, part.workloads)) for part in parts]
-        one, step = _join(of_one, fitted, command, unavailable or {}), step + 1
-    return _join(replace(suite, blocks=_most_blocks(one, suite.budget_s)), fitted, command, unavailable or {})
+
+    def join(asked: Suite, some: Sequence[Part]) -> Plan:
+        return _join(asked, some, command, unavailable or {})
+
+    of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), parts
+    if suite.fits:
+        of_one, fitted = _fitted(of_one, parts, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
+    blocks = _most_blocks(join(of_one, fitted), suite.budget_s)
+    return join(replace(suite, blocks=blocks, turns_s=of_one.turns_s), fitted)
+
+
+def _fitted(
+    suite: Suite, parts: Sequence[Part], block_s: float, cost_s: Callable[[Suite, Sequence[Part]], float]
+) -> tuple[Suite, Sequence[Part]]:
+    """The suite of one block with its seconds in turns, and parts with windows, such that the block costs no more than `block_s`.
+
+    Whole windows become shorter first. Where the shortest cost too much, turns take what is left, but no less than a window does.
+    """
+    steps = [parts]
+    for step in range(len(windows.SHORTER_S)):
+        steps.append([replace(part, loads=windows.shorter(part.loads, step, part.workloads)) for part in parts])
+    longest_s = [max(load.window_s for part in some for load in part.loads) for some in steps]
+    in_turns_s = [suite.turns_s or max(one_s, min(longest_s[0], windows.TURNS_S)) for one_s in longest_s]
+    costs_s = [cost_s(replace(suite, turns_s=one_s), some) for one_s, some in zip(in_turns_s, steps, strict=True)]
+    place = next((place for place, one_s in enumerate(costs_s) if one_s <= block_s), -1)
+    turns_s = in_turns_s[place]
+    if suite.turns_s is None and costs_s[place] > block_s:  # what turns cost is linear in them
+        least_s = cost_s(replace(suite, turns_s=longest_s[place]), steps[place])
+        share = (block_s - least_s) / (costs_s[place] - least_s) if costs_s[place] > least_s else 0.0
+        room_s = max(0.0, share) * (turns_s - longest_s[place])
+        turns_s = longest_s[place] + math.floor(10 * room_s) / 10
+    return replace(suite, turns_s=turns_s), steps[place]
 
 
 def _most_blocks(one: Plan, budget_s: float) -> int:
@@ -137,8 +167,7 @@ def least_s(plan: Plan) -> float:
 
 
 def _least_s(slots: Iterable[Slot]) -> float:
-    loads = [(slot.cell.load, 2 if slot.round else 1) for slot in slots]
-    return sum(load.warmup_min_s + times * load.window_s for load, times in loads)
+    return sum(slot.cell.load.warmup_min_s + slot.cell.load.window_s + _in_turns_s(slot) for slot in slots)
 
 
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
@@ -198,7 +227,8 @@ def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     controls = _controls(suite, every, unavailable)
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
-    slots = _slots(every, replace(suite, anchor=anchor), controls)
+    locked = {one.id for whole in parts for one in whole.workloads if WorkloadEvent.DEADLOCKS in one.events}
+    slots = windows.turned(_slots(every, replace(suite, anchor=anchor), controls), locked, suite.turns_s)
     named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
     slots = windows.bounded(slots, named, _room_s(slots, suite.budget_s))
     return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
@@ -290,9 +320,16 @@ def _digest(text: str) -> int:
 
 def _slot_s(slot: Slot) -> float:
     load = slot.cell.load
-    window_s = slot.window_most_s or load.window_s
-    turns_s = (TURNS_COST * window_s + TURNS_WARMING_S) if slot.round else 0.0
-    return OVERHEAD_S + min(2 * load.warmup_min_s, load.warmup_max_s) + window_s + turns_s
+    window_s, overhead_s = slot.window_most_s or load.window_s, TOGETHER_S if slot.round else OVERHEAD_S
+    turns_s = max(_in_turns_s(slot), slot.window_most_s or 0.0) if _in_turns_s(slot) else 0.0
+    turning_s = TURNS_COST * turns_s + TURNS_WARMING_S if turns_s else 0.0
+    return overhead_s + min(2 * load.warmup_min_s, load.warmup_max_s) + window_s + turning_s
+
+
+def _in_turns_s(slot: Slot) -> float:
+    """How long each stack of a slot's round is loaded in turns, on average."""
+    asked_s = slot.cell.load.window_s if slot.turns_s is None else slot.turns_s
+    return asked_s if slot.round else 0.0
 
 
 def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:

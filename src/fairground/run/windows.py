@@ -14,8 +14,11 @@ from fairground.model import Load, Slot, Workload
 
 MOST_WINDOWS = 4.0
 """Without a budget: so many times the window that the load asks for."""
-BLOCKS = 6
-"""So many blocks of a plan with a budget shall fit into it: fewer tell too little of how starts differ."""
+BLOCKS = 4
+"""So many blocks of a plan with a budget shall fit into it: fewer tell too little of how starts differ, and more cost starts."""
+TURNS_S = 3.0
+"""With a budget stacks are loaded in turns for so many seconds, or as long as windows last. What differs from start to start is
+then as much as what differs from second to second, so that a longer time says less than another start."""
 SHORTER_S = ((3.0, math.inf), (2.0, math.inf), (1.5, math.inf), (1.0, math.inf), (1.0, 0.5), (0.7, 0.5))
 """Windows that a small budget gets, and their longest warm-ups: one step after the other. Turns tell who was not warm."""
 EVENTFUL_S = 2.0
@@ -41,6 +44,11 @@ def shorter(loads: Sequence[Load], step: int, workloads: Collection[Workload]) -
     )
 
 
+def turned(slots: Sequence[Slot], locked: Collection[str], asked_s: float | None) -> tuple[Slot, ...]:
+    """The slots with their seconds in turns: none on `locked` workloads, where requests lock each other out."""
+    return tuple(replace(one, turns_s=0.0 if one.cell.workload in locked else asked_s) if one.round else one for one in slots)
+
+
 def sizable(load: Load) -> bool:
     """Whether events can size windows of this load: the engine's, that are a time, and in which nothing goes wrong on purpose."""
     return load.generator == Load.generator and load.requests is None and load.fault is None
@@ -53,7 +61,7 @@ def bounded(slots: Sequence[Slot], workloads: Collection[str], room_s: float | N
     """
     growing = [slot for slot in slots if slot.cell.workload in workloads and sizable(slot.cell.load)]
     first = [slot for slot in growing if slot.block == growing[0].block]
-    windows = sum(2 if slot.round else 1 for slot in first)  # those in turns grow with the whole ones
+    windows = sum(2 if slot.round and slot.turns_s != 0 else 1 for slot in first)  # those in turns grow with the whole ones
     more_s = None if room_s is None else max(0.0, room_s) / max(1, windows)
     ceilings = {slot.number: _ceiling_s(slot.cell.load, more_s) for slot in growing}
     return tuple(replace(slot, window_most_s=ceilings.get(slot.number)) for slot in slots)
