@@ -31,7 +31,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
         "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
         "capacity", "service", "report", "fleet",
     },
-    "fleet": {"model", "stats", "host", "generators"},
+    "fleet": {"model", "stats", "host", "generators", "postgres"},
     "serve": {"model", "run", "report", "lab"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""

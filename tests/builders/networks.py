@@ -19,6 +19,8 @@ import pytest
 from builders.fleet import BRIEF, Fleet, until
 
 LAB, HOSTS = "10.77.0.1", {"a": "10.77.0.2", "b": "10.77.0.3"}
+FURTHER = {"c": "10.77.0.4"}
+"""A host that is there, and joins where a test wants it."""
 ALL_PROTOCOLS = 3
 """ETH_P_ALL"""
 NETWORK = 0x4000_0000
@@ -59,16 +61,16 @@ def made() -> Iterator[Network]:
 
 
 def _make(name: str, made: ExitStack) -> None:
-    """Three namespaces, each with its loopback; those of the hosts have a cable to the lab's bridge."""
-    for place in ("lab", *HOSTS):
+    """Namespaces, each with its loopback; those of the hosts have a cable to the lab's bridge."""
+    for place in ("lab", *HOSTS, *FURTHER):
         ip("netns", "add", f"{name}-{place}")
         made.callback(ip, "netns", "delete", f"{name}-{place}")
         ip("-n", f"{name}-{place}", "link", "set", "lo", "up")
     lab = ("-n", f"{name}-lab")
     ip(*lab, "link", "add", "bridge", "type", "bridge")
     ip(*lab, "address", "add", f"{LAB}/24", "dev", "bridge")
-    ip(*lab, "link", "set", "bridge", "up")
-    for host, address in HOSTS.items():
+    ip(*lab, "link", "set", "bridge", "up", "promisc", "on")  # a capture sees what two hosts say to each other, too
+    for host, address in {**HOSTS, **FURTHER}.items():
         ip(*lab, "link", "add", f"to-{host}", "type", "veth", "peer", "name", "cable", "netns", f"{name}-{host}")
         ip(*lab, "link", "set", f"to-{host}", "master", "bridge", "up")
         ip("-n", f"{name}-{host}", "address", "add", f"{address}/24", "dev", "cable")

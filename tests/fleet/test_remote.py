@@ -6,23 +6,22 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import psutil
 import pytest
-from distributed import Client, LocalCluster
 
 from builders.fleet import alive
 from builders.paths import ROOT
-from fairground.fleet import about, alone, cluster, link, remote, worker
-from fairground.fleet.remote import Distance, RemoteHost
-from fairground.fleet.worker import Command
+from fairground.fleet import alone, borrowed, remote
+from fairground.fleet.borrowed import Distance
+from fairground.fleet.remote import RemoteHost
 from fairground.generators import engine
 from fairground.host import Keeper, Moment, Streams, free_port, listens, machine
 from fairground.inputs import manifest
 from fairground.model import LabError, Load, MachineError, RoleUse
+from fleet.conftest import There
 from fleet.made import host
 
 ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
@@ -43,39 +42,6 @@ def test_a_window_is_told_by_the_labs_clock() -> None:
     nothing = '{"window": {"start_unix_us": null}}'
     assert json.loads(remote.by_our_clock(nothing, 1.5)) == json.loads(nothing)
     assert remote.by_our_clock("", 1.5) == "" and remote.by_our_clock("[]", 1.5) == "[]"
-
-
-@dataclass(frozen=True)
-class There:
-    """A host that has joined, the lab's client, and what the lab sees of the host."""
-
-    made: LocalCluster
-    client: Client
-    member: cluster.Member
-
-    def lose(self) -> None:
-        """The host is gone."""
-        (one,) = self.made.workers.values()
-        self.made.sync(one.close, executor_wait=False)
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Iterator[There]:
-    """Made anew for each test, and gone after it."""
-    link.settle()
-    said = host("rack-2")
-    with (
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=link.NOT_SERVED,
-            worker_dashboard_address=link.NOT_SERVED, resources=dict.fromkeys(about.ROLES, 1.0),
-            startup_information={worker.NAME: lambda _: said.to_json()},
-        ) as made,
-        Client(made, direct_to_workers=True) as client,
-    ):  # fmt: skip
-        (one,) = made.workers.values()
-        one.plugins[worker.NAME] = worker.Host(said, Command((), os.environ), tmp_path, ENGINE, awake=False)
-        (member,) = cluster.members(client)
-        yield There(made, client, member)
 
 
 @pytest.fixture
@@ -158,7 +124,7 @@ def test_nothing_stays_when_the_lab_lets_go(there: There, responder: tuple[str, 
 def test_a_host_that_is_gone_is_the_machines_fault(there: There, monkeypatch: pytest.MonkeyPatch) -> None:
     """One sentence, with what to do; it is no server's fault."""
     with remote.generator_on(there.client, there.member) as far:
-        monkeypatch.setattr(remote, "ANSWER_S", 1.0)
+        monkeypatch.setattr(borrowed, "ANSWER_S", 1.0)
         there.lose()
         with pytest.raises(MachineError, match="host `rack-2`, on which the generator runs, does not answer") as caught:
             far.require()

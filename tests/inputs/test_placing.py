@@ -29,18 +29,20 @@ def test_a_role_and_its_host() -> None:
         (["rack-2"], "`--place rack-2` should be a role and a host", "for instance --place generator=rack-2"),
         (["generator="], "`--place generator=` should be a role and a host", "for instance --place generator=rack-2"),
         (["genrator=b"], "there is no role `genrator`", "did you mean `generator`?"),
-        (["chef=b"], "there is no role `chef`", "roles: generator"),
-        (["server=b"], "`--place server=b`: the server stays on the lab's machine", placing.ON_ITS_MACHINE["server"]),
+        (["chef=b"], "there is no role `chef`", "roles: generator, database, server"),
+        (["server=b+c"], "`--place server=b+c`: the server is on one host", "name one of them"),
         (
-            ["database=b"],
-            "`--place database=b`: the database stays on the lab's machine",
-            "start one there, and name it: --database URL",
+            ["server=c", "database=c"],
+            "`--place` has server and database on host `c`",
+            "a host takes one role: name another one for the other",
         ),
+        (["database=b+c"], "`--place database=b+c`: the database is on one host", "name one of them"),
         (
-            ["proxy=b"],
-            "`--place proxy=b`: the proxy stays on the lab's machine",
-            "place the generator, and leave the others here",
+            ["generator=a+b", "database=b"],
+            "`--place` has generator and database on host `b`",
+            "a host takes one role: name another one for the other",
         ),
+        (["proxy=b"], "`--place proxy=b`: the proxy is where the server is", "place the server: --place server=b"),
         (["generator=b+b"], "`--place generator=b+b` should name each host once", "for instance --place generator=rack-2+rack-3"),
         (["generator=b+"], "`--place generator=b+` should name each host once", "for instance --place generator=rack-2+rack-3"),
         (["generator=b", "generator=c"], "`--place` says twice where the generator is", "say it once"),
@@ -58,6 +60,10 @@ def test_the_database_has_the_cores_that_are_free() -> None:
     pinned = Settings(pin=(("server", (0, 1)), ("database", (2,)), ("generator", (3,))))
     assert placing.settings(pinned, THERE) == Settings(pin=(("server", (0, 1)), ("database", (2, 3))), place=THERE)
     assert placing.settings(Settings(), THERE) == Settings(place=THERE)
+    store = (("database", "rack-3"),)
+    assert placing.settings(pinned, store).pin == (("server", (0, 1)), ("generator", (3,)))
+    assert placing.settings(pinned, (*THERE, *store)).pin == (("server", (0, 1)),)
+    assert placing.settings(pinned, (("server", "rack-4"),)).pin == pinned.pin  # they are that host's
     without = Settings(pin=(("server", (0,)), ("generator", (1,))))
     assert placing.settings(without, THERE).pin == (("server", (0,)),)
 

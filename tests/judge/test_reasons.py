@@ -216,6 +216,30 @@ def test_roles_that_overlap_share_all_of_their_cores() -> None:
     assert said(server=1.0, database=0.5, generator=0.4, proxy=0.4) == []
 
 
+def away(used: Mapping[str, RoleUse], role: str, cores: int) -> dict[str, RoleUse]:
+    """The roles, with one of them on another machine of so many cores."""
+    return {**used, role: replace(used[role], host="rack-3", cores=cores)}
+
+
+def test_a_role_on_another_host_has_its_processors() -> None:
+    """It fills that host alone, and takes nothing of the lab's machine."""
+    used = roles(server=0.9, database=1.0, generator=0.2)
+    assert limit(used) == "db-cpu" and limit(away(used, "database", 4)) is None
+    assert limit(away(used, "database", 1)) == "db-cpu"
+    (found,) = bottleneck.limits(CELL, result(), away(used, "database", 1), HOST, DATABASE, 2, REASONS)
+    assert "the database used 1.00 of the one core that it may use" in found.sentence
+    assert limit(away(roles(server=1.85, database=3.0, generator=0.2), "database", 4)) == "app-cpu"
+    assert limit(away(roles(server=0.9, generator=0.95), "generator", 8)) is None
+
+
+def test_a_host_with_work_to_spare_leaves_the_connections() -> None:
+    """`too-few-connections` is said where the database's host had time left, too."""
+    waited = result(latency_ok=latency(900_000, mean_us=990_000.0))
+    few = roles(server=0.3, database=3.5, generator=0.1)
+    assert limits(away(few, "database", 16), waited) == ["too-few-connections"]
+    assert "too-few-connections" not in limits(away(few, "database", 4), waited)
+
+
 def test_a_full_generator_beside_a_server_with_few_cores() -> None:
     """A server has room while its own cores have, whatever its workers are."""
     cell = replace(CELL, settings=replace(CELL.settings, workers=4, pin=(("server", (0,)),)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders.fleet import Fleet, alive, below, until
-from builders.networks import HOSTS, LAB, Capture, Network, segments
+from builders.networks import FURTHER, HOSTS, LAB, Capture, Network, segments
 from fairground.lab.run import left_of
 from fairground.model import Verdict
 from fairground.run import store
@@ -26,28 +26,32 @@ SERVERS = range(18_000, 20_000)
 """The ports of the lab's databases, and of what it puts before them."""
 
 
-def joined(fleet: Fleet, network: Network, folder: Path, *hosts: str) -> tuple[list[str], list[subprocess.Popen[str]]]:
-    """What a run says of the fleet, and its hosts (b where none is named), which take the generator alone."""
-    tls, hosts = folder / "tls", hosts or (FAR,)
+def joined(
+    fleet: Fleet, network: Network, folder: Path, servers: Path, generator: str = FAR, **others: str
+) -> tuple[list[str], list[subprocess.Popen[str]]]:
+    """What a run says of the fleet, and its hosts, each of which takes one role alone."""
+    tls, place = folder / "tls", {"generator": generator, **others}
     fleet.start(
         "serve", "host", "serve", "--address", f"tls://{LAB}:0", "--tls", str(tls), "--json", before=network.inside("lab")
     )
     until(lambda: "}" in fleet.said("serve"), lambda: fleet.said("serve"))
     at = json.loads((folder / "serve.out").read_text())["address"]
-    started = []
-    for name in hosts:
-        words = ["host", "join", at, "--role", "generator", "--name", name, "--tls", str(tls)]
+    started, roles = [], [(name, role) for role, names in place.items() for name in names.split("+")]
+    for name, role in roles:
+        allowed = ["--allow", str(servers)] if role == "server" else []
+        words = ["host", "join", at, "--role", role, "--name", name, "--tls", str(tls), *allowed]
         started.append(fleet.start(name, *words, before=network.inside(name)))
-    for name in hosts:
+    for name, _ in roles:
         until(lambda name=name: "has joined" in fleet.said(name), lambda name=name: fleet.said(name))
-    return ["--hosts", at, "--tls", str(tls), "--place", f"generator={'+'.join(hosts)}"], started
+    placed = [word for role, names in place.items() for word in ("--place", f"{role}={names}")]
+    return ["--hosts", at, "--tls", str(tls), *placed], started
 
 
 def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
     """It gives what one machine gives, audits included. The generator reaches servers from its own address, and no database."""
     capture = Capture(network)
     try:
-        placed, _ = joined(fleet, network, tmp_path)
+        placed, _ = joined(fleet, network, tmp_path, servers)
         seldom = ("--rate", "300")  # who captures every packet takes processors, too
         words = ["run", *CELLS, *seldom, "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
         run = fleet.start("run", *words, before=network.inside("lab"))
@@ -71,9 +75,57 @@ def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path,
     assert not [one for one in sent if one.port in DATABASES]
 
 
+def test_three_roles_on_three_hosts(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
+    """The database is on one, the load comes from another, the server is here. Audits hold, and each speaks to whom it must."""
+    capture = Capture(network)
+    try:
+        placed, _ = joined(fleet, network, tmp_path, servers, database="a")
+        words = ["run", *CELLS, "--rate", "300", "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
+        run = fleet.start("run", *words, before=network.inside("lab"))
+        assert run.wait(300) in ENDED, fleet.said("run")
+    finally:
+        capture.stop()
+    (folder,) = (tmp_path / "results").glob("*/")
+    found = store.load(folder)
+    assert not left_of(found) and {"generator's host", "database's host"} <= found.versions.keys()
+    assert f"lets {LAB} connect to it" in fleet.said("run")
+    for trial in found.trials:
+        assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
+        assert dict(trial.cell.settings.place) == {"generator": FAR, "database": "a"}
+        assert not {"generator", "database"} & dict(trial.cell.settings.pin).keys()
+        if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
+            assert trial.audit and all(line.holds for line in trial.audit) and (trial.roles["database"].cpu_us or 0) > 0
+    sent = [one for one in segments(capture.packets) if one.payload]
+    assert {one.source for one in sent if one.target == HOSTS["a"] and one.port in DATABASES} == {LAB}
+    assert {one.source for one in sent if one.target == LAB and one.port in SERVERS} == {HOSTS[FAR]}
+
+
+def test_a_server_on_a_host_of_its_own(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
+    """It is measured there: load and database come from hosts that its host asks, and the lab speaks to none of the roles."""
+    capture = Capture(network)
+    try:
+        placed, _ = joined(fleet, network, tmp_path, servers, database="a", server="c")
+        words = ["run", *CELLS, "--rate", "300", "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
+        run = fleet.start("run", *words, before=network.inside("lab"))
+        assert run.wait(300) in ENDED, fleet.said("run")
+    finally:
+        capture.stop()
+    (folder,) = (tmp_path / "results").glob("*/")
+    found = store.load(folder)
+    assert not left_of(found) and found.limits and {"generator's host", "database's host"} <= found.versions.keys()
+    for trial in found.trials:
+        assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
+        assert dict(trial.cell.settings.place) == {"generator": FAR, "database": "a", "server": "c"}
+        if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
+            assert trial.audit and all(line.holds for line in trial.audit)
+    sent = [one for one in segments(capture.packets) if one.payload]
+    assert {one.source for one in sent if one.target == HOSTS["a"] and one.port in DATABASES} == {FURTHER["c"]}
+    assert {one.source for one in sent if one.target == FURTHER["c"] and one.port in SERVERS} == {HOSTS[FAR]}
+
+
 def test_two_hosts_make_a_load_together(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
     """Each of them loads the servers, and the counts of a trial are exactly theirs together. Audits hold."""
-    placed, _ = joined(fleet, network, tmp_path, "a", "b")
+    placed, _ = joined(fleet, network, tmp_path, servers, "a+b")
     words = ["run", *CELLS, "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
     run = fleet.start("run", *words, before=network.inside("lab"))
     assert run.wait(300) in ENDED, fleet.said("run")
@@ -100,7 +152,7 @@ def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     fleet: Fleet, network: Network, servers: Path, tmp_path: Path
 ) -> None:
     """It says how to go on, leaves nothing behind, and goes on once the host is there again."""
-    placed, (host,) = joined(fleet, network, tmp_path)
+    placed, (host,) = joined(fleet, network, tmp_path, servers)
     results = tmp_path / "results"
     words = ["run", *CELLS, "--servers", str(servers), "--results", str(results), *placed]
     run = fleet.start("run", *words, before=network.inside("lab"))

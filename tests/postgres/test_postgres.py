@@ -56,6 +56,26 @@ def test_starts_in_both_classes(keeper: Keeper, cache: Path, durability: Durabil
 
 
 @pytest.mark.live
+def test_other_machines_connect_only_where_they_are_named(keeper: Keeper, cache: Path) -> None:
+    """Each at its address, with a password that is new. The next start for this machine alone lets none of them in."""
+
+    def started(*clients: str) -> tuple[set[str], str]:
+        database = postgres.start(keeper, cache, Durability.RELAXED, CONTRACT, clients=clients)
+        try:
+            with database.connect("postgres") as connection:
+                rows = connection.execute("SELECT address FROM pg_hba_file_rules WHERE address IS NOT NULL").fetchall()
+            assert not {"hba_file", "password"} & database.settings().keys()
+            return {str(address) for (address,) in rows}, database.admin.password
+        finally:
+            database.stop()
+
+    alone, first = started()
+    admitted, second = started("10.9.9.9", "fd00::7")
+    assert admitted == {keeper.address, "10.9.9.9", "fd00::7"} and not {"10.9.9.9", "fd00::7"} & alone
+    assert first != second and started() == (alone, second)
+
+
+@pytest.mark.live
 def test_servers_log_in_as_an_ordinary_role(fresh: Database) -> None:
     """The role of servers is no superuser, may make nothing, and owns neither the trial's database nor a table."""
     with psycopg.connect(fresh.server_url()) as connection:

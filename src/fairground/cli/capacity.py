@@ -75,8 +75,9 @@ def capacity_(_: typer.Context, given: Given) -> None:
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
     else:
         inputs, asked = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"]), _asked(given, places)
-    placing.check(asked.load, asked.settings.place)
-    with placed.generator(given, asked.settings.place) as there:
+    placed.not_the_server(asked.settings.place, "capacity")
+    elsewhere.check_load(asked.load, asked.settings.place)
+    with placed.hosts_of(given, asked.settings.place) as there:
         going = capacities.capacity(replace(inputs, elsewhere=there), asked)
         record = recorded.follow(going, "capacity", _tell, given["quiet"])
     page, found = pages.write(record), capacities.found(record)

@@ -117,8 +117,9 @@ def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonA
 
 def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Compared, Path | None]:
     """Carry it out under lines of progress; what it says, and its folder."""
-    placing.check(asked.load, asked.settings.place)
-    with placed.generator(given, asked.settings.place) as there:
+    placed.not_the_server(asked.settings.place, "compare")
+    elsewhere.check_load(asked.load, asked.settings.place)
+    with placed.hosts_of(given, asked.settings.place) as there:
         going = comparing.compare(replace(inputs, elsewhere=there), asked)
         record = recorded.follow(going, "compare", _tell, given["quiet"])
     pages.write(record)

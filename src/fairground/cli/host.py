@@ -13,6 +13,7 @@ import typer
 from fairground import fleet
 from fairground.cli import columns, streams
 from fairground.cli.options import Json
+from fairground.inputs.hosts import HostsAsked
 from fairground.lab.places import Places
 
 TLS = Annotated[Path | None, typer.Option("--tls", metavar="DIR", help="The folder of the fleet's certificate.")]
@@ -94,7 +95,7 @@ def join(
     places = Places.of(os.environ)
     said = joining.about_here(places, name, allow or (), role or ())
     awake = setup.wants_awake(places.environ)
-    one = worker.Host(said, joining.command(places, said.name), places.cache, places.engine, awake)
+    one = worker.Host(said, joining.command(places, said.name, HostsAsked(str(at), tls)), places.cache, places.engine, awake)
     worker.join(at, certificate, one, joining.resources(said), lambda: streams.note(f"host {said.name} has joined {at}"))
 
 
@@ -126,7 +127,11 @@ def _shown(value: Any) -> str:
 
 
 @host.command(hidden=True)
-def share(name: Annotated[str, typer.Option("--name", help="Of this host.")]) -> None:
+def share(
+    name: Annotated[str, typer.Option("--name", help="Of this host.")],
+    hosts: Annotated[str, typer.Option("--hosts", help="Where the hosts of other roles have joined.")] = "",
+    tls: TLS = None,
+) -> None:
     """Carry out the order on standard input. A host's worker starts this.
 
     Examples: ./fairground host share --name HOST < ORDER
@@ -136,7 +141,7 @@ def share(name: Annotated[str, typer.Option("--name", help="Of this host.")]) ->
 
     order = Order.from_json(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    answered = shares.answer(order, Places.of(os.environ), name).to_json()
+    answered = shares.answer(order, Places.of(os.environ), name, HostsAsked(hosts, tls)).to_json()
     sys.stdout.buffer.write(answered)
     sys.stdout.buffer.flush()
 

@@ -17,7 +17,6 @@ from fairground.cli.follow import Voice, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options, placing
-from fairground.inputs import hosts as asked_hosts
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
 from fairground.lab import elsewhere, reasons, suites
@@ -48,10 +47,10 @@ def run(context: typer.Context, given: Given) -> None:
         _refuse_beside_resume(context)
         _resume(given, place, inputs, voice)
         return
-    if place:
-        _with_a_generator_elsewhere(context, given, place, inputs, voice)
+    if place and elsewhere.SERVER not in dict(place):
+        _with_roles_elsewhere(context, given, place, inputs, voice)
     elif given["hosts"] is not None:
-        _on_hosts(context, given, inputs, voice)
+        _on_hosts(context, given, place, inputs, voice)
     else:
         chosen = _suite(context, places, given, machine(given["database"]))
         _measure_here(chosen, given, inputs, voice)
@@ -65,11 +64,11 @@ def _measure_here(chosen: Suite, given: Given, inputs: runs.Inputs, voice: Voice
         measure_suite(chosen, inputs, voice)
 
 
-def _with_a_generator_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
+def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
     """A new run on this machine, whose load comes from another host."""
     chosen = placing.suite(_suite(context, inputs.places, given, machine(given["database"])), place)
     elsewhere.check(chosen, inputs.why_s, place)
-    with placed.generator(given, place) as there:
+    with placed.hosts_of(given, place) as there:
         _measure_here(chosen, given, replace(inputs, elsewhere=there), voice)
 
 
@@ -77,25 +76,27 @@ def _resume(given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> N
     """Go on with a run, here or on hosts."""
     folder = store.find(inputs.places.results, given["resume"])
     budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
-    elsewhere.same(folder.name, elsewhere.of_run(store.load(folder)), place)
-    if place or given["hosts"] is None:
-        with placed.generator(given, place) as there:
+    elsewhere.same(folder.name, elsewhere.placed(store.load(folder).plan), place)
+    if (place and elsewhere.SERVER not in dict(place)) or given["hosts"] is None:
+        with placed.hosts_of(given, place) as there:
             finish(lambda sink: runs.resume(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)
         return
     fleet.require_dask()
     from fairground.lab import hosts
 
-    with hosts.fleet(asked_hosts.asked(given["hosts"], given["tls"])) as there:
+    with hosts.fleet(*placed.of_server(given, place)) as there:
         finish(lambda _: hosts.resume(folder, there, inputs), voice)
 
 
-def _on_hosts(context: typer.Context, given: Given, inputs: runs.Inputs, voice: Voice) -> None:
-    """A new run, in the seats of the hosts' machines."""
+def _on_hosts(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
+    """A new run, in the seats of the hosts' machines: of all that have joined, or of that which has the server."""
     fleet.require_dask()
     from fairground.lab import hosts
 
-    with hosts.fleet(asked_hosts.asked(given["hosts"], given["tls"])) as there:
-        chosen = _suite(context, inputs.places, given, there.seats)
+    with hosts.fleet(*placed.of_server(given, place)) as there:
+        chosen = placing.suite(_suite(context, inputs.places, given, there.seats), place)
+        if place:
+            elsewhere.check(chosen, inputs.why_s, place)
         if given["dry_run"]:
             say.the_plan(hosts.dry_run(chosen, inputs), voice.as_json)
         else:

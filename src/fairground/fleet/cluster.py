@@ -76,8 +76,15 @@ def _asked(client: Client, host: Member, question: Any, value: object) -> Any:
         raise LabError(f"host `{host.about.name}` or the scheduler is gone", "join it again, or leave it out", 3) from error
 
 
-def carried_out(client: Client, orders: Sequence[tuple[bytes, Sequence[Member]]], task: Any = worker.carry_out) -> Iterator[Done]:
+def carried_out(
+    client: Client,
+    orders: Sequence[tuple[bytes, Sequence[Member]]],
+    task: Any = worker.carry_out,
+    roles: Sequence[str] = ROLES,
+) -> Iterator[Done]:
     """Give each order to one of its hosts, earlier ones first, and yield what is finished as it is finished.
+
+    A host takes `roles` while it carries out an order.
 
     A host that is lost has its order given to another. When no host has been there for a while, the rest fails.
     """
@@ -86,7 +93,7 @@ def carried_out(client: Client, orders: Sequence[tuple[bytes, Sequence[Member]]]
             task,
             order,
             workers=[host.address for host in hosts],
-            resources=dict.fromkeys(ROLES, 1),
+            resources=dict.fromkeys(roles, 1),
             retries=RETRIES,
             priority=-place,
             pure=False,
@@ -140,10 +147,10 @@ def _done(place: int, future: Future[bytes]) -> Done:
     return Done(place, None, str(error) if error is not None else "the order was withdrawn")
 
 
-def ready(client: Client, hosts: Sequence[Member], order: bytes) -> list[bytes]:
+def ready(client: Client, hosts: Sequence[Member], order: bytes, roles: Sequence[str] = ROLES) -> list[bytes]:
     """The answer of each host to one order. LabError when one of them breaks."""
     found = dict[int, bytes]()
-    for done in carried_out(client, [(order, [host]) for host in hosts]):
+    for done in carried_out(client, [(order, [host]) for host in hosts], roles=roles):
         if done.answer is None:
             raise LabError(f"host `{hosts[done.place].about.name}` cannot be made ready: {done.failure}", None, 3)
         found[done.place] = done.answer

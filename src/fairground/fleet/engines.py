@@ -1,88 +1,35 @@
-"""The load engine on a host, for a lab elsewhere: a Dask actor that starts it, passes on what it says, and reads its clocks.
-
-Its methods are coroutines. They run on the worker's loop, one between another, so that none may wait but by `await`.
-"""
+"""The load engine on a host, for a lab elsewhere: started there, with what it says passed on."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import tempfile
 import time
-from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
-from distributed import Client, Future, get_worker
+from distributed import Client, Future
 
-from fairground.fleet import alone, worker
+from fairground.fleet.lending import Lent
 from fairground.generators.running import Local
-from fairground.host import Clock, Keeper, Meter, Moment, Stopped, Streams, keep_awake
-from fairground.model import LabError, RoleUse
+from fairground.host import Stopped, Streams
 
 SAMPLE_S = 0.2
 """How often threads and memory of the engines are looked at, so that none which ends is missed."""
 LOOK_S = 0.01
-REACHES_S = 5.0
 QUALIFY = ("qualify", "--quick", "--json")
 
 
-class Engines:
-    """The engines that a lab has on this host. They end when the lab lets go of this, or is gone."""
+class Engines(Lent):
+    """The engines that a lab has on this host."""
 
     def __init__(self) -> None:
-        here = get_worker()
-        host = worker.host_of(here)
-        machine = alone.taken()
-        if machine is None:
-            sentence = f"host `{host.about.name}` measures for somebody else, or another host on its machine does"
-            raise LabError(sentence, "wait until that has ended", 3)
-        self._held, self._engine = ExitStack(), host.engine
-        self._held.enter_context(machine)
-        self._keeper = self._held.enter_context(Keeper(host.environ))
-        self._folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="fairground-engines-")))
-        self._running, self._meters = list[Local](), list[Meter]()
+        super().__init__()
+        self._engine, self._running = self._host.engine, list[Local]()
         self._sampling: asyncio.Task[None] | None = None
-        host.lend(here.get_current_task(), self._end)
-        self._remark = self._stay_awake() if host.awake else ""
-
-    def _stay_awake(self) -> str:
-        try:
-            self._held.enter_context(keep_awake(self._keeper, self._engine))
-        except LabError as error:
-            return error.message
-        return ""
 
     def _end(self) -> None:
         if self._sampling is not None:
             self._sampling.cancel()
-        self._held.close()
-
-    async def remark(self) -> str:
-        """What this host cannot do as it should; empty: nothing."""
-        return self._remark
-
-    async def process(self) -> int:
-        """The number of the process that all engines descend from."""
-        return os.getpid()
-
-    async def clock_s(self) -> float:
-        """The time by this host's wall clock, in seconds."""
-        return time.time()
-
-    async def moment(self) -> Moment:
-        """The clocks of this machine, and of the process that passes on what engines say."""
-        return Moment(self._keeper.spun_ns())
-
-    async def reaches(self, host: str, port: int) -> str:
-        """Why nothing can be connected to there from this host; empty: it can."""
-        try:
-            async with asyncio.timeout(REACHES_S):
-                _, writer = await asyncio.open_connection(host, port)
-        except (OSError, TimeoutError) as error:
-            return (getattr(error, "strerror", None) or "no answer").lower()
-        writer.close()
-        return ""
+        super()._end()
 
     async def qualify(self, within_s: float) -> str:
         """What the engine says of its own qualification here."""
@@ -140,22 +87,6 @@ class Engines:
     async def stop(self, number: int) -> Stopped:
         """End an engine. It ends within a moment, since nothing of it waits for anybody."""
         return self._running[number].stop()
-
-    async def cpu_ns(self, number: int) -> int:
-        """As `Meter.cpu_ns`."""
-        return self._meters[number].cpu_ns()
-
-    async def forget_peaks(self, number: int) -> None:
-        """As `Meter.start`."""
-        self._meters[number].start()
-
-    async def clock(self, number: int) -> Clock:
-        """As `Meter.clock`."""
-        return self._meters[number].clock()
-
-    async def use(self, number: int, before: Clock, after: Clock) -> RoleUse:
-        """As `Meter.use`."""
-        return self._meters[number].use(before, after)
 
 
 def _set(there: asyncio.Future[None]) -> None:

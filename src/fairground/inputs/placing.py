@@ -9,13 +9,8 @@ from dataclasses import replace
 from fairground.inputs import numbers
 from fairground.model import AND, ROLES, LabError, Load, Settings, Suite
 
-PLACED = ("generator",)
-"""The roles that can be on another host than the lab's."""
-ON_ITS_MACHINE = {
-    "server": "run the lab on the machine that the server is to have, and place the generator",
-    "database": "start one there, and name it: --database URL",
-}
-"""What to do for a role that stays on the lab's machine."""
+PLACED = ("generator", "database", "server")
+"""The roles that can be on another host than the lab's. What stands between them is with the server."""
 
 Placed = tuple[tuple[str, str], ...]
 """Role → host, or hosts."""
@@ -32,14 +27,24 @@ def parse(spelling: str, texts: Sequence[str]) -> Placed:
             near = difflib.get_close_matches(role, ROLES, 1)
             raise LabError(f"there is no role `{role}`", f"did you mean `{near[0]}`?" if near else f"roles: {', '.join(PLACED)}")
         if role not in PLACED:
-            hint = ON_ITS_MACHINE.get(role, "place the generator, and leave the others here")
-            raise LabError(f"`{spelling} {text}`: the {role} stays on the lab's machine", hint)
+            raise LabError(
+                f"`{spelling} {text}`: the {role} is where the server is", f"place the server: {spelling} server={host}"
+            )
         names = [one.strip() for one in host.split(AND)]
         if "" in names or len(set(names)) < len(names):
             raise LabError(f"`{spelling} {text}` should name each host once", f"for instance {spelling} generator=rack-2+rack-3")
+        if role != "generator" and len(names) > 1:
+            raise LabError(f"`{spelling} {text}`: the {role} is on one host", "name one of them")
         if role in found:
             raise LabError(f"`{spelling}` says twice where the {role} is", "say it once")
         found[role] = AND.join(names)
+    on = dict[str, list[str]]()
+    for role, hosts in found.items():
+        for name in hosts.split(AND):
+            on.setdefault(name, []).append(role)
+    if both := next((name for name, some in on.items() if len(some) > 1), None):
+        sentence = f"`{spelling}` has {' and '.join(on[both])} on host `{both}`"
+        raise LabError(sentence, "a host takes one role: name another one for the other")
     return tuple(found.items())
 
 
@@ -61,9 +66,10 @@ def suite(asked: Suite, place: Placed) -> Suite:
 
 def settings(asked: Settings, place: Placed) -> Settings:
     """The settings with roles on other hosts. The database has the cores that a generator which is elsewhere leaves free."""
-    cores = dict(asked.pin)
-    for role, _ in place:
-        free = cores.pop(role, ())
-        if "database" in cores:
-            cores["database"] = tuple(sorted({*cores["database"], *free}))
+    cores, there = dict(asked.pin), dict(place)
+    free = cores.pop("generator", ()) if "generator" in there else ()
+    if "database" in there:
+        cores.pop("database", None)
+    elif free and "database" in cores:
+        cores["database"] = tuple(sorted({*cores["database"], *free}))
     return replace(asked, pin=numbers.by_role(cores), place=place)

@@ -44,6 +44,16 @@ class Facts:
         return {role: use.cpu_us / window_us for role, use in self.roles.items() if use.cpu_us is not None}
 
     @property
+    def used_here(self) -> Mapping[str, float]:
+        """The same of the roles that were on the lab's machine."""
+        return {role: used for role, used in self.used.items() if self.roles[role].host is None}
+
+    def cores_for(self, role: str) -> int:
+        """The cores of the machine that a role was on."""
+        use = self.roles.get(role)
+        return self.cores if use is None or use.cores is None else use.cores
+
+    @property
     def given(self) -> float:
         """Share of a processor's time that the hypervisor left to this machine: nothing can be fuller than that."""
         return 1.0 - ((self.host.steal_share or 0.0) if self.host else 0.0)
@@ -60,13 +70,15 @@ class Facts:
 
     @property
     def full(self) -> bool:
-        return sum(self.used.values()) >= self.cores_full * self.cores
+        return sum(self.used_here.values()) >= self.cores_full * self.cores
 
     @property
     def idle(self) -> bool:
         """Whether the machine, each seat and the generator had time left for clearly more work."""
+        away = [(used, self.roles[role].cores) for role, used in self.used.items() if role not in self.used_here]
         return (
-            sum(self.used.values()) < self.at.idle_cores * self.cores
+            sum(self.used_here.values()) < self.at.idle_cores * self.cores
+            and all(cores is None or used < self.at.idle_cores * cores for used, cores in away)
             and all(sum(used.values()) < self.at.idle_cores * len(cores) for cores, used in self.seats)
             and (self.result.busiest_thread_share or 0.0) < self.at.generator_idle
         )
@@ -253,13 +265,13 @@ def _bound(facts: Facts) -> Iterator[Finding]:
 def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
     """Roles that filled their quota, their cores, or the one thread that they are, and how full that was."""
     for role, name in ROLE_REASONS.items():
-        pinned = len(facts.cell.settings.cores_of(role) or ()) or facts.cores
-        allowed = min(pinned, facts.cores, _threads(facts.cell, role) or facts.cores)
+        cores, away = facts.cores_for(role), role in facts.used and role not in facts.used_here
+        allowed = min(len(facts.cell.settings.cores_of(role) or ()) or cores, cores, _threads(facts.cell, role) or cores)
         quota = facts.cell.settings.cpus if role == "server" else None
         bound = allowed if quota is None else min(allowed, quota)
         used, use = facts.used.get(role, 0.0), facts.roles.get(role)
         throttled = (_throttled_share(use) or 0.0) >= facts.at.throttled
-        if bound < facts.cores and (used >= facts.cores_full * bound or throttled):
+        if (bound < cores or away) and (used >= facts.cores_full * bound or throttled):
             yield (
                 max(used / bound, float(throttled)),
                 _reason(
@@ -320,12 +332,12 @@ def _generator(facts: Facts) -> Iterator[Finding]:
 
 
 def _cores(facts: Facts) -> Iterator[Finding]:
-    most = max((role for role in facts.used if role in ROLE_REASONS), key=lambda role: facts.used[role], default=None)
+    most = max((role for role in facts.used_here if role in ROLE_REASONS), key=lambda role: facts.used[role], default=None)
     if most is not None and facts.full:
         yield _reason(
             ROLE_REASONS[most],
             f"the {facts.cores} cores were full, and the {most} used {facts.used[most]:.2f} of them{_spent_on(facts, most)}",
-            **{f"{role}_cores": round(cores_used, 3) for role, cores_used in facts.used.items()},
+            **{f"{role}_cores": round(cores_used, 3) for role, cores_used in facts.used_here.items()},
             **_statement(facts, most),
         )
 

@@ -15,7 +15,7 @@ from fairground.capacity.parts import Part, Phase
 from fairground.capacity.search import Capacity
 from fairground.host import machine
 from fairground.inputs import manifest
-from fairground.lab import building, elsewhere, measuring, setup
+from fairground.lab import building, measuring, setup
 from fairground.lab.measuring import Began, Event, Finished, Inputs, Said, UnitDone
 from fairground.lab.places import Places
 from fairground.measure import Bench
@@ -50,8 +50,8 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
     workloads = {one.id: manifest.render(one, settings.scale) for one in places.workloads()}
     hops = building.programs(places, asked.topology)
     with ExitStack() as held:
-        yield from map(Said, elsewhere.remarks(inputs.elsewhere))
-        keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
+        yield from map(Said, inputs.elsewhere.remarks)
+        keeper = held.enter_context(setup.keeping(places, inputs.elsewhere.front))
         servers = list({one.server.id: one.server for one in wanted.values()}.values())
         builds = yield from measuring.built(keeper, servers, places)
         made = dict(zip((server.id for server in servers), builds, strict=True))
@@ -59,13 +59,15 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
         if all(one.unavailable is not None for one in infos.values()):
             raise LabError("none of these stacks can run here", "./fairground doctor", exit_code=3)
         database = held.enter_context(
-            setup.database(keeper, places, inputs.database_url, settings.run, settings.postgres_version)
+            setup.database(
+                keeper, places, inputs.database_url, settings.run, settings.postgres_version, inputs.elsewhere.database
+            )
         )
         yield from map(Said, database.remarks)
         yield Said("making the data …")
         database.prepare(settings.scale)
         yield from measuring.kept_awake(held, keeper, inputs)
-        versions = {**setup.versions(places, database), **hops, **elsewhere.versions(inputs.elsewhere)}
+        versions = {**setup.versions(places, database), **hops, **inputs.elsewhere.versions}
         record = measuring.opened(inputs, keeper, Kind.CAPACITY, asked, versions, infos)
         yield Began(record)
         bench = Bench(
@@ -75,7 +77,8 @@ def capacity(inputs: Inputs, asked: CapacityAsked) -> Iterator[Event]:
             contract.load(places.contract / "cases"),
             machine.cores(),
             disks=setup.disks(places, database),
-            elsewhere=inputs.elsewhere,
+            elsewhere=inputs.elsewhere.generator,
+            its_host=inputs.elsewhere.database,
         )
         subjects = [(wanted[id], workloads[name]) for id, name in asked.cells]
         yield from each(record, Driver(bench, asked, record.folder, subjects))

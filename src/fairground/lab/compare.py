@@ -11,7 +11,7 @@ from fairground import contract
 from fairground.host import machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, elsewhere, measuring, revisions, setup
+from fairground.lab import building, measuring, revisions, setup
 from fairground.lab.measuring import Began, Event, Inputs, Said
 from fairground.lab.places import Places
 from fairground.measure import Bench, schedule
@@ -70,20 +70,22 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         yield Said(warning)
     hops = building.programs(places, asked.topology)
     with ExitStack() as held:
-        yield from map(Said, elsewhere.remarks(inputs.elsewhere))
-        keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
+        yield from map(Said, inputs.elsewhere.remarks)
+        keeper = held.enter_context(setup.keeping(places, inputs.elsewhere.front))
         builds = yield from measuring.built(keeper, [arm.stack.server for arm in arms], places)
         infos = {arm.label: _info(arm, made) for arm, made in zip(arms, builds, strict=True)}
         version = asked.settings.postgres_version
-        database = held.enter_context(setup.database(keeper, places, inputs.database_url, asked.settings.run, version))
+        at = places, inputs.database_url, asked.settings.run, version, inputs.elsewhere.database
+        database = held.enter_context(setup.database(keeper, *at))
         yield from map(Said, database.remarks)
         yield from measuring.kept_awake(held, keeper, inputs)
-        versions = {**setup.versions(places, database), **hops, **elsewhere.versions(inputs.elsewhere)}
+        versions = {**setup.versions(places, database), **hops, **inputs.elsewhere.versions}
         record = measuring.opened(inputs, keeper, Kind.COMPARISON, asked, versions, infos)
         yield Began(record)
         cases = contract.load(places.contract / "cases")
-        disks, there = setup.disks(places, database), inputs.elsewhere
-        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=disks, elsewhere=there)
+        there, disks = inputs.elsewhere, setup.disks(places, database)
+        shared = (keeper, database, places.engine, cases, machine.cores())
+        bench = Bench(*shared, disks=disks, elsewhere=there.generator, its_host=there.database)
         effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
         make = functools.partial(one_round, bench, arms, effort, record.folder)
         yield from measuring.units(record, make, stopping.comparison_end)

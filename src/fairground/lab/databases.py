@@ -13,7 +13,7 @@ from fairground.host import Keeper
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import OWN_MAJOR, LabError, RunSettings
-from fairground.postgres import Database
+from fairground.postgres import Database, Elsewhere
 
 Version = int | None
 """As a cell's settings say it; None: the lab's own, or that of the given database."""
@@ -23,10 +23,18 @@ class Databases:
     """What starts and stops them. Leave it as a context: then none runs."""
 
     def __init__(
-        self, keeper: Keeper, places: Places, url: str | None, settings: RunSettings, versions: Sequence[Version]
+        self,
+        keeper: Keeper,
+        places: Places,
+        url: str | None,
+        settings: RunSettings,
+        versions: Sequence[Version],
+        there: Elsewhere | None = None,
     ) -> None:
+        """`there`: the host that they run on; None: they run on this machine."""
         check(versions, url)
         self._keeper, self._places, self._url, self._settings, self._versions = keeper, places, url, settings, versions
+        self._there = there
         self._held, self._running = ExitStack(), dict[Version, Database]()
         self._releases, self._disclosed = dict[Version, str](), dict[Version, dict[str, str]]()
 
@@ -41,7 +49,7 @@ class Databases:
         if version not in self._running:
             self._running.clear()
             self._held.close()
-            server = setup.database(self._keeper, self._places, self._url, self._settings, version)
+            server = setup.database(self._keeper, self._places, self._url, self._settings, version, self._there)
             self._running[version] = self._held.enter_context(server)
         return self._running[version]
 

@@ -1,9 +1,14 @@
-"""`run --place generator=HOST`: what is measured is here, and the load comes from hosts that have joined a fleet."""
+"""`run --place ROLE=HOST`: load or database are on hosts that have joined a fleet, and not on the machine that has the server.
+
+A server on a host is measured there (`lab.hosts`): what is the lab's machine here is that host then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
 
 from fairground.generators import ENGINE, Elsewhere
 from fairground.generators.several import SeveralHosts
@@ -11,47 +16,102 @@ from fairground.inputs import placing
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
-from fairground.model import LabError, Run, Settings, Suite
+from fairground.model import FaultKind, LabError, Load, Plan, Settings, Suite
+from fairground.postgres import Elsewhere as DatabaseElsewhere
 
-ROLE = "generator"
-VERSION = "generator's host"
-"""What a run's versions call the machine that makes its load, or the machines: a run has one set of them."""
+SERVER = "server"
+"""The role whose host measures: the others' hosts are asked from there."""
+OWN_FAULTS = (FaultKind.DATABASE_RESTART, FaultKind.STALL)
+"""What goes wrong on the database server's own machine."""
+
+
+@dataclass(frozen=True)
+class Others:
+    """The hosts that roles are on, in place of the lab's machine; None: the role is on the lab's machine."""
+
+    generator: Elsewhere | None = None
+    database: DatabaseElsewhere | None = None
+
+    @property
+    def front(self) -> str | None:
+        """Where that listens which the generator speaks to; None: where all else does."""
+        return None if self.generator is None else self.generator.front
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What a person should know of them."""
+        for one in (self.generator, self.database):
+            yield from () if one is None else one.remarks
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """What a record says of them: a run has one set of machines."""
+        there = {"generator": self.generator, "database": self.database}
+        return {f"{role}'s host": one.described for role, one in there.items() if one is not None}
+
+
+HERE = Others()
+"""All roles are on the lab's machine."""
 
 
 def check(suite: Suite, why_s: float | None, place: Placed) -> None:
-    """LabError for what cannot be measured with a generator elsewhere."""
+    """LabError for what cannot be measured with roles elsewhere."""
     if why_s is not None:
-        raise LabError("`--why` makes its experiments with the generator on this machine", "leave `--why` or `--place` out")
+        raise LabError("`--why` makes its experiments with all roles on this machine", "leave `--why` or `--place` out")
     for group in suite.groups:
         for load in group.loads:
-            placing.check(load, place)
-            if load.generator != ENGINE:
-                raise LabError(
-                    f"`{load.generator}` makes its load on the lab's machine: only the lab's engine can be on another host",
-                    "leave `--generator` or `--place` out",
-                )
+            check_load(load, place)
+
+
+def check_load(load: Load, place: Placed) -> None:
+    """LabError for a load that cannot be made with roles elsewhere."""
+    placing.check(load, place)
+    if load.generator != ENGINE and "generator" in dict(place):
+        raise LabError(
+            f"`{load.generator}` makes its load on the lab's machine: only the lab's engine can be on another host",
+            "leave `--generator` or `--place` out",
+        )
+    if load.fault is not None and load.fault.kind in OWN_FAULTS and "database" in dict(place):
+        hint = "leave the database here, or ask for connections-cut"
+        raise LabError(f"`{load.fault}` needs the database on the lab's machine", hint)
 
 
 @contextmanager
-def generator(asked: HostsAsked, place: Placed) -> Iterator[Elsewhere]:
-    """The host that makes the load, or several as one. LabError where one has not joined, is unfit, or does not get here."""
-    from fairground.fleet import cluster, remote
+def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
+    """The hosts that generator and database are on. LabError where one has not joined, is unfit, or does not get here."""
+    place = tuple(one for one in place if one[0] != SERVER)
+    if not place:
+        yield HERE
+        return
+    from fairground.fleet import cluster, remote, remote_database
     from fairground.lab import hosts
 
-    wanted = Settings(place=place).hosts_of(ROLE)
-    for name in wanted:
+    settings = Settings(place=place)
+    for name in (name for role, _ in place for name in settings.hosts_of(role)):
         if asked.hosts and name not in asked.hosts:
             raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
     at, certificate = hosts.link(asked.address, asked.tls)
     with cluster.connected(at, certificate, direct=True) as client, ExitStack() as held:
         members = {one.about.name: one for one in cluster.members(client)}
-        for name in wanted:
-            if name not in members:
-                raise LabError(f"host `{name}` has not joined `{at}`", f"these have: {', '.join(members) or 'none'}")
-            if (why := members[name].about.unfit(setup.lab_version(), (ROLE,))) is not None:
-                hint = "install one version on all hosts, and join with the role"
-                raise LabError(f"host `{name}` cannot make the load: {why}", hint)
-        yield together([held.enter_context(remote.generator_on(client, members[name])) for name in wanted])
+        chosen = {role: [_fit(members, name, role, str(at)) for name in settings.hosts_of(role)] for role, _ in place}
+        loads = [held.enter_context(remote.generator_on(client, one)) for one in chosen.get("generator", ())]
+        stores = [held.enter_context(remote_database.database_on(client, one)) for one in chosen.get("database", ())]
+        yield Others(together(loads) if loads else None, stores[0] if stores else None)
+
+
+def beside(at: HostsAsked, planned: Plan) -> AbstractContextManager[Others]:
+    """The hosts of the roles that a plan has beside its server, for the host that the server is on."""
+    return hosts_of(at, placed(planned))
+
+
+def _fit(members: Mapping[str, Any], name: str, role: str, at: str) -> Any:
+    """The member of this name, which can take the role. LabError where there is none."""
+    if name not in members:
+        raise LabError(f"host `{name}` has not joined `{at}`", f"these have: {', '.join(members) or 'none'}")
+    if (why := members[name].about.unfit(setup.lab_version(), (role,))) is not None:
+        does = "make the load" if role == "generator" else f"have the {role}"
+        raise LabError(f"host `{name}` cannot {does}: {why}", "install one version on all hosts, and join with the role")
+    return members[name]
 
 
 def together(found: Sequence[Elsewhere]) -> Elsewhere:
@@ -64,30 +124,16 @@ def together(found: Sequence[Elsewhere]) -> Elsewhere:
     return SeveralHosts(found) if others else first
 
 
-def of_run(known: Run) -> Placed:
-    """Which roles of a run were on other hosts."""
-    return next((slot.cell.settings.place for slot in known.plan.slots), ())
+def placed(planned: Plan) -> Placed:
+    """Which roles of a plan are on other hosts."""
+    return next((slot.cell.settings.place for slot in planned.slots), ())
 
 
 def same(name: str, known: Placed, place: Placed) -> None:
     """LabError where what goes on was begun with its roles in other places than are named now."""
     if known and known != place:
         words = " ".join(f"--place {role}={host}" for role, host in known)
-        raise LabError(f"`{name}` was begun with its {known[0][0]} on another host", f"add {words} --hosts ADDRESS")
+        where = f"its {known[0][0]} on another host" if len(known) == 1 else "roles on other hosts"
+        raise LabError(f"`{name}` was begun with {where}", f"add {words} --hosts ADDRESS")
     if place and not known:
         raise LabError(f"`{name}` was begun on one machine, and `--place` has a role on another one", "leave `--place` out")
-
-
-def front(there: Elsewhere | None) -> str | None:
-    """Where that listens which the generator speaks to; None: where all else does."""
-    return None if there is None else there.front
-
-
-def remarks(there: Elsewhere | None) -> Iterator[str]:
-    """What a person should know of the hosts that make the load."""
-    return iter(()) if there is None else iter(there.remarks)
-
-
-def versions(there: Elsewhere | None) -> Mapping[str, str]:
-    """What a record says of the hosts that make its load; nothing where there is none."""
-    return {} if there is None else {VERSION: there.described}

@@ -28,10 +28,14 @@ NOT_YET = "leave it out, or measure on this machine alone"
 
 @dataclass(frozen=True)
 class Fleet:
-    """The hosts that measure: machines of one kind. `remarks`: who else has joined, and why it does not take part."""
+    """The hosts that measure: machines of one kind. `remarks`: who else has joined, and why it does not take part.
+
+    `roles`: what each of them takes; others are on hosts of their own.
+    """
 
     members: tuple[Member, ...]
     remarks: tuple[str, ...] = ()
+    roles: tuple[str, ...] = about.ROLES
     client: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -41,11 +45,11 @@ class Fleet:
 
 
 @contextmanager
-def fleet(asked: HostsAsked) -> Iterator[Fleet]:
-    """The hosts that have joined at an address. LabError where none can be reached, and where none of them can measure."""
+def fleet(asked: HostsAsked, roles: Sequence[str] = about.ROLES) -> Iterator[Fleet]:
+    """The hosts that have joined at an address and take these `roles`. LabError where none can be reached, or can measure."""
     at, certificate = link(asked.address, asked.tls)
     with cluster.connected(at, certificate) as client:
-        yield replace(choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at)), client=client)
+        yield replace(choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at), roles), client=client)
 
 
 def link(address: str, folder: Path | None) -> tuple[tls.Address, tls.Certificate | None]:
@@ -58,7 +62,7 @@ def link(address: str, folder: Path | None) -> tuple[tls.Address, tls.Certificat
     return at, tls.of_fleet(folder)
 
 
-def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: str) -> Fleet:
+def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: str, roles: Sequence[str] = about.ROLES) -> Fleet:
     """The members that measure a run: of those that are `wanted` (none named: of all), the largest group of equal machines.
 
     LabError where there is none, where a wanted one is not there, and for one of another version of the lab.
@@ -74,11 +78,13 @@ def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: s
             raise LabError(
                 f"host `{one.about.name}` cannot take part: {one.about.unfit(version)}", "install one version on all hosts"
             )
-    unfit = {one.about.name: why for one in asked if (why := one.about.unfit(version)) is not None}
+    unfit = {one.about.name: why for one in asked if (why := one.about.unfit(version, roles)) is not None}
     fit = [one for one in asked if one.about.name not in unfit]
     if not fit:
         name, why = next(iter(unfit.items()))
-        raise LabError(f"no host that has joined `{at}` can measure: `{name}`: {why}", "join it with all roles")
+        raise LabError(
+            f"no host that has joined `{at}` can measure: `{name}`: {why}", f"join it with the roles {', '.join(roles)}"
+        )
     group = {one.name for one in about.groups([one.about for one in fit])[0]}
     remarks = [f"host {name} does not take part: {why}" for name, why in unfit.items()]
     remarks += [
@@ -86,7 +92,7 @@ def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: s
         for one in fit
         if one.about.name not in group
     ]
-    return Fleet(tuple(one for one in fit if one.about.name in group), tuple(remarks))
+    return Fleet(tuple(one for one in fit if one.about.name in group), tuple(remarks), tuple(roles))
 
 
 def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
@@ -210,7 +216,7 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
     for host in there.members:
         cluster.send(there.client, host, sources)
     order = Order(Work.READY, each_cell_once(planned), digests).to_json()
-    answers = [Answer.from_json(text) for text in cluster.ready(there.client, there.members, order)]
+    answers = [Answer.from_json(text) for text in cluster.ready(there.client, there.members, order, there.roles)]
     for one in answers:
         if one.refusal is not None:
             raise one.refusal.error(one.host)
@@ -284,7 +290,7 @@ def _measured(known: Run, there: Fleet, chosen: Sequence[Stack]) -> Generator[Ev
     for block in [one.share.slots[0].block for one in asked if one.share is not None and not one.hosts]:
         yield Said(f"block {block} was begun in part on a machine that has not joined: it is left as it is")
     given = [one for one in asked if one.hosts]
-    for done in cluster.carried_out(there.client, [(one.order, one.hosts) for one in given]):
+    for done in cluster.carried_out(there.client, [(one.order, one.hosts) for one in given], roles=there.roles):
         yield from _kept(known, given[done.place].share, done)
     if missing := runs.left_of(store.load(folder)):
         yield Said(

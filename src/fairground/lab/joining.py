@@ -13,6 +13,7 @@ from fairground.fleet import about
 from fairground.fleet.about import About
 from fairground.fleet.worker import Command
 from fairground.host import build, machine, seats
+from fairground.inputs.hosts import HostsAsked
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import LabError
@@ -29,7 +30,7 @@ def about_here(places: Places, name: str | None, allow: Sequence[str], roles: Se
         raise LabError(f"`{named}` is not a valid name for a host", "use letters, digits, dots and dashes: --name NAME")
     if unknown := [role for role in roles if role not in about.ROLES]:
         raise LabError(f"there is no role `{unknown[0]}` for a host", f"roles: {', '.join(about.ROLES)}")
-    if not allow and tuple(roles) != ("generator",):  # which runs no servers
+    if not allow and "server" in (roles or about.ROLES):
         raise LabError("nothing is allowed to run on this host", "--allow servers/ for those of this checkout as they are here")
     assert places.engine.exists(), "an engine that is not built is an error of its own"
     return About(
@@ -62,8 +63,9 @@ def resources(said: About) -> Mapping[str, float]:
     return {**dict.fromkeys(said.roles, 1.0), **amounts}
 
 
-def command(places: Places, name: str) -> Command:
-    """The process that carries out an order: this lab, in an interpreter of its own."""
-    words = [sys.executable, "-m", "fairground", "host", "share", "--name", name]
+def command(places: Places, name: str, at: HostsAsked) -> Command:
+    """The process that carries out an order: this lab, in an interpreter of its own. `at`: where others have joined."""
+    words = [sys.executable, "-m", "fairground", "host", "share", "--name", name, "--hosts", at.address]
+    words += [] if at.tls is None else ["--tls", str(at.tls.absolute())]
     path = str(places.root.parent if places.installed else places.root / "src")
     return Command(words, {**places.environ, "PYTHONPATH": path})

@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.generators import Elsewhere
 from fairground.host import Keeper, build, machine
 from fairground.host.build import Built, Unavailable
 from fairground.judge import thresholds
 from fairground.lab import setup
+from fairground.lab.elsewhere import HERE, Others
 from fairground.lab.places import Places
 from fairground.model import SCHEMA_VERSION, Server, StackInfo
 from fairground.model.record import End, Head, Kind, Record
@@ -64,14 +64,14 @@ Event = Said | Began | Going | UnitDone | Finished
 class Inputs:
     """What every use case is given. `record` is the one to go on with; None: a new one is begun.
 
-    `elsewhere`: the hosts that make the load; None: this machine does.
+    `elsewhere`: the hosts that roles are on.
     """
 
     places: Places
     command: str
     database_url: str | None = None
     record: Record[Any, Any] | None = None
-    elsewhere: Elsewhere | None = None
+    elsewhere: Others = HERE
 
 
 def built(keeper: Keeper, servers: Iterable[Server], places: Places) -> Generator[Event, None, list[Built | Unavailable]]:

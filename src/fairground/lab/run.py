@@ -10,12 +10,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from fairground import contract, generators, postgres, topology
-from fairground.generators import Elsewhere, Installed
+from fairground.generators import Installed
 from fairground.host import Keeper, machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, ceilings, databases, elsewhere, measuring, reasons, setup
+from fairground.lab import building, ceilings, databases, measuring, reasons, setup
 from fairground.lab.databases import Databases
+from fairground.lab.elsewhere import HERE, Others
 from fairground.lab.events import Began, Event, Planned, Reported, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.measure import Bench, ceiling
@@ -49,14 +50,14 @@ class Inputs:
     """How a run is carried out, apart from what it measures. `command` is what a person would type for it.
 
     `why_s`: so many seconds go to experiments on what limited it, after its last block; None: none are made. `elsewhere`: the
-    hosts that make the load; None: this machine does.
+    hosts that roles are on.
     """
 
     places: Places
     command: str = ""
     database_url: str | None = None
     why_s: float | None = None
-    elsewhere: Elsewhere | None = None
+    elsewhere: Others = HERE
 
 
 def dry_run(suite: Suite, inputs: Inputs) -> Plan:
@@ -77,8 +78,8 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         tools = setup.tools(places, wish.generators)
         absent = building.absent_topologies(places, wish.topologies) | building.absent_generators(places, tools)
         yield from absent.values()
-        yield from map(Said, elsewhere.remarks(inputs.elsewhere))
-        keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
+        yield from map(Said, inputs.elsewhere.remarks)
+        keeper = held.enter_context(setup.keeping(places, inputs.elsewhere.front))
         if inputs.database_url is None:
             absent |= yield from building.absent_versions(keeper, places, wish.versions)
         lacking = {name: one.why for name, one in absent.items()}
@@ -88,7 +89,9 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
         frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
         needs = Needs.of(frozen)
-        found = held.enter_context(Databases(keeper, places, inputs.database_url, needs.database, needs.versions))
+        found = held.enter_context(
+            Databases(keeper, places, inputs.database_url, needs.database, needs.versions, inputs.elsewhere.database)
+        )
         yield Said("making the data …")
         yield from map(Said, found.ready())
         yield from keep_awake(held, keeper, places)
@@ -110,6 +113,12 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     yield from ended(folder, inputs)
 
 
+def _databases(keeper: Keeper, inputs: Inputs, needs: Needs) -> Databases:
+    """The database servers of a plan; none runs yet."""
+    there = inputs.elsewhere.database
+    return Databases(keeper, inputs.places, inputs.database_url, needs.database, needs.versions, there)
+
+
 def kept(folder: Path) -> AbstractContextManager[None]:
     """What the machine refuses meanwhile is told with the command that goes on with the run."""
     return error.kept(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
@@ -126,13 +135,15 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
         known = _with_budget(known, budget_s)
         needs, servers = Needs.of(known.plan), places.load_servers()
         with ExitStack() as held:
-            yield from map(Said, elsewhere.remarks(inputs.elsewhere))
-            keeper = held.enter_context(setup.keeping(places, elsewhere.front(inputs.elsewhere)))
+            yield from map(Said, inputs.elsewhere.remarks)
+            keeper = held.enter_context(setup.keeping(places, inputs.elsewhere.front))
             chosen = replace(needs, stacks=frozenset(slot.cell.stack for slot in left)).stacks_of(servers)
             all_known(known, left, chosen, places)
             builds = yield from building.built(keeper, servers_of(chosen), places, sink)
             same_as_before(known, chosen, builds)
-            found = held.enter_context(Databases(keeper, places, inputs.database_url, needs.database, needs.versions))
+            found = held.enter_context(
+                Databases(keeper, places, inputs.database_url, needs.database, needs.versions, inputs.elsewhere.database)
+            )
             yield from map(Said, found.ready())
             tools = _tools(places, needs)
             hall = Hall(keeper, found, chosen, places.workloads(), places, tools, sink, inputs.elsewhere)
@@ -319,13 +330,13 @@ class Hall:
     tools: Mapping[str, Installed]
     """Load generators from elsewhere that the plan uses."""
     sink: Sink
-    elsewhere: Elsewhere | None = None
+    elsewhere: Others = HERE
 
     def versions(self, topologies: Sequence[Topology]) -> dict[str, str]:
         """Versions of everything that the plan uses, these topologies among them."""
         hops = topology.versions(topologies, self.places.environ.get("PATH"))
         known = setup.versions_with(self.places, self.databases.releases()) | setup.tool_versions(self.tools)
-        return {**known, **hops, **elsewhere.versions(self.elsewhere)}
+        return {**known, **hops, **self.elsewhere.versions}
 
 
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator[Event]:
@@ -340,7 +351,7 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
 def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what the machine of a run can do at most, unless that is known."""
     bounds = ceiling.Bench(
-        hall.keeper, hall.databases.now, hall.places.engine, known.folder / "limits", machine.cores(), hall.elsewhere
+        hall.keeper, hall.databases.now, hall.places.engine, known.folder / "limits", machine.cores(), hall.elsewhere.generator
     )
     yield from ceilings.measured(bounds, known, needs.rendered(hall.workloads), hall.databases.of)
     yield from ceilings.qualified(bounds, known)
@@ -354,7 +365,7 @@ def stage(needs: Needs, hall: Hall) -> tuple[Mapping[str, Stack], Mapping[str, W
     bench = Bench(
         hall.keeper, database, places.engine, cases, machine.cores(), hall.sink, tools=hall.tools,
         disks=setup.disks(places, database), databases=hall.databases.of,
-        elsewhere=hall.elsewhere,
+        elsewhere=hall.elsewhere.generator, its_host=hall.elsewhere.database,
     )  # fmt: skip
     return {stack.id: stack for stack in hall.stacks}, needs.rendered(hall.workloads), bench
 

@@ -60,11 +60,17 @@ def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[s
 
 @contextmanager
 def database(
-    keeper: Keeper, places: Places, url: str | None, settings: RunSettings, version: int | None = None
+    keeper: Keeper,
+    places: Places,
+    url: str | None,
+    settings: RunSettings,
+    version: int | None = None,
+    there: postgres.Elsewhere | None = None,
 ) -> Iterator[Database]:
-    """The given database, or the embedded one under a run's settings, stopped at the end.
+    """The given database, or the lab's own under a run's settings, stopped at the end.
 
-    `version`: the major version that is asked for; None: the lab's own, or whichever the given database has.
+    `version`: the major version that is asked for; None: the lab's own, or whichever the given database has. `there`: the host
+    that the lab's own is on; None: it is on this machine.
     """
     if url and settings.postgres:
         raise LabError(
@@ -72,6 +78,8 @@ def database(
         )
     if url:
         found = postgres.given(url, places.contract, version)
+    elif there is not None:
+        found = there.start(places.contract, settings.durability, dict(settings.postgres), version)
     else:
         own = dict(settings.postgres)
         found = postgres.start(keeper, places.cache, settings.durability, places.contract, own, version or OWN_MAJOR)
@@ -83,7 +91,7 @@ def database(
 
 def disks(places: Places, found: Database) -> tuple[Path, ...]:
     """Folders of the lab, beside that of the results, on whose disks there must be room: the embedded database's."""
-    return () if found.owner is None else (places.cache,)
+    return () if found.child is None else (places.cache,)
 
 
 def machine_seats(database_url: str | None) -> Seats:

@@ -1,6 +1,6 @@
 """What a host does with an order: the steps of a run of its own, on its own machine, into a folder that it leaves.
 
-This is a process of its own, without Dask: the measuring is that of `lab.run`.
+This is a process of its own, and without Dask unless other roles are on other hosts: the measuring is that of `lab.run`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from fairground.fleet.order import Answer, Order, Refusal, Work
 from fairground.host import build, machine
 from fairground.host.build import Built, Unavailable
 from fairground.inputs import manifest
-from fairground.lab import building, setup
+from fairground.inputs.hosts import HostsAsked
+from fairground.lab import building, elsewhere, setup
 from fairground.lab import run as runs
 from fairground.lab.databases import Databases
+from fairground.lab.elsewhere import Others
 from fairground.lab.events import Event, Said, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Workload, storing
@@ -29,23 +31,23 @@ from fairground.run import runner, store
 Value = TypeVar("Value")
 
 
-def answer(order: Order, places: Places, host: str) -> Answer:
-    """Carry out an order; what a person would be told is the answer then."""
+def answer(order: Order, places: Places, host: str, at: HostsAsked) -> Answer:
+    """Carry out an order; what a person would be told is the answer then. `at`: where the hosts of other roles have joined."""
     try:
         with alone(), ExitStack() as held:
-            return _answer(order, places, host, held)
+            return _answer(order, places, host, held.enter_context(elsewhere.beside(at, order.plan)), held)
     except LabError as error:
         return Answer(host, refusal=Refusal(error.message, error.hint, error.exit_code))
 
 
-def _answer(order: Order, places: Places, host: str, held: ExitStack) -> Answer:
-    said, workloads = list[str](), places.workloads()
+def _answer(order: Order, places: Places, host: str, there: Others, held: ExitStack) -> Answer:
+    said, workloads = list(there.remarks), places.workloads()
     needs = runs.Needs.of(order.plan)
     runs.check_machine(order.plan, None)
     chosen = needs.stacks_of(_servers(order, places, workloads))
     tools = setup.tools(places, needs.generators)
     absent = building.absent_topologies(places, needs.topologies) | building.absent_generators(places, tools)
-    keeper = held.enter_context(setup.keeping(places))
+    keeper = held.enter_context(setup.keeping(places, there.front))
     absent |= _heard(building.absent_versions(keeper, places, needs.versions), said)
     lacking = {name: one.why for name, one in absent.items()}
     builds: Mapping[str, Built | Unavailable] = _heard(building.built(keeper, runs.servers_of(chosen), places, unheard), said)
@@ -53,11 +55,11 @@ def _answer(order: Order, places: Places, host: str, held: ExitStack) -> Answer:
     if keeper.groups.version is None:
         lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made there"
     present = [version for version in needs.versions if f"PostgreSQL {version}" not in lacking] or [None]
-    databases = held.enter_context(Databases(keeper, places, None, needs.database, present))
+    databases = held.enter_context(Databases(keeper, places, None, needs.database, present, there.database))
     said += databases.ready()
     _heard(runs.keep_awake(held, keeper, places), said)
     here = {name: tool for name, tool in tools.items() if tool is not None}
-    hall = runs.Hall(keeper, databases, chosen, workloads, places, here, unheard)
+    hall = runs.Hall(keeper, databases, chosen, workloads, places, here, unheard, there)
     found = Answer(
         host,
         machine.fingerprint(keeper.awake),

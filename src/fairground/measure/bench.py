@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fairground import contract, generators
+from fairground import contract, generators, postgres
 from fairground.generators import Elsewhere
 from fairground.host import Keeper, Moment
 from fairground.judge import thresholds, validity
@@ -41,6 +41,8 @@ class Bench:
     """The running database server of a version, as cells' settings say it; None: `database` is the only one."""
     elsewhere: Elsewhere | None = None
     """The host on which the lab's engine makes the load; None: it does so on this machine."""
+    its_host: postgres.Elsewhere | None = None
+    """The host on which the database server runs; None: it runs on this machine, or is a given one."""
 
     def on(self, version: int | None) -> Bench:
         """The bench with the database server of a version."""
@@ -48,13 +50,21 @@ class Bench:
 
     def stand(self) -> Stand:
         """The clocks of the machines now."""
-        there = self.elsewhere
-        also = [*self.keeper.groups.pids(), *(() if there is None else there.here)]
+        also = [*self.keeper.groups.pids(), *(pid for there in self._hosts for pid in there.here)]
         here = Moment(self.keeper.spun_ns(), also)
-        return Stand(here, {} if there is None else there.moment())
+        return Stand(here, {name: moment for there in self._hosts for name, moment in there.moment().items()})
+
+    def require_hosts(self) -> None:
+        """MachineError where a host that a role is on is gone."""
+        for there in self._hosts:
+            there.require()
+
+    @property
+    def _hosts(self) -> Sequence[Elsewhere | postgres.Elsewhere]:
+        return [there for there in (self.elsewhere, self.its_host) if there is not None]
 
     def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
-        """What of the machines spoils a window. `there`: what those of the generator's hosts did, each of which is named."""
+        """What of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named."""
         far = [found for name, use in there.items() for found in self._far(window_s, name, use)]
         return (*self._of_a_machine(window_s, here), *far)
 

@@ -80,8 +80,8 @@ class Route:
         settings = self._cell.settings
         if self._database.child is not None:
             self._database.child.pin(settings.cores_of("database"))
-            # nobody asks for its busiest backend, and the arms of a round have hundreds
-            self.meters["database"] = RoleMeter(self._database.child, threads=False)
+        if (meter := self._database.meter()) is not None:
+            self.meters["database"] = meter
         if self._cell.topology.pooler is not None:
             self.pooler = self._started_pooler()
             self.meters["pooler"] = RoleMeter(self.pooler.child)

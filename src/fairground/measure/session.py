@@ -55,8 +55,7 @@ class Session:
         self._bench, self._number = bench, 0
         self._folders = [*(folder.values() if isinstance(folder, Mapping) else [folder]), *bench.disks]
         disk.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
-        if bench.elsewhere is not None:
-            bench.elsewhere.require()
+        bench.require_hosts()
         self._seen = {arm.label: Seen(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
         self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))

@@ -262,6 +262,8 @@ class RoleUse:
     """CPU in each whole second of the window; read of the server."""
     host: str | None = None
     """The host that it ran on, or the hosts; None: the lab's own machine."""
+    cores: int | None = None
+    """The cores of that host; None: it ran on the lab's own machine, or on several."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
     cpu_us_by_host: Mapping[str, float | None] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ from urllib.parse import quote
 import psycopg
 from psycopg import sql
 
-from fairground.host import Child, Keeper
+from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import Durability, LabError, Work
 from fairground.postgres import role, storage
 from fairground.postgres.activity import waits
@@ -49,11 +49,59 @@ class Owner(Protocol):
     """Who started the database server, when it was us."""
 
     @property
-    def child(self) -> Child | None: ...
+    def child(self) -> Child | None:
+        """The postmaster; None: it is on another host."""
+
     @property
-    def log(self) -> Path: ...
-    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None: ...
-    def stop(self) -> None: ...
+    def log(self) -> Path | None:
+        """What it says, where that is a file here."""
+
+    def meter(self) -> Meter:
+        """What it uses."""
+
+    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
+        """Stop it at once and start it again on its port."""
+
+    def stop(self) -> None:
+        """Stop it."""
+
+
+class Elsewhere(Protocol):
+    """Another host, on which the database server runs in place of the lab's machine. `name`: what it is called.
+
+    `front`: the address of the lab's machine as the host sees it. `here`: as of `generators.Elsewhere`.
+    """
+
+    name: str
+    front: str
+    here: Sequence[int]
+
+    def require(self) -> None:
+        """MachineError where the host is gone."""
+
+    def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
+        """Start a server there. LabError where it cannot be had."""
+
+    def moment(self) -> Mapping[str, Moment]:
+        """The clocks of the host's machine by its name; nothing where it is the lab's own."""
+
+    @property
+    def remarks(self) -> Iterable[str]:
+        """What a person should know of it."""
+
+    @property
+    def described(self) -> str:
+        """Its name and its machine, as a record keeps them."""
+
+
+class Errors(Protocol):
+    """What a server logs of each arm (`ErrorLog`)."""
+
+    def take(self, database: str) -> str:
+        """The beginning of what was logged of one database since the last call for it."""
+
+    def refused(self, role: str) -> int:
+        """How many connections of one role were refused since the last call for it."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +130,7 @@ class Database:
         contract: Path,
         owner: Owner | None,
         number: int = 1,
-        errors: ErrorLog | None = None,
+        errors: Errors | None = None,
         shared: str | None = None,
         secret: str | None = None,
         remarks: tuple[str, ...] = (),
@@ -91,7 +139,7 @@ class Database:
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
         self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
-        self._errors = errors or (ErrorLog(owner.log) if owner else None)
+        self._errors = errors or (ErrorLog(owner.log) if owner and owner.log else None)
         user = of_arm(number, ROLE)
         self.app = admin if shared else replace(admin, user=user, password=role.password(self._secret, user), libpq=())
 
@@ -101,8 +149,12 @@ class Database:
 
     @property
     def child(self) -> Child | None:
-        """The postmaster, where it is ours to measure."""
+        """The postmaster, where it is ours and on this machine."""
         return self.owner.child if self.owner else None
+
+    def meter(self) -> Meter | None:
+        """What the server uses, where it is ours to measure."""
+        return self.owner.meter() if self.owner else None
 
     def server_url(self) -> str:
         """The `DATABASE_URL` of a server under test."""

@@ -15,15 +15,16 @@ import signal
 import subprocess
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import IO
 
 import psycopg
+from psycopg import sql
 
-from fairground.host import Child, Keeper, Streams, free_port
+from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, free_port
 from fairground.host.child import NO_NAMESPACE
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
@@ -52,17 +53,18 @@ def start(
     contract: Path,
     overrides: Mapping[str, str] | None = None,
     version: int = OWN_MAJOR,
+    clients: Sequence[str] = (),
 ) -> Database:
     """Start the embedded PostgreSQL of a major version in one durability class and wait until it answers.
 
     `folder` keeps clusters between runs, and binaries that were brought; `contract` has schema.sql, seed.sql and rights.sql.
     `overrides` are settings in place of the lab's own. Raises LabError when the binaries cannot be had or the cluster does not
-    start; the hint has its log's last lines.
+    start; the hint has its log's last lines. `clients`: addresses of other machines that may connect, with a new password.
     """
     programs = packages.programs(version, folder, keeper.environ)
     check(overrides or {}, programs)
     cluster = Cluster.claim(folder / "postgres", version, programs)
-    cluster.overrides = dict(overrides or {})
+    cluster.overrides, cluster.clients = dict(overrides or {}), tuple(clients)
     return cluster.start(keeper, durability, contract)
 
 
@@ -73,6 +75,8 @@ class Cluster:
         self.folder, self.data, self._lock, self._programs = folder, folder / "data", lock, programs
         self.overrides: dict[str, str] = {}
         """Settings in place of the lab's own, with the cluster's next start."""
+        self.clients: tuple[str, ...] = ()
+        """Other machines that may connect, with its next start."""
         self._child: Child | None = None
         self._port = 0
 
@@ -101,17 +105,34 @@ class Cluster:
             self._initialise()
         self._launch(keeper, durability)
         passwords = dict(line.split() for line in (self.folder / "passwords").read_text().splitlines())
-        database = Database(
-            admin=Address(keeper.address, self._port, SUPERUSER, passwords[SUPERUSER]), contract=contract, owner=self
-        )
+        database = self._database(keeper.address, passwords[SUPERUSER], contract)
+        if self.clients:
+            database = self._database(keeper.address, self._with_another_password(database), contract)
         _close_own_databases(database)
         database.drop_arms()
         return database
+
+    def _database(self, address: str, password: str, contract: Path) -> Database:
+        return Database(Address(address, self._port, SUPERUSER, password), contract, self)
+
+    def _with_another_password(self, database: Database) -> str:
+        """A password that nobody had before: who connects from elsewhere was told it for this run."""
+        password = secrets.token_urlsafe(18)
+        with database.connect(HOME) as connection:
+            connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(SUPERUSER), sql.Literal(password)))
+        with storing(self.folder):
+            (self.folder / "passwords").write_text(f"{SUPERUSER} {password}\n")
+        return password
 
     @property
     def child(self) -> Child | None:
         """The running postmaster."""
         return self._child
+
+    def meter(self) -> Meter:
+        """What it uses. Nobody asks for its busiest backend, and the arms of a round have hundreds."""
+        assert self._child is not None
+        return RoleMeter(self._child, threads=False)
 
     @property
     def log(self) -> Path:
@@ -137,7 +158,8 @@ class Cluster:
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
         self._port = self._port or free_port(17_000, 17_999, keeper.address)
         found = {"listen_addresses": keeper.address, "port": self._port}
-        options = {**settings(durability), **self.overrides, **found, "log_line_prefix": LINE_PREFIX}
+        admitted = self._admitted(keeper.address)
+        options = {**settings(durability), **self.overrides, **found, "log_line_prefix": LINE_PREFIX, **admitted}
         argv = [str(self._programs / "postgres"), "-D", str(self.data)]
         for name, value in options.items():
             argv += ["-c", f"{name}={value}"]
@@ -148,6 +170,16 @@ class Cluster:
                 argv, role="database", env=_environment(), cwd=self.data, streams=Streams.into(stream), map_user=os.geteuid() == 0
             )
         self._wait(keeper.address)
+
+    def _admitted(self, address: str) -> dict[str, str]:
+        """The settings that let other machines connect, each at its address; none where there are none."""
+        if not self.clients:
+            return {}
+        file = self.folder / "pg_hba.conf"
+        lines = [f"host all all {one}/{128 if ':' in one else 32} scram-sha-256" for one in (address, *self.clients)]
+        with storing(file):
+            file.write_text("\n".join([*lines, ""]))
+        return {"hba_file": str(file)}
 
     def _wait(self, address: str) -> None:
         """Wait for connections; crash recovery may take its time, a process that ended may not."""

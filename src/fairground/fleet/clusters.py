@@ -1,0 +1,93 @@
+"""A PostgreSQL on a host, for a lab elsewhere: started there, for that lab's address alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from distributed import Client, Future
+
+from fairground.fleet.lending import Lent
+from fairground.host import RoleMeter
+from fairground.model import Durability, LabError
+from fairground.postgres import Address, Database, start
+from fairground.postgres.errorlog import ErrorLog
+
+
+class Clusters(Lent):
+    """The database server that a lab has on this host, one at a time. `address` is where it listens, `client` the lab's."""
+
+    def __init__(self, address: str, client: str) -> None:
+        super().__init__(address)
+        self._client = client
+        self._database: Database | None = None
+        self._errors: ErrorLog | None = None
+
+    def _end(self) -> None:
+        self._stop()
+        super()._end()
+
+    async def start(self, durability: Durability, overrides: Mapping[str, str], version: int) -> Address:
+        """Start it, and let the lab connect to it: where, and as whom. LabError where it cannot be had."""
+        await asyncio.to_thread(self._start, durability, overrides, version)
+        assert self._database is not None
+        return self._database.admin
+
+    def _start(self, durability: Durability, overrides: Mapping[str, str], version: int) -> None:
+        clients = (self._client,)
+        # the contract's data is the lab's: it makes them over its own connection
+        found = start(self._keeper, self._host.cache, durability, Path(), overrides, version, clients)
+        self._database = found
+        assert found.owner is not None and found.owner.log is not None and found.child is not None
+        self._errors = ErrorLog(found.owner.log)
+        self._meters = [RoleMeter(found.child, threads=False)]
+
+    async def restart(self, durability: Durability, pause_s: float) -> None:
+        """Stop it as a crash would, and start it again on its port."""
+        await asyncio.to_thread(self._restart, durability, pause_s)
+
+    def _restart(self, durability: Durability, pause_s: float) -> None:
+        owner, meter = self._owner, self._meters[0]
+        assert isinstance(meter, RoleMeter)
+        spent_ns = meter.cpu_ns()
+        owner.restart(self._keeper, durability, pause_s)
+        assert owner.child is not None
+        meter.succeed(owner.child, spent_ns)
+
+    async def stop(self) -> None:
+        """Stop it."""
+        await asyncio.to_thread(self._stop)
+
+    def _stop(self) -> None:
+        if self._database is not None:
+            self._database.stop()
+            self._database = None
+
+    async def take(self, database: str) -> str:
+        """As `ErrorLog.take`."""
+        assert self._errors is not None
+        return self._errors.take(database)
+
+    async def refused(self, role: str) -> int:
+        """As `ErrorLog.refused`."""
+        assert self._errors is not None
+        return self._errors.refused(role)
+
+    async def sample(self) -> int | None:
+        """Memory of the server now, with all that it has started."""
+        self._meters[0].sample()
+        return self._meters[0].memory_bytes
+
+    @property
+    def _owner(self) -> Any:
+        if self._database is None or self._database.owner is None:
+            raise LabError("no database runs on this host any more")
+        return self._database.owner
+
+
+def lent(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:
+    """The actor on the worker at an address, as a future that ends it when it is cancelled."""
+    words = (address, lab)
+    return client.submit(Clusters, *words, workers=[worker_address], resources={"database": 1}, actor=True, pure=False)

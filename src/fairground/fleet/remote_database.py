@@ -1,0 +1,89 @@
+"""A host on which the database server runs in place of the lab's machine: the lab's side of `Clusters`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from distributed.utils import get_ip
+
+from fairground.fleet import clusters
+from fairground.fleet.borrowed import Borrowed, RemoteMeter
+from fairground.fleet.cluster import Member
+from fairground.host import Child, Keeper, Meter
+from fairground.model import OWN_MAJOR, Durability
+from fairground.postgres import Address, Database
+
+STARTS_S = 300.0
+"""A host may have to bring the programs of a version first, and to recover what an interruption left."""
+STOPS_S = 40.0
+
+
+class RemoteDatabaseHost(Borrowed):
+    """Where the database server runs (`postgres.Elsewhere`)."""
+
+    role = "database"
+
+    @property
+    def reaching(self) -> str:
+        """Who may connect to it."""
+        return f"and lets {self.front} connect to it"
+
+    def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
+        """Start it there, one at a time. LabError where it cannot be had."""
+        words = durability, dict(overrides), version or OWN_MAJOR
+        address: Address = self.ask("start", *words, within_s=STARTS_S)
+        return Database(address, contract, RemoteCluster(self), errors=RemoteErrors(self))
+
+
+class RemoteCluster:
+    """The database server of a host (`postgres.Owner`)."""
+
+    child: Child | None = None
+    log: Path | None = None
+
+    def __init__(self, host: RemoteDatabaseHost) -> None:
+        self._host = host
+
+    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
+        """Stop it as a crash would, and start it again on its port."""
+        self._host.ask("restart", durability, pause_s, within_s=STARTS_S)
+
+    def stop(self) -> None:
+        """Stop it."""
+        self._host.ask("stop", within_s=STOPS_S)
+
+    def meter(self) -> Meter:
+        """A meter that asks the host."""
+        return RemoteMeter(self._host, 0)
+
+
+class RemoteErrors:
+    """The log of that server (`postgres.Errors`)."""
+
+    def __init__(self, host: RemoteDatabaseHost) -> None:
+        self._host = host
+
+    def take(self, database: str) -> str:
+        """The beginning of what was logged of one database since the last call for it."""
+        return str(self._host.ask("take", database))
+
+    def refused(self, role: str) -> int:
+        """How many connections of one role were refused since the last call for it."""
+        return int(self._host.ask("refused", role))
+
+
+@contextmanager
+def database_on(client: Any, member: Member) -> Iterator[RemoteDatabaseHost]:
+    """A host that has joined, as the one on which the database server runs."""
+    place = urlsplit(member.address)
+    assert place.hostname is not None
+    front = get_ip(place.hostname, place.port)
+    found = RemoteDatabaseHost(member.about, front, clusters.lent(client, member.address, place.hostname, front))
+    try:
+        yield found
+    finally:
+        found.let_go()

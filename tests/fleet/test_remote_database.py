@@ -1,0 +1,112 @@
+"""The database server on another host: Dask's own worker in this process, and a PostgreSQL that it starts for real."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import psycopg
+import pytest
+
+from builders.fleet import alive
+from builders.paths import ROOT
+from fairground.fleet import remote_database
+from fairground.fleet.remote_database import RemoteDatabaseHost
+from fairground.host import Keeper, Moment
+from fairground.model import Durability, LabError
+from fairground.postgres import Database
+from fleet.conftest import There
+from fleet.made import host
+
+CONTRACT = ROOT / "contract"
+TOO_MANY = "too many connections for role"
+
+
+@pytest.fixture
+def far(there: There) -> Iterator[RemoteDatabaseHost]:
+    """The host as the lab sees it."""
+    with remote_database.database_on(there.client, there.member) as found:
+        yield found
+
+
+def started(far: RemoteDatabaseHost) -> Database:
+    """A server there, with the data of the smallest scale in the first arm's database."""
+    database = far.start(CONTRACT, Durability.RELAXED, {"work_mem": "8MB"}, None)
+    database.reset(1)
+    return database
+
+
+@pytest.mark.live
+def test_a_database_from_there(far: RemoteDatabaseHost, keeper: Keeper) -> None:
+    """It is the lab's own: settings, roles of arms with a limit that its log tells of, what it uses, and a restart."""
+    database = started(far)
+    assert database.child is None and database.settings()["work_mem"] == "8MB"
+    assert database.query("SELECT count(*) FROM pgbench_accounts") == [(100_000,)]
+    meter = database.meter()
+    assert meter is not None
+    before = meter.clock()
+    database.query("SELECT sum(abalance) FROM pgbench_accounts")
+    use, moment = meter.use(before, meter.clock()), far.moment()
+    assert use.cpu_us and use.host == "rack-2" and use.cores == host("rack-2").machine.cores
+    assert isinstance(moment["rack-2"], Moment)
+    database.limit_connections(1)
+    with psycopg.connect(database.server_url()), pytest.raises(psycopg.OperationalError, match=TOO_MANY):
+        psycopg.connect(database.server_url())
+    assert (database.refused(), database.refused()) == (1, 0)
+    assert database.owner is not None
+    database.owner.restart(keeper, Durability.RELAXED)
+    assert database.query("SELECT 1") == [(1,)] and meter.clock().cpu_ns > before.cpu_ns
+    database.stop()
+    with pytest.raises(psycopg.OperationalError):
+        database.query("SELECT 1")
+
+
+@pytest.mark.live
+def test_what_its_server_logs_comes_here(far: RemoteDatabaseHost) -> None:
+    """The errors of an arm's database, once they are asked for."""
+    database = started(far)
+    database.log_errors()
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        database.query("SELECT nothing FROM nowhere")
+    assert 'relation "nowhere" does not exist' in database.take_errors()
+    assert database.take_errors() == ""
+
+
+@pytest.mark.live
+def test_a_setting_that_it_does_not_have(far: RemoteDatabaseHost) -> None:
+    """It is refused there in the words of here."""
+    with pytest.raises(LabError, match="PostgreSQL has no setting `work_men`") as caught:
+        far.start(CONTRACT, Durability.RELAXED, {"work_men": "8MB"}, None)
+    assert "did you mean work_mem" in str(caught.value.hint)
+
+
+@pytest.mark.live
+def test_nothing_stays_when_the_lab_lets_go(there: There) -> None:
+    """The server ends, and its folder is free for another lab; each has a password of its own."""
+    passwords = list[str]()
+    for _ in range(2):
+        with remote_database.database_on(there.client, there.member) as far:
+            passwords.append(far.start(CONTRACT, Durability.RELAXED, {}, None).admin.password)
+            theirs = [one for one in alive(psutil.Process().children(recursive=True)) if one.name() == "postgres"]
+            assert theirs
+        deadline = time.monotonic() + 40
+        while alive(theirs):
+            assert time.monotonic() < deadline, theirs
+            time.sleep(0.05)
+    assert len(set(passwords)) == 2
+
+
+class Near(RemoteDatabaseHost):
+    """A host that answers what it is told to."""
+
+    def ask(self, method: str, *words: object, within_s: float = 0.0) -> Any:
+        return {"clock_s": time.time(), "process": 77, "remark": "its clock jumps"}[method]
+
+
+def test_what_a_person_is_told_of_it() -> None:
+    """Where it is, and whom it lets in."""
+    first, second = Near(host("rack-2"), "10.0.0.1", None).remarks
+    assert first.startswith("the database is on host rack-2, and lets 10.0.0.1 connect to it; a question to it takes")
+    assert second == "host rack-2: its clock jumps"
