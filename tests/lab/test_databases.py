@@ -53,7 +53,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said = list[str]()
 
     @contextmanager
-    def start(keeper: object, places: object, url: object, settings: object, version: int | None) -> Iterator[Server]:
+    def start(
+        keeper: object, places: object, url: object, settings: object, version: int | None, there: object
+    ) -> Iterator[Server]:
         said.append(f"start {version}")
         yield Server(version)
         said.append(f"stop {version}")
