@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import psutil
 import pytest
 
-from fairground.host import HostReading, host_use
 from fairground.run import retry
 
 OF_THE_MACHINE = frozenset(["generator", "steadiness", "steady-median", "steady-cost", "warm-up"] + list(retry.OF_THE_MACHINE))
@@ -25,11 +25,11 @@ class Restless:
     NAME = "restless"
 
     def __init__(self) -> None:
-        self._before, self._tries, self._live = HostReading.now(), Counter[str](), False
+        self._before, self._tries, self._live = psutil.cpu_times(), Counter[str](), False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        self._before = HostReading.now()
+        self._before = psutil.cpu_times()  # one file: of four thousand tests each begins so
         self._tries = Counter({item.nodeid: self._tries[item.nodeid] + 1})
         self._live = item.get_closest_marker("live") is not None
 
@@ -44,4 +44,6 @@ class Restless:
 
     def disturbed(self) -> bool:
         """Whether too much was withheld since the test began."""
-        return (host_use(self._before, HostReading.now(), []).steal_share or 0.0) > STEAL_MOST
+        now = psutil.cpu_times()
+        spent = sum(now) - sum(self._before)
+        return spent > 0 and (now.steal - self._before.steal) / spent > STEAL_MOST

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
-from fairground.host import HostReading
 from fairground.judge import thresholds
 from fairground.lab.roots import ROOT
 from fairground.run import retry, store
@@ -19,11 +18,10 @@ pytest_plugins = ["pytester"]
 @pytest.mark.parametrize(("stolen", "expected"), [(0.0, False), (0.02, False), (0.2, True)])
 def test_steal_since_the_test_began(monkeypatch: pytest.MonkeyPatch, stolen: float, expected: bool) -> None:
     """A machine is disturbed when more was withheld than a valid trial may lose."""
-    start = HostReading.now()
-    spent = {name: 0 for name in start.cpu_ns} | {"idle": round((1 - stolen) * 1e9), "steal": round(stolen * 1e9)}
-    end = replace(start, cpu_ns={name: start.cpu_ns[name] + spent[name] for name in spent})
+    start = psutil.cpu_times()
+    end = start._replace(idle=start.idle + 1 - stolen, steal=start.steal + stolen)
     readings = iter([start, start, end])
-    monkeypatch.setattr(HostReading, "now", classmethod(lambda _: next(readings)))
+    monkeypatch.setattr(psutil, "cpu_times", lambda: next(readings))
     watch = Restless()
     watch.pytest_runtest_setup(SimpleNamespace(nodeid="one", get_closest_marker=lambda _: None))
     assert watch.disturbed() is expected
