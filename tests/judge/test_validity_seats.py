@@ -51,6 +51,27 @@ def test_the_generator_waits_for_roles_that_share_its_processors(check: str, mad
     assert found == ([Severity.WARN] if left else [])
 
 
+@pytest.mark.parametrize(
+    ("cell", "server", "warned"),
+    [
+        (replace(CLOSED, settings=TOGETHER), 0.97, False),  # the server's own core is fuller
+        (replace(CLOSED, settings=TOGETHER), 0.80, True),  # it may have had more to give
+        (replace(CLOSED, settings=replace(TOGETHER, pin=(("server", (0, 2)), ("generator", (1,))))), 0.97, True),  # of two cores
+        (replace(CLOSED, settings=replace(TOGETHER, pin=(("server", (0, 1)), ("generator", (1,))))), 1.97, True),  # they meet
+        (replace(CLOSED, settings=ANYWHERE), 0.97, True),
+        (replace(OPEN, settings=TOGETHER), 0.97, True),  # behind a schedule it falls, whoever else is full
+    ],
+    ids=["server full", "server has room", "two cores", "shared", "no seats", "open loop"],
+)
+def test_a_full_generator_beside_a_fuller_server(cell: Cell, server: float, warned: bool) -> None:
+    """It limits a closed loop only where the server had room left."""
+    made = replace(facts(cell, busiest_thread_share=0.93), roles={"server": used(server)})
+    assert [one.id for one in validity.findings(made, STANDARD, of=("generator",)) if one.id == "generator"] == [
+        "generator"
+    ] * warned
+    assert "generator" not in " ".join(str(one.evidence.get("checks")) for one in validity.unmade(made, STANDARD)).split()
+
+
 def test_other_threads_of_the_generator_explain_a_wait_too() -> None:
     """Where two threads share a processor, one waits while the other works."""
     alone = waiting(TOGETHER, 0.3, database=0.0)

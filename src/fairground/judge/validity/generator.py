@@ -47,6 +47,21 @@ def _generator(facts: Facts, _: Rules) -> Reading | None:
     return Reading(share, words, {"busiest_thread_share": share})
 
 
+def _may_limit(facts: Facts) -> bool:
+    """V3 is asked unless a closed loop's server filled cores of its own more than the generator's thread filled its one.
+
+    Then the server is the limit: it gets no more requests than it answers, whatever room the generator has left.
+    """
+    use, share = facts.roles.get("server"), facts.result.busiest_thread_share if facts.result else None
+    if not facts.closed or facts.cell is None or use is None or use.cpu_us is None or share is None or not facts.window_s:
+        return True
+    pins = dict(facts.cell.settings.pin)
+    own = set(pins.get("server", ()))
+    if not own or own & set(pins.get("generator", own)):
+        return True
+    return use.cpu_us / 1e6 / facts.window_s / len(own) < share
+
+
 def own_side(result: Result) -> str | None:
     """Why the generator's own side could not open connections; None where that was not so."""
     told = [sample for sample in result.samples if sample.outcome == "connect"]
@@ -199,7 +214,7 @@ def _is_open(facts: Facts) -> bool:
 CHECKS = (
     Check("unsent", "V1", "generator", "requests that were never sent", "share", _unsent, _on_schedule),
     Check("send-lag", "V2", "generator", "how late requests left", "share", _send_lag, _on_schedule),
-    Check("generator", "V3", "generator", "the generator's busiest thread", "share", _generator),
+    Check("generator", "V3", "generator", "the generator's busiest thread", "share", _generator, _may_limit),
     Check("generator-errors", "V4", "generator", "ports and descriptors of the generator", "share", _own_errors),
     Check("connection-cap", "V4", "window", "seconds with every connection in use", "share", _connection_cap, _is_open),
     Check("little", "V6", "generator", "Little's law", "share", _little, _counts_all),
