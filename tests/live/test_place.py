@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from builders.fleet import Fleet, alive, below, until
-from builders.networks import FURTHER, HOSTS, LAB, Capture, Network, segments
+from builders.networks import FURTHER, HOSTS, LAB, Capture, Network, Segment, segments
 from fairground.lab.run import left_of
-from fairground.model import Verdict
+from fairground.model import Run, Verdict
 from fairground.run import store
 
 pytestmark = [pytest.mark.live, pytest.mark.measures]
@@ -47,19 +47,24 @@ def joined(
     return ["--hosts", at, "--tls", str(tls), *placed], started
 
 
-def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
-    """It gives what one machine gives, audits included. The generator reaches servers from its own address, and no database."""
+def captured(fleet: Fleet, network: Network, servers: Path, folder: Path, **others: str) -> tuple[Run, list[Segment]]:
+    """A whole run with its load from host b and `others` on theirs, and what was said between all of them meanwhile."""
     capture = Capture(network)
     try:
-        placed, _ = joined(fleet, network, tmp_path, servers)
+        placed, _ = joined(fleet, network, folder, servers, **others)
         seldom = ("--rate", "300")  # who captures every packet takes processors, too
-        words = ["run", *CELLS, *seldom, "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
+        words = ["run", *CELLS, *seldom, "--servers", str(servers), "--results", str(folder / "results"), *placed]
         run = fleet.start("run", *words, before=network.inside("lab"))
         assert run.wait(300) in ENDED, fleet.said("run")
     finally:
         capture.stop()
-    (folder,) = (tmp_path / "results").glob("*/")
-    found = store.load(folder)
+    (made,) = (folder / "results").glob("*/")
+    return store.load(made), [one for one in segments(capture.packets) if one.payload]
+
+
+def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
+    """It gives what one machine gives, audits included. The generator reaches servers from its own address, and no database."""
+    found, sent = captured(fleet, network, servers, tmp_path)
     assert not left_of(found) and found.limits and {one.block for one in found.trials} == {1, 2}
     for trial in found.trials:
         assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
@@ -67,9 +72,8 @@ def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path,
         assert trial.roles["generator"].host is None  # both networks are on one machine
         if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
             assert trial.audit and all(line.holds for line in trial.audit)
-    assert "generator's host" in found.versions and (folder / "report.html").exists()
+    assert "generator's host" in found.versions and (found.folder / "report.html").exists()
     assert f"generator on host {FAR}" in fleet.said("run")
-    sent = [one for one in segments(capture.packets) if one.payload]
     assert {one.source for one in sent} <= {LAB, *HOSTS.values()}
     assert {one.source for one in sent if one.target == LAB and one.port in SERVERS} == {HOSTS[FAR]}
     assert not [one for one in sent if one.port in DATABASES]
@@ -77,16 +81,7 @@ def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path,
 
 def test_three_roles_on_three_hosts(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
     """The database is on one, the load comes from another, the server is here. Audits hold, and each speaks to whom it must."""
-    capture = Capture(network)
-    try:
-        placed, _ = joined(fleet, network, tmp_path, servers, database="a")
-        words = ["run", *CELLS, "--rate", "300", "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
-        run = fleet.start("run", *words, before=network.inside("lab"))
-        assert run.wait(300) in ENDED, fleet.said("run")
-    finally:
-        capture.stop()
-    (folder,) = (tmp_path / "results").glob("*/")
-    found = store.load(folder)
+    found, sent = captured(fleet, network, servers, tmp_path, database="a")
     assert not left_of(found) and {"generator's host", "database's host"} <= found.versions.keys()
     assert f"lets {LAB} connect to it" in fleet.said("run")
     for trial in found.trials:
@@ -95,30 +90,19 @@ def test_three_roles_on_three_hosts(fleet: Fleet, network: Network, servers: Pat
         assert not {"generator", "database"} & dict(trial.cell.settings.pin).keys()
         if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
             assert trial.audit and all(line.holds for line in trial.audit) and (trial.roles["database"].cpu_us or 0) > 0
-    sent = [one for one in segments(capture.packets) if one.payload]
     assert {one.source for one in sent if one.target == HOSTS["a"] and one.port in DATABASES} == {LAB}
     assert {one.source for one in sent if one.target == LAB and one.port in SERVERS} == {HOSTS[FAR]}
 
 
 def test_a_server_on_a_host_of_its_own(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
     """It is measured there: load and database come from hosts that its host asks, and the lab speaks to none of the roles."""
-    capture = Capture(network)
-    try:
-        placed, _ = joined(fleet, network, tmp_path, servers, database="a", server="c")
-        words = ["run", *CELLS, "--rate", "300", "--servers", str(servers), "--results", str(tmp_path / "results"), *placed]
-        run = fleet.start("run", *words, before=network.inside("lab"))
-        assert run.wait(300) in ENDED, fleet.said("run")
-    finally:
-        capture.stop()
-    (folder,) = (tmp_path / "results").glob("*/")
-    found = store.load(folder)
+    found, sent = captured(fleet, network, servers, tmp_path, database="a", server="c")
     assert not left_of(found) and found.limits and {"generator's host", "database's host"} <= found.versions.keys()
     for trial in found.trials:
         assert trial.verdict in (Verdict.VALID, Verdict.WARNED, Verdict.VOID), trial.findings
         assert dict(trial.cell.settings.place) == {"generator": FAR, "database": "a", "server": "c"}
         if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
             assert trial.audit and all(line.holds for line in trial.audit)
-    sent = [one for one in segments(capture.packets) if one.payload]
     assert {one.source for one in sent if one.target == HOSTS["a"] and one.port in DATABASES} == {FURTHER["c"]}
     assert {one.source for one in sent if one.target == FURTHER["c"] and one.port in SERVERS} == {HOSTS[FAR]}
 

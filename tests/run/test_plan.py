@@ -3,61 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import groupby, pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.plans import compared, planned, server, stacks, workload, workloads
 from fairground.model import (
-    Approach,
-    Audit,
     Control,
-    Expectation,
     Fault,
     FaultKind,
     LabError,
     Load,
     Plan,
-    Server,
     Settings,
-    Stack,
     Suite,
     SuiteGroup,
     Topology,
-    Variant,
-    Workload,
     WorkloadEvent,
 )
 from fairground.run import plan, rounds, windows
 from fairground.run.plan import Part
-
-
-def server(identity: str, variants: int = 1, skip: dict[str, str] | None = None, documented: Collection[str] = ()) -> Server:
-    """A server that exists on paper; its variants are tuned, but for those that are `documented`."""
-    names = [f"v{number}" for number in range(1, variants + 1)]
-    ways = {name: Approach.DOCUMENTED if name in documented else Approach.TUNED for name in names}
-    table = {name: Variant(name, "about", approach=ways[name]) for name in names}
-    return Server(identity, "Title", "None", "-", "about", Path(identity), (), (), ("v",), ("s",), table, skip or {})
-
-
-def stacks(count: int) -> tuple[Stack, ...]:
-    """Stacks of as many servers."""
-    return tuple(server(f"s{number}").stacks[0] for number in range(count))
-
-
-def workload(identity: str) -> Workload:
-    """A workload that asks nothing."""
-    expect = Expectation(200, None, None, 1)
-    return Workload(identity, "Title", "why", "GET", "/", (), None, expect, (), Audit(False, 0, 0), None)
-
-
-def workloads(count: int) -> tuple[Workload, ...]:
-    """As many workloads."""
-    return tuple(workload(f"w{number}") for number in range(count))
 
 
 def made(stack_count: int, workload_count: int = 1, blocks: int = 1, seed: int = 7, loads: tuple[Load, ...] = (Load(),)) -> Plan:
@@ -335,22 +304,6 @@ def test_remaining_time_follows_what_was_seen() -> None:
 # ---------------------------------------------------------------- controls, anchor, budget
 
 
-def compared(stack_count: int, blocks: int, workload_count: int = 1, **more: object) -> Suite:
-    """A suite of so many stacks."""
-    names = tuple(stack.id for stack in stacks(stack_count))
-    group = SuiteGroup(names, tuple(one.id for one in workloads(workload_count)), (Load(),), Settings(), (Topology(), TX))
-    return replace(Suite("s", "S", "", blocks, 7, (group,)), **more)  # type: ignore[arg-type]
-
-
-TX = Topology(pooler="pgbouncer-tx")
-
-
-def planned(wanted: Suite, unavailable: dict[str, str] | None = None) -> Plan:
-    """The plan of a suite of paper servers."""
-    servers = [server(f"s{number}") for number in range(9)]
-    return plan.of_suite(wanted, servers, workloads(3), "c", unavailable)
-
-
 @pytest.mark.parametrize(
     ("stack_count", "blocks", "asked", "held"),
     [(2, 3, None, True), (1, 9, None, False), (2, 2, None, False), (2, 3, False, False), (1, 1, True, True)],
@@ -403,51 +356,6 @@ def test_without_cgroups_the_slowed_control_is_left_out_and_said() -> None:
     built = planned(compared(2, 3), {"control slowed": "no cgroups"})
     assert {slot.control for slot in built.slots} == {None, Control.AGAIN}
     assert built.skipped == {"control slowed": "no cgroups"}
-
-
-def test_a_budget_plans_what_it_could_at_most_hold() -> None:
-    """With a budget alone the plan has as many blocks as windows and shortest warm-ups fit in, controls counted; at least one."""
-    per_block_s = (2 * 2 + 2) * (Load().warmup_min_s + 2 * Load().window_s)
-    for budget_s, blocks in ((10 * per_block_s, 10), (1.0, 1), (1e9, plan.MOST_BLOCKS)):
-        built = planned(compared(2, 0, budget_s=budget_s))
-        assert (built.blocks, built.budget_s) == (blocks, budget_s)
-    assert planned(compared(2, 4, budget_s=1e9)).blocks == 4
-
-
-def test_windows_are_as_short_as_a_budget_asks_for() -> None:
-    """Four blocks fit, where its file or its person did not say how long windows are; with enough time they are as ever."""
-
-    def windows_of(budget_s: float, **more: bool) -> set[tuple[float, float]]:
-        built = planned(compared(2, 0, budget_s=budget_s, **more))
-        assert not more or budget_s < 60 or windows.BLOCKS * plan.estimate_s(built) / built.blocks <= budget_s
-        return {(slot.cell.load.window_s, slot.cell.load.warmup_max_s) for slot in built.slots}
-
-    usual = {(Load().window_s, Load().warmup_max_s)}
-    assert windows_of(120) == usual == windows_of(3600, fits=True)
-    found = [windows_of(budget_s, fits=True) for budget_s in (600, 300, 180)]
-    lengths = [window_s for ((window_s, _),) in found]
-    assert lengths == sorted(lengths, reverse=True) and lengths[0] > lengths[-1] and len(set(lengths)) > 1
-    assert windows_of(10, fits=True) == {windows.SHORTER_S[-1]}
-
-
-def test_seconds_in_turns_are_as_many_as_a_budget_has_room_for() -> None:
-    """Windows become shorter before turns do; those are never shorter than windows, and what was asked for is kept."""
-
-    def of(budget_s: float, **more: float) -> tuple[float, float]:
-        built = planned(compared(2, 0, budget_s=budget_s, fits=True, **more))
-        ((window_s, turns_s),) = {(slot.cell.load.window_s, slot.turns_s) for slot in built.slots}
-        assert turns_s is not None
-        assert more or turns_s == window_s or windows.BLOCKS * plan.estimate_s(built) / built.blocks <= budget_s + 0.001
-        return window_s, turns_s
-
-    assert of(3600) == (Load().window_s, Load().window_s)
-    short_s = windows.SHORTER_S[-1][0]
-    window_s, turns_s = of(150)
-    assert window_s < windows.TURNS_S == turns_s
-    window_s, turns_s = of(100)
-    assert window_s == short_s < turns_s < windows.TURNS_S
-    assert of(10) == (short_s, short_s)
-    assert of(100, turns_s=2.0)[1] == of(3600, turns_s=2.0)[1] == 2.0
 
 
 def test_a_stream_of_requests_can_be_named() -> None:

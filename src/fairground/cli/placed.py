@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from fairground import fleet
+from fairground.fleet import about
 from fairground.inputs import hosts, numbers, options
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.options import Given
@@ -37,7 +38,7 @@ def of_server(given: Given, place: Placed) -> tuple[HostsAsked, tuple[str, ...]]
     """The hosts that measure, and the roles that they take: all that are there, or the one that has the server."""
     asked = hosts.asked(given["hosts"], given["tls"])
     there = dict(place)
-    roles = tuple(role for role in ("server", "database", "generator") if role == elsewhere.SERVER or role not in there)
+    roles = tuple(role for role in about.ROLES if role == elsewhere.SERVER or role not in there)
     return (replace(asked, hosts=(there[elsewhere.SERVER],)) if there else asked), roles
 
 

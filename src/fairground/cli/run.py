@@ -65,7 +65,7 @@ def _measure_here(chosen: Suite, given: Given, inputs: runs.Inputs, voice: Voice
 
 
 def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
-    """A new run on this machine, whose load comes from another host."""
+    """A new run on this machine, whose load or database is on other hosts."""
     chosen = placing.suite(_suite(context, inputs.places, given, machine(given["database"])), place)
     elsewhere.check(chosen, inputs.why_s, place)
     with placed.hosts_of(given, place) as there:

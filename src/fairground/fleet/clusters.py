@@ -11,7 +11,7 @@ from distributed import Client, Future
 
 from fairground.fleet.lending import Lent
 from fairground.host import RoleMeter
-from fairground.model import Durability, LabError
+from fairground.model import Durability
 from fairground.postgres import Address, Database, start
 from fairground.postgres.errorlog import ErrorLog
 
@@ -32,6 +32,7 @@ class Clusters(Lent):
     async def start(self, durability: Durability, overrides: Mapping[str, str], version: int) -> Address:
         """Start it, and let the lab connect to it: where, and as whom. LabError where it cannot be had."""
         await asyncio.to_thread(self._start, durability, overrides, version)
+        self._sample()
         assert self._database is not None
         return self._database.admin
 
@@ -49,7 +50,8 @@ class Clusters(Lent):
         await asyncio.to_thread(self._restart, durability, pause_s)
 
     def _restart(self, durability: Durability, pause_s: float) -> None:
-        owner, meter = self._owner, self._meters[0]
+        assert self._database is not None and self._database.owner is not None
+        owner, meter = self._database.owner, self._meters[0]
         assert isinstance(meter, RoleMeter)
         spent_ns = meter.cpu_ns()
         owner.restart(self._keeper, durability, pause_s)
@@ -62,6 +64,7 @@ class Clusters(Lent):
 
     def _stop(self) -> None:
         if self._database is not None:
+            self._meters = []
             self._database.stop()
             self._database = None
 
@@ -74,17 +77,6 @@ class Clusters(Lent):
         """As `ErrorLog.refused`."""
         assert self._errors is not None
         return self._errors.refused(role)
-
-    async def sample(self) -> int | None:
-        """Memory of the server now, with all that it has started."""
-        self._meters[0].sample()
-        return self._meters[0].memory_bytes
-
-    @property
-    def _owner(self) -> Any:
-        if self._database is None or self._database.owner is None:
-            raise LabError("no database runs on this host any more")
-        return self._database.owner
 
 
 def lent(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from distributed import Client, Future
 
 from fairground.fleet.lending import Lent
 from fairground.generators.running import Local
-from fairground.host import Stopped, Streams
+from fairground.host import Meter, Stopped, Streams
 
-SAMPLE_S = 0.2
-"""How often threads and memory of the engines are looked at, so that none which ends is missed."""
 LOOK_S = 0.01
 QUALIFY = ("qualify", "--quick", "--json")
 
@@ -23,13 +22,10 @@ class Engines(Lent):
 
     def __init__(self) -> None:
         super().__init__()
-        self._engine, self._running = self._host.engine, list[Local]()
-        self._sampling: asyncio.Task[None] | None = None
+        self._engine, self._engines = self._host.engine, list[Local]()
 
-    def _end(self) -> None:
-        if self._sampling is not None:
-            self._sampling.cancel()
-        super()._end()
+    def _running(self) -> Iterable[Meter]:
+        return [meter for one, meter in zip(self._engines, self._meters, strict=True) if one.runs()]
 
     async def qualify(self, within_s: float) -> str:
         """What the engine says of its own qualification here."""
@@ -44,29 +40,21 @@ class Engines(Lent):
 
     async def start(self) -> int:
         """Start an engine; its number."""
-        folder = self._folder / str(len(self._running))
+        folder = self._folder / str(len(self._engines))
         folder.mkdir()
         one = Local(self._keeper, self._engine, folder)
-        self._running.append(one)
+        self._engines.append(one)
         self._meters.append(one.meter())
-        if self._sampling is None:
-            self._sampling = asyncio.create_task(self._sample())
-        return len(self._running) - 1
-
-    async def _sample(self) -> None:
-        while True:
-            await asyncio.sleep(SAMPLE_S)
-            for one, meter in zip(self._running, self._meters, strict=True):
-                if one.runs():
-                    meter.sample()
+        self._sample()
+        return len(self._engines) - 1
 
     async def write(self, number: int, text: bytes) -> None:
         """Send an engine this."""
-        self._running[number].write(text)
+        self._engines[number].write(text)
 
     async def read(self, number: int, within_s: float) -> bytes | None:
         """What an engine says next, as `Running.read`."""
-        one, loop = self._running[number], asyncio.get_running_loop()
+        one, loop = self._engines[number], asyncio.get_running_loop()
         there: asyncio.Future[None] = loop.create_future()
         loop.add_reader(one.fileno(), _set, there)
         try:
@@ -79,14 +67,14 @@ class Engines(Lent):
 
     async def document(self, number: int, within_s: float) -> tuple[int | None, str]:
         """An engine's exit code and what it counted, as `Running.document`."""
-        one, until = self._running[number], time.monotonic() + within_s
+        one, until = self._engines[number], time.monotonic() + within_s
         while one.runs() and time.monotonic() < until:
             await asyncio.sleep(LOOK_S)
         return one.document(0.0)
 
     async def stop(self, number: int) -> Stopped:
         """End an engine. It ends within a moment, since nothing of it waits for anybody."""
-        return self._running[number].stop()
+        return self._engines[number].stop()
 
 
 def _set(there: asyncio.Future[None]) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import os
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from fairground.host import LOOPBACK, Clock, Keeper, Meter, Moment, keep_awake
 from fairground.model import LabError, RoleUse
 
 REACHES_S = 5.0
+SAMPLE_S = 0.2
+"""How often threads and memory of what runs are looked at, so that none which ends is missed."""
 
 
 class Lent:
@@ -39,6 +42,7 @@ class Lent:
         self._keeper = self._held.enter_context(Keeper(host.environ, address))
         self._folder = Path(self._held.enter_context(tempfile.TemporaryDirectory(prefix="fairground-lent-")))
         self._meters = list[Meter]()
+        self._sampling: asyncio.Task[None] | None = None
         host.lend(here.get_current_task(), self._end)
         self._remark = self._stay_awake() if host.awake else ""
 
@@ -50,7 +54,24 @@ class Lent:
         return ""
 
     def _end(self) -> None:
+        if self._sampling is not None:
+            self._sampling.cancel()
         self._held.close()
+
+    def _running(self) -> Iterable[Meter]:
+        """The meters of what runs now."""
+        return self._meters
+
+    def _sample(self) -> None:
+        """From now on look at what runs. To be called on the worker's loop."""
+        if self._sampling is None:
+            self._sampling = asyncio.create_task(self._look())
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(SAMPLE_S)
+            for meter in self._running():
+                meter.sample()
 
     async def remark(self) -> str:
         """What this host cannot do as it should; empty: nothing."""

@@ -28,7 +28,7 @@ def watched(log: Path | None) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as failure:
-        where = "the given server" if log is None else f"`{log.parent}`"
+        where = "the server" if log is None else f"`{log.parent}`"
         told = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace") if log is not None and log.exists() else ""
         if isinstance(failure, psycopg.errors.DiskFull) or (not failure.sqlstate and refused(told, Path())):
             raise StorageError(f"PostgreSQL cannot write its data in {where}: {error.NO_SPACE}", error.MAKE_SPACE) from failure
