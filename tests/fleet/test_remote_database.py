@@ -12,6 +12,7 @@ import pytest
 
 from builders.fleet import alive
 from builders.paths import ROOT
+from builders.waiting import eventually
 from fairground.fleet import remote_database
 from fairground.fleet.remote_database import RemoteDatabaseHost
 from fairground.host import Keeper, Moment
@@ -51,6 +52,7 @@ def test_a_database_from_there(far: RemoteDatabaseHost, keeper: Keeper) -> None:
     use, moment = meter.use(before, meter.clock()), far.moment()
     assert use.cpu_us and use.host == "rack-2" and use.cores == host("rack-2").machine.cores
     assert isinstance(moment["rack-2"], Moment)
+    assert eventually(lambda: meter.use(before, meter.clock()).memory_peak_bytes, 20)  # the host looks, not the lab
     database.limit_connections(1)
     with psycopg.connect(database.server_url()), pytest.raises(psycopg.OperationalError, match=TOO_MANY):
         psycopg.connect(database.server_url())
