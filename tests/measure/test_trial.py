@@ -127,7 +127,7 @@ def test_database_that_cannot_be_read_makes_the_trial_void(bench: Bench, tmp_pat
 
 def test_cpu_of_a_given_database_is_unknown_not_foreign(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a database of our own what it uses is no stranger's CPU: the check for strangers is not made."""
-    monkeypatch.setattr(type(bench.database), "child", None)
+    monkeypatch.setattr(bench.database, "owner", None)
     measured = trial(bench, tmp_path / "trial")
     assert measured.host is not None and measured.host.foreign_cpu_us is None
     assert "database" not in measured.roles
