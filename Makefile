@@ -5,6 +5,10 @@ PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
 DOCS := .venv-docs
 
+# What Python compiles is kept in .venv: where nothing is kept, each test worker spends ten seconds on compiling the tests.
+export PYTHONDONTWRITEBYTECODE :=
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
+
 setup: $(DEV)
 	@./fairground --version
 
@@ -62,7 +66,7 @@ bench-reasons: setup            ## the experiment on each planted limit and on w
 	$(PYTHON) bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
 
 bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts of BUDGET=30m
-	$(PYTHON) bench/tuning.py $(if $(BUDGET),--budget $(BUDGET)) --keep results/bench-tuning.jsonl --write docs/tuning.md
+	$(PYTHON) bench/tuning.py $(if $(BUDGET),--budget $(BUDGET)) --keep docs/tuning.jsonl --write docs/tuning.md
 
 bench-awake: setup               ## what keeping processors awake changes here, into docs/awake.md: make bench-awake STACK=SERVER:ONE
 	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/awake.md

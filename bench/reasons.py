@@ -64,9 +64,10 @@ def main() -> None:
 
 
 def name(row: Row) -> str:
-    """How a row is called: `pool of small-pool`, `pool, wrongly, of dreamer`."""
+    """How a row is called: `pool of small-pool on db-ping`, `pool, wrongly, of dreamer on ping`."""
     reason = f"{row['wrong']}, wrongly," if "wrong" in row else str(row["diagnosis"])
-    return f"{reason} of {str(row['stack']).partition(':')[0]} on {row['workload']}"
+    opened = ", a connection for each request" if row.get("close") else ""
+    return f"{reason} of {str(row['stack']).partition(':')[0]} on {row['workload']}{opened}"
 
 
 def kept(file: Path | None) -> dict[str, Row]:

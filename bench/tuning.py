@@ -1,6 +1,6 @@
 """What each tuning buys: every tuned variant against the documented one of its server; two tables as Markdown.
 
-    bench/tuning.py --budget 30m --keep results/bench-tuning.jsonl --write docs/tuning.md
+    bench/tuning.py --budget 30m --keep docs/tuning.jsonl --write docs/tuning.md
 
 The whole takes hours. With `--keep` each comparison is written down as it ends, is not measured again, and the tables show all
 that the file holds, so that it can be filled in parts (`--budget`, `--only`, `--workload`). What is interrupted in the midst of a
@@ -19,15 +19,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fairground.host import machine
 from fairground.inputs import numbers
 
 ABOUT = """\
 # What each tuning buys
 
-`make bench-tuning` compares each tuned variant with the documented one of its server, both at once and in turns of a tenth of a
-second. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the tables. A
-tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 % interval.
-**Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
+`make bench-tuning` compares each tuned variant with the documented one of its server, both at once and in short turns, as
+`compare` does. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the
+tables. A tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 %
+interval. **Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
 """
 WORKLOADS = ("ping", "db-ping", "users", "tx")
 QUANTITIES = {"server CPU": "Server CPU per good answer: less is better", "goodput": "Goodput: more is better"}
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="put the tables into this Markdown file")
     options = parser.parse_args()
     stacks, rows, lab = listed(), kept(options.keep), version()
+    here = "{0.cpu_model}, {0.cores} cores".format(machine.fingerprint())
     left, began, took_s = todo(stacks, rows, options.only, options.workload or WORKLOADS), time.monotonic(), list[float]()
     budget_s = None if options.budget is None else numbers.seconds("--budget", options.budget)
     for place, (pair, workload) in enumerate(left):
@@ -60,7 +62,7 @@ def main() -> None:
         took_s.append(time.monotonic() - start)
         if lines is None:
             continue
-        rows.append({"lab": lab, "pair": pair, "workload": workload, "budget": options.each, "lines": lines})
+        rows.append({"lab": lab, "on": here, "pair": pair, "workload": workload, "budget": options.each, "lines": lines})
         print(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput", file=sys.stderr)
         if options.keep:
             options.keep.parent.mkdir(parents=True, exist_ok=True)
@@ -142,8 +144,9 @@ def page(stacks: list[Row], rows: list[Row]) -> str:
             parts[-1] += f"\n| `{pair[1]}` | `{pair[0].partition(':')[2]}` | " + " | ".join(cells) + " |"
     tuning = {stack["id"]: [one["what"] for one in stack["tuning"]] for stack in stacks}
     parts.append("## What is tuned\n\n" + "\n".join(f"- `{pair[1]}`: {'; '.join(tuning[pair[1]])}." for pair in shown))
-    budgets = sorted({row["budget"] for row in rows})
-    parts.append(f"Each comparison had at most {' or '.join(budgets)}." if budgets else "Nothing is measured yet.")
+    budgets, machines = (sorted({row[key] for row in rows}) for key in ("budget", "on"))
+    said = f"Each comparison had at most {' or '.join(budgets)}, on {' or '.join(machines)}."
+    parts.append(said if rows else "Nothing is measured yet.")
     return "\n\n".join(part.strip() for part in parts)
 
 

@@ -143,11 +143,10 @@ def experiment(
 ) -> tuple[WhyAsked, list[Start]]:
     """The experiment on what a row says of its cell, with the starts that fit into the time. LabError where there is none.
 
-    A planted limit is asked after a trial, which has the evidence. What is wrong is asked as it is said.
+    It is asked after a trial, which has the evidence.
     """
-    wrong = row.get("wrong")
-    trials = [] if wrong else [tried(bench, row, folder / "trial", seed)]
-    asked = why.posed("planted", cell(row), wrong or row["diagnosis"], trials, budget_s)
+    trials = [tried(bench, row, folder / "trial", seed)]
+    asked = why.posed("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s)
     changes = {AS_IT_WAS: asked.cell, **{one.label: one.cell for one in asked.experiment.changes}}
     for changed in changes.values():
         if problem := topology.lacking(changed.topology, os.environ.get("PATH")):

@@ -39,7 +39,14 @@ def row(tuned: str, workload: str, change: float | None, verdict: str) -> dict[s
         "verdict": verdict,
     }
     lines = {"server CPU": line, "goodput": line}
-    return {"lab": "", "pair": ["one:documented", tuned], "workload": workload, "budget": "1m", "lines": lines}
+    return {
+        "lab": "",
+        "on": "A CPU, 2 cores",
+        "pair": ["one:documented", tuned],
+        "workload": workload,
+        "budget": "1m",
+        "lines": lines,
+    }
 
 
 def test_a_variant_is_held_against_the_documented_one_of_its_name() -> None:
@@ -73,7 +80,7 @@ def test_a_row_tells_the_gains_and_what_was_called() -> None:
     text = TUNING.page(STACKS, rows)
     assert "| `one:a` | `documented` | **-20.0% (-21.0% to -19.0%)** | – | +0.0% (-1.0% to +1.0%) = | – |" in text
     assert "- `one:a`: a flag; an allocator." in text
-    assert "one:b" not in text
+    assert "one:b" not in text and text.endswith("at most 1m, on A CPU, 2 cores.")
 
 
 def test_a_call_begins_what_fits_into_its_budget() -> None:

@@ -14,7 +14,7 @@ import pytest
 from cli.command import MANIFEST, PLAIN, ROOT, Done, Run
 
 FORKING = """
-import json, os, sys
+import gc, json, os, sys
 import hdrh.histogram, numpy, scipy.special
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
@@ -26,6 +26,7 @@ for name, verb in verbs.VERBS.items():
     verb.load(name)
 for name in page.environment().list_templates(("html", "css")):
     page.environment().get_template(name)
+gc.freeze()
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -36,7 +37,12 @@ for line in sys.stdin:
         for descriptor, path in ((1, order["stdout"]), (2, order["stderr"])):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
         sys.argv = ["fairground", *order["words"]]
-        main()
+        try:
+            main()
+        except SystemExit as ended:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(ended.code or 0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 """Runs the command line once for each order, each time in a process of its own that has all imports and templates behind it: they take longer

@@ -15,7 +15,10 @@ LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.D
 CELL = Cell("a:b", "transfer", Topology(), Load(connections=8, keep_alive=False), LIMITED)
 
 
-def made(reason: str, cell: Cell = CELL, **evidence: str) -> Experiment:
+KNOWN = {"database_cores": 0.9, "server_cores": 0.3}
+
+
+def made(reason: str, cell: Cell = CELL, **evidence: str | float) -> Experiment:
     """The experiment, which there must be."""
     found = experiment(reason, cell, evidence)
     assert isinstance(found, Experiment), found
@@ -45,7 +48,7 @@ def test_each_change_changes_one_thing(reason: str) -> None:
     workload = "tx" if reason == "db-lock" else CELL.workload
     load = replace(CELL.load, keep_alive=reason == "delayed-ack")
     cell = replace(CELL, workload=workload, load=load, topology=hops.get(reason, CELL.topology))
-    found = made(reason, cell)
+    found = made(reason, cell, **KNOWN)
     labels = [one.label for one in found.changes]
     assert len(set(labels)) == len(labels) > 0
     for one in found.changes:
@@ -55,11 +58,32 @@ def test_each_change_changes_one_thing(reason: str) -> None:
 
 
 def test_a_full_thread_is_slowed_on_a_core_of_its_own() -> None:
-    """On several cores, what is spent on purpose would run beside it: then there is no experiment."""
+    """On several cores, what is spent on purpose would run beside it: there the server gets a worker more, while a core is free."""
     assert made("app-serial").changes[0].planted == experiments.SLOWED
     for pin in ((), (("server", (0, 1)),)):
-        assert isinstance(experiment("app-serial", replace(CELL, settings=Settings(pin=pin)), {}), str)
+        found = made("app-serial", replace(CELL, settings=Settings(workers=1, pin=pin)))
+        assert [one.cell.settings.workers for one in found.changes] == [2] and not found.refutes
+    full = replace(CELL, settings=Settings(workers=2, pin=(("server", (0, 1)),)))
+    assert "a worker for each of its cores" in str(experiment("app-serial", full, {}))
     assert isinstance(experiment("app-cpu", replace(CELL, settings=Settings()), {}), Experiment)
+
+
+def test_a_full_database_must_lose_what_is_taken_from_it() -> None:
+    """A quarter of what it uses, told as a share of what the server uses; without either there is no experiment."""
+    found = experiment("db-cpu", CELL, {"database_cores": 0.9, "server_cores": 0.3})
+    assert isinstance(found, Experiment) and found.direction is Direction.LESS
+    (slowed,) = found.changes
+    assert slowed.slowed == "database" and slowed.planted == pytest.approx(0.25 * 3)
+    for known in ({}, {"database_cores": 0.9}, {"database_cores": 0.9, "server_cores": 0.0}):
+        assert "is not known from its trials" in str(experiment("db-cpu", CELL, known))
+
+
+@pytest.mark.parametrize("reason", ["ports", "backlog"])
+def test_connections_stay_open_where_new_ones_are_the_limit(reason: str) -> None:
+    """Where they stay open already there is nothing to change."""
+    (found,) = made(reason).changes
+    assert found.cell.load.keep_alive
+    assert "open already" in str(experiment(reason, found.cell, {}))
 
 
 def test_sizes_are_doubled_and_doubled_again() -> None:

@@ -75,15 +75,15 @@ def events(run: Run, within_s: float, before: told.TriedBy | None = None, tick_s
 
 def test_the_most_common_reason_comes_first_and_each_once(measured: list[WhyAsked]) -> None:
     """Each reason has one experiment, that of most trials first; one without an experiment stays a suspicion, and is said."""
-    run = named({"tx": "pool", "ping": "app-cpu", "transfer": "db-cpu"})
+    run = named({"tx": "pool", "ping": "app-cpu", "transfer": "serialised"})
     found = reasons.doubts(run, {}, None)
     assert [one.trials for one in found] == sorted((one.trials for one in found), reverse=True)
-    assert {one.reason: one.asked is None for one in found} == {"pool": False, "app-cpu": False, "db-cpu": True}
+    assert {one.reason: one.asked is None for one in found} == {"pool": False, "app-cpu": False, "serialised": True}
     said = events(run, 600.0)
     assert [one.reason for one in measured] == [one.reason for one in found if one.asked is not None]
     assert {one.run for one in measured} == {run.id}
     assert [type(one) for one in said] == [Said, Trying, TriedReason, Trying, TriedReason]
-    assert isinstance(said[0], Said) and said[0].sentence.startswith("db-cpu stays a suspicion: there is no experiment on")
+    assert isinstance(said[0], Said) and said[0].sentence.startswith("serialised stays a suspicion: there is no experiment on")
 
 
 def test_the_cell_is_the_one_where_the_reason_is_clearest() -> None:

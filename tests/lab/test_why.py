@@ -36,6 +36,8 @@ def test_quotas_and_deadlocks_are_asked_in_long_turns() -> None:
     asked = why.posed("run", held, "throttled", [], 60.0)
     assert (asked.turn_s, asked.windows) == (schedule.QUOTA_TURN_S, 1)
     assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {schedule.QUOTA_TURN_S}
+    refused = why.posed("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0)
+    assert (refused.turn_s, refused.windows) == (schedule.RETRIED_TURN_S, 1)
     assert trial.database is not None
     for deadlocks, turn_s in ((0, schedule.TURN_S), (None, schedule.TURN_S), (9, schedule.DEADLOCK_TURN_S)):
         seen = replace(trial, database=replace(trial.database, deadlocks=deadlocks))
@@ -79,7 +81,7 @@ def test_the_question_is_what_most_trials_named() -> None:
     ("words", "reason", "sentence"),
     [
         (("birch", "tx"), "bad luck", "`bad luck` is not a reason"),
-        (("birch", "tx"), "db-cpu", "there is no experiment on `db-cpu`"),
+        (("birch", "tx"), "serialised", "there is no experiment on `serialised`"),
         (("cedar", "transfer"), None, "has no number"),
         (("elm", "tx"), None, "nothing that was measured names a limit"),
     ],

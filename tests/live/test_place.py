@@ -122,6 +122,11 @@ def test_two_hosts_make_a_load_together(fleet: Fleet, network: Network, servers:
         assert dict(trial.cell.settings.place) == {"generator": "a+b"}
         if trial.cell.workload == "tx" and trial.verdict is not Verdict.VOID:
             assert trial.audit and all(line.holds for line in trial.audit)
+    assert_counts_add_up(folder)
+
+
+def assert_counts_add_up(folder: Path) -> None:
+    """What each generator's run counted is exactly what its hosts `a` and `b` did, and both took part."""
     whole = [path for path in folder.rglob("engine.json") if not path.parent.name.startswith("host-")]
     assert whole
     for path in whole:
@@ -130,6 +135,29 @@ def test_two_hosts_make_a_load_together(fleet: Fleet, network: Network, servers:
         assert both["life"]["sent"] == sum(part["life"]["sent"] for part in parts) > 0
         assert both["window"]["completed_ok"] == sum(part["window"]["completed_ok"] for part in parts)
         assert min(part["life"]["sent"] for part in parts) > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compare", "healthy:asyncio", "healthy:asyncio", "-w", "tx", "--budget", "40s", "--pairs", "1", "--connections", "8"),
+        ("capacity", "-s", "healthy", "-w", "tx", "--budget", "1m", "--connections", "64"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_two_hosts_load_for_other_verbs(
+    words: tuple[str, ...], fleet: Fleet, network: Network, servers: Path, tmp_path: Path
+) -> None:
+    """A comparison and a capacity have their load from both hosts, as a run has, and an audit that holds."""
+    placed, _ = joined(fleet, network, tmp_path, servers, "a+b")
+    results = tmp_path / "results"
+    asked = [*words, "--pool-size", "4", "--servers", str(servers), "--results", str(results), "--json", *placed]
+    made = fleet.start("made", *asked, before=network.inside("lab"))
+    assert made.wait(300) in (*ENDED, 1), fleet.said("made")  # 1: an objective was missed, which a busy machine may do
+    (folder,) = results.glob("*/")
+    assert "2 hosts make the load together" in fleet.said("made")
+    assert not [word for word in ("rejected", "audit:") if word in fleet.said("made")], fleet.said("made")
+    assert_counts_add_up(folder)
 
 
 def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(

@@ -10,6 +10,7 @@ import pytest
 from fairground import contract
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
+from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.measure import Bench, check
 from fairground.model import Severity, Stack
@@ -34,11 +35,17 @@ def bench(keeper: Keeper, database: Database) -> Bench:
     return Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=90.0)
 
 
+@pytest.fixture(scope="module")
+def builds() -> Path:
+    """The lab's own cache: what a run or an earlier test has built of the same sources is not built again."""
+    return Places.of(os.environ).cache
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("stack", [stack for server in SERVERS for stack in server.stacks], ids=lambda stack: stack.id)
-def test_stack_fulfils_the_contract(stack: Stack, bench: Bench, cache: Path, tmp_path: Path) -> None:
+def test_stack_fulfils_the_contract(stack: Stack, bench: Bench, builds: Path, tmp_path: Path) -> None:
     """Every case passes, or is skipped with the reason that the manifest gives; it listens where it should, or its README admits that."""
-    made = build.build(bench.keeper, stack.server, cache)
+    made = build.build(bench.keeper, stack.server, builds)
     if isinstance(made, build.Unavailable):
         # A need without a hint is a program that no registry has: its server may be missing anywhere.
         assert not (os.environ.get("FAIRGROUND_REQUIRE_ALL") and made.hint), made.reason

@@ -16,7 +16,7 @@ import pytest
 
 from builders.paths import ROOT
 from fairground import contract
-from fairground.host import Child, Keeper, burner
+from fairground.host import Child, Keeper, Limits, burner
 from fairground.inputs import manifest
 from fairground.measure import Bench, session
 from fairground.measure.arm import StackArm
@@ -55,6 +55,32 @@ def test_burner_keeps_its_share(keeper: Keeper, share: float, apart: float) -> N
     finally:
         burning.stop(0.0)
         busy.stop()
+
+
+@pytest.mark.measures
+def test_burner_beside_a_server_spends_elsewhere(keeper: Keeper) -> None:
+    """Its share of what the server uses goes by on other cores, and is not the server's: half of it, here on one core."""
+    if keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    first, *others = sorted(os.sched_getaffinity(0))
+    if not others:
+        pytest.skip("there is one core: nothing is beside it")
+    busy = keeper.spawn([sys.executable, "-c", "while True: pass"], role="busy", env={}, limits=Limits(cores=(first,)))
+    other = keeper.spawn([sys.executable, "-c", "import time; time.sleep(600)"], role="other", env={})
+    burning = burner.beside(keeper, ENGINE, busy, 0.5, other, (others[0],))
+    try:
+        spent_s = []
+        for enough_s in (1.0, 4.0):
+            until = time.monotonic() + 60
+            while ran_s(busy) < enough_s and time.monotonic() < until:
+                time.sleep(0.05)
+            spent_s.append([ran_s(busy), ran_s(burning)])
+        (busy_before, burned_before), (busy_after, burned_after) = spent_s
+        assert (burned_after - burned_before) / (busy_after - busy_before) == pytest.approx(0.5, abs=0.06)
+        assert burning.pid in (other.group.pids() or ()) and burning.pid not in (busy.group.pids() or ())
+    finally:
+        for one in (burning, other, busy):
+            one.stop(0.0)
 
 
 def ran_s(child: Child) -> float:
@@ -231,3 +257,29 @@ def test_an_arm_that_fails_its_audit_leaves_the_other_its_number(place: Place) -
     assert good.verdict is not Verdict.REJECTED and good.rejected is None
     assert all(line.holds for line in good.audit) and good.audit
     assert sum(window.ok for window in windows if window.arm == "good") > 0
+
+
+def test_a_slowdown_beside_the_server_costs_it_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is spent beside it is the database's; nothing runs on, no stranger is seen, and both arms are sound."""
+    if place.bench.keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
+    planted, real = list[tuple[float, Child]](), burner.beside
+
+    def beside(keeper: Keeper, engine: Path, server: Child, share: float, other: Child, cores: tuple[int, ...] | None) -> Child:
+        planted.append((share, other))
+        return real(keeper, engine, server, share, other, cores)
+
+    monkeypatch.setattr(burner, "beside", beside)
+    stack, load = animal("healthy"), replace(place.effort.load, connections=16)
+    cell = Cell(stack.id, "tx", Topology(), load, place.effort.settings)
+    arms = [
+        StackArm("plain", cell, workload("tx"), 7, stack),
+        StackArm("slowed", cell, workload("tx"), 7, stack, 0.5, slowed="database"),
+    ]
+    with Session(place.bench, arms, place.folder) as session:
+        windows = list(session.play(InTurns(("plain", "slowed"), load, 2, lambda _: True)))
+    assert planted == [(0.5, place.bench.database.child)]
+    assert {window.arm for window in windows if window.ok} == {"plain", "slowed"}
+    assert not [window.void for window in windows if "other processes" in (window.void or "")]
+    assert not [one.rejected for one in session.ended.values() if one.rejected]
+    assert not place.bench.keeper.orphans()

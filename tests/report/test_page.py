@@ -240,6 +240,13 @@ def test_a_page_of_the_whole_lab_is_small() -> None:
     )
 
 
+def test_a_stack_alone_is_beside_no_other() -> None:
+    """What is left out of an interval, since the machine did it to all stacks, is told only where there are several."""
+    for stacks, told in ((1, 0), (2, 2)):
+        run = fixture.big_run(stacks=stacks, workloads=1, blocks=2)
+        assert text_of(page.html(run, {})).count("beside the other stacks") == told
+
+
 def test_a_site_of_the_largest_run_loads_its_details() -> None:
     """In a site the page of 80 × 9 × 6 links each trial that has a card to a page of its own there."""
     run, markup = largest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,14 @@ def started(ratios: Sequence[float], *more: Sequence[float], void: str | None = 
 def test_the_interval_decides(ratios: list[float], direction: Direction, expected: Outcome) -> None:
     """Surely beyond 5 % the predicted way, surely not, or neither; fewer than three starts say nothing."""
     assert effects.outcome(asked("change 0", direction=direction), started(ratios)) is expected
+
+
+def test_what_refutes_nothing_is_never_withdrawn() -> None:
+    """A server may not share its work out among more workers: no gain leaves the reason open, and a gain confirms it."""
+    plain = asked("change 0")
+    weak = replace(plain, experiment=replace(plain.experiment, refutes=False))
+    assert effects.outcome(weak, started([1.00, 1.01, 0.99])) is Outcome.OPEN
+    assert effects.outcome(weak, started([1.8, 1.9, 1.85])) is Outcome.CONFIRMED
 
 
 def test_one_change_of_several_confirms_and_all_must_fail_to_withdraw() -> None:

@@ -1,6 +1,7 @@
-//! A known slowdown for a positive control: uses up a fixed share of what a server uses, in the server's own cgroup.
+//! A known slowdown: uses up a fixed share of what a server uses.
 //!
-//! To whoever reads the group's CPU it looks as if each answer cost that much more. It spins as `awake` does, with the
+//! In the server's own cgroup it looks to whoever reads the group's CPU as if each answer cost that much more. In another's it looks
+//! as if that one spent more while the server is at work. It spins as `awake` does, with the
 //! processor's pause instruction and no memory, so that beside the time that it takes it slows nobody down.
 
 use std::path::PathBuf;
@@ -32,22 +33,46 @@ pub struct BurnArgs {
     /// The file that tells the group's CPU time: `cpuacct.usage` (cgroup version 1) or `cpu.stat` (version 2)
     #[arg(long, value_name = "FILE")]
     usage: PathBuf,
-    /// A file that this process enters the group by (`cgroup.procs`); may be given several times
+    /// A file that this process enters a group by (`cgroup.procs`): the same group, or another; may be given several times
     #[arg(long, value_name = "FILE")]
     join: Vec<PathBuf>,
+    /// Threads that share it out among them; more than one only outside the server's own group
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: u16,
 }
 
 /// Burns until it is ended from outside. The error is a sentence for a person.
 pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
+    if args.threads > 1 && inside(args) {
+        return Err("one thread burns in a group that is looked at: leave out `--threads`, or join another one".to_string());
+    }
     for file in &args.join {
         fs::write(file, "0")
             .map_err(|error| format!("`{}` cannot be entered: {error}", file.display()))?;
     }
+    thread::scope(|scope| {
+        for _ in 1..args.threads {
+            scope.spawn(|| burn(args));
+        }
+        burn(args)
+    })
+}
+
+/// Whether the group that is joined is the one that is looked at, so that what is burned counts there.
+fn inside(args: &BurnArgs) -> bool {
+    args.join
+        .iter()
+        .any(|file| file.parent() == args.usage.parent())
+}
+
+/// One thread's part, until the group is gone.
+fn burn(args: &BurnArgs) -> Result<u8, String> {
     let group_ns = || {
         let text = fs::read_to_string(&args.usage)
             .map_err(|error| format!("`{}` cannot be read: {error}", args.usage.display()))?;
         usage_ns(&text).ok_or(format!("`{}` tells no CPU time", args.usage.display()))
     };
+    let (part, inside) = (args.share / f64::from(args.threads), inside(args));
     let own_ns = sys::thread_cpu_ns;
     let (group_start_ns, own_start_ns) = (group_ns()?, own_ns());
     let mut pause = SHORT;
@@ -55,8 +80,9 @@ pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
     loop {
         thread::sleep(pause);
         let looked_ns = own_ns();
-        let others_ns = (group_ns()? - group_start_ns).saturating_sub(own_ns() - own_start_ns);
-        let due_ns = (args.share * others_ns as f64) as u64;
+        let mine_ns = if inside { own_ns() - own_start_ns } else { 0 };
+        let others_ns = (group_ns()? - group_start_ns).saturating_sub(mine_ns);
+        let due_ns = (part * others_ns as f64) as u64;
         let found_ns = own_ns();
         while own_ns() - own_start_ns < due_ns {
             hint::spin_loop();

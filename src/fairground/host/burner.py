@@ -1,12 +1,14 @@
-"""A known slowdown for a positive control: the engine uses a fixed share of what a server uses, in the server's own cgroup.
+"""A known slowdown: the engine uses a fixed share of what a server uses.
 
-To the lab it looks as if each answer cost that much more, and it takes the processor away from the server as such work would.
+In the server's own cgroup it looks to the lab as if each answer cost that much more. It takes the processor away from the server
+as such work would. In another role's group it looks as if that role spent more, while this server is at work.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from fairground.host import machine
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper
 from fairground.model import LabError
@@ -17,9 +19,26 @@ def plant(keeper: Keeper, engine: Path, server: Child, share: float, cores: tupl
 
     LabError where no cgroup can be made.
     """
-    group = server.group
-    if group.usage_file is None:
+    return _burning(keeper, engine, server, share, server, cores)
+
+
+def beside(
+    keeper: Keeper, engine: Path, server: Child, share: float, other: Child, cores: tuple[int, ...] | None = None
+) -> Child:
+    """Start a burner of `share` of what a server uses in the group of an `other` role, on its `cores`; stop it before both.
+
+    It has a thread for each of these cores; None: for all that there are. LabError where no cgroup can be made.
+    """
+    threads = len(cores) if cores is not None else machine.cores()
+    return _burning(keeper, engine, server, share, other, cores, "--threads", str(threads))
+
+
+def _burning(
+    keeper: Keeper, engine: Path, server: Child, share: float, joined: Child, cores: tuple[int, ...] | None, *more: str
+) -> Child:
+    file = server.group.usage_file
+    if file is None:
         raise LabError("a planted slowdown needs cgroups, and none can be made here", "run it as root", exit_code=3)
-    joins = [word for file in group.join for word in ("--join", str(file))]
-    argv = [str(engine), "burn", "--share", str(share), "--usage", str(group.usage_file), *joins]
+    joins = [word for file in joined.group.join for word in ("--join", str(file))]
+    argv = [str(engine), "burn", "--share", str(share), "--usage", str(file), *joins, *more]
     return keeper.spawn(argv, role="burner", env={}, limits=Limits(cores=cores))

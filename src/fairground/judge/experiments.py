@@ -122,7 +122,7 @@ def _memory(cell: Cell, _: Evidence) -> Experiment | str:
     return _more(Change(f"{twice} MB", words, replace(cell, settings=replace(cell.settings, memory_mb=twice))))
 
 
-def _ports(cell: Cell, _: Evidence) -> Experiment | str:
+def _kept_open(cell: Cell, _: Evidence) -> Experiment | str:
     """The same requests on connections that stay open."""
     if cell.load.keep_alive:
         return "the cell keeps its connections open already"
@@ -136,14 +136,34 @@ def _server_cpu(cell: Cell, _: Evidence) -> Experiment:
 
 
 def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
-    """The same, where the server has one core: on several, another than that of its full thread would be used up."""
+    """One worker more. A server of one core is slowed: on several, another than that of its full thread would be used up.
+
+    Some servers do not share their work out, however many workers they are told to have: no gain refutes nothing.
+    """
     cores = cell.settings.cores_of("server")
-    if cores is None or len(cores) > 1:
-        return "the server may use several cores, and what is spent on purpose would not be taken from its full thread"
-    return _server_cpu(cell, evidence)
+    if cores is not None and len(cores) == 1:
+        return _server_cpu(cell, evidence)
+    more = cell.settings.workers + 1
+    if cores is not None and more > len(cores):
+        return "the server has a worker for each of its cores already, and one of its threads is full all the same"
+    words = f"with {more} workers in place of {cell.settings.workers}"
+    change = Change(f"{more} workers", words, replace(cell, settings=replace(cell.settings, workers=more)))
+    return Experiment(Direction.MORE, (change,), refutes=False)
 
 
 # ---------------------------------------------------------------- database
+
+
+def _database_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
+    """A slowdown on purpose on the database's processors, while this server is at work, of so much of what the database uses.
+
+    It is told as a share of the server's CPU, which each arm has for itself: the database is one for all arms.
+    """
+    server, database = (float(evidence.get(f"{role}_cores") or 0.0) for role in ("server", "database"))
+    if not server or not database:
+        return "what the server and the database use is not known from its trials"
+    words = f"with {SLOWED * 100:.0f} % more CPU spent on the database's processors on purpose"
+    return Experiment(Direction.LESS, (Change("slowed", words, cell, planted=SLOWED * database / server, slowed="database"),))
 
 
 def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
@@ -248,9 +268,11 @@ TABLE: Mapping[str, Make] = {
     "generator": _generator,
     PREPARED: _unprepared,
     "memory": _memory,
-    "ports": _ports,
+    "ports": _kept_open,
+    "backlog": _kept_open,
     "app-cpu": _server_cpu,
     "app-serial": _thread_cpu,
+    "db-cpu": _database_cpu,
     "deadlock": _deadlock,
     "db-lock": _row_locks,
     "db-commit": _commit,
@@ -264,8 +286,6 @@ TABLE: Mapping[str, Make] = {
 """Reason → what makes its experiment."""
 
 UNTESTED: Mapping[str, str] = {
-    "db-cpu": "a database whose processors are full would need faster ones, or statements that cost less",
-    "backlog": "a connection that is tried again after a second outlasts the short turns of an experiment",
     "serialised": "two loads have shown it already: more connections gave no more",
 }
 """Reason → why there is no experiment on it."""

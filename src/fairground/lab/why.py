@@ -46,7 +46,7 @@ def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: f
     """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
     sentence, evidence = _said(trials, named)
     deadlocks = any(one.database is not None and one.database.deadlocks for one in trials)
-    turn_s = schedule.shortest_turn_s(cell.settings, deadlocks)
+    turn_s = schedule.shortest_turn_s(cell.settings, deadlocks, named == "backlog")
     cell = _short(cell, turn_s)
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):
@@ -118,9 +118,15 @@ def _short(cell: Cell, turn_s: float) -> Cell:
 
 
 def _said(trials: Sequence[Trial], reason: str) -> tuple[str, Evidence]:
-    """What a trial said of a reason, and its evidence; nothing where none said it."""
+    """What a trial said of a reason, and its evidence with the cores that roles used; nothing said where none said it."""
+    used = next((_cores(trial, trial.result.window_s) for trial in trials if trial.result is not None), {})
     found = [finding for trial in trials for finding in trial.findings if finding.id == reason]
-    return (found[0].sentence, found[0].evidence) if found else ("", {})
+    return (found[0].sentence, {**used, **found[0].evidence}) if found else ("", used)
+
+
+def _cores(trial: Trial, window_s: float) -> Evidence:
+    known = {role: use.cpu_us for role, use in trial.roles.items() if use.cpu_us is not None}
+    return {f"{role}_cores": cpu_us / 1e6 / window_s for role, cpu_us in known.items()}
 
 
 def _names(cell: Cell) -> set[str]:

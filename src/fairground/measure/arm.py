@@ -54,12 +54,14 @@ class Arm:
 class StackArm(Arm):
     """One of the lab's stacks, with every guarantee. `planted` is a slowdown added on purpose, as a share of the server's CPU.
 
+    `slowed`: on whose processors it is spent, the server's own or the database's.
     `statements` are carried out in the arm's database before its server starts; `{database}` in them stands for its name.
     """
 
     stack: Stack
     planted: float = 0.0
     statements: tuple[str, ...] = ()
+    slowed: str = "server"
 
 
 @dataclass(frozen=True)

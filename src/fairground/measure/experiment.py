@@ -49,7 +49,9 @@ def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[st
 
 def _arm(change: Change, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], number: int) -> StackArm:
     seed = asked.seed + 1000 * number
-    return StackArm(change.label, change.cell, workloads[change.label], seed, stack, change.planted, change.statements)
+    return StackArm(
+        change.label, change.cell, workloads[change.label], seed, stack, change.planted, change.statements, change.slowed
+    )
 
 
 def _void(ended: Mapping[str, Ended]) -> str | None:

@@ -22,6 +22,8 @@ TURN_S = 0.03
 """How long one arm is loaded before it is another's turn, at the least: what is shorter than the machine's phases."""
 QUOTA_TURN_S = 2.0
 """A turn is at least so long where a server has a CPU quota. Waiting saves the quota of 0.1 s."""
+RETRIED_TURN_S = 2.0
+"""… and where dropped connections are tried again, which TCP does after a second."""
 DEADLOCK_TURN_S = 5.0
 """… and where requests lock each other out: a deadlock holds its rows for a second."""
 TURN_ROUND_TRIPS = 6
@@ -259,13 +261,15 @@ class InTurns:
         return all(map(self.settled, against or [[some[0].rate_per_s for some in warm]]))
 
 
-def shortest_turn_s(settings: Settings, deadlocks: bool) -> float:
+def shortest_turn_s(settings: Settings, deadlocks: bool, retried: bool = False) -> float:
     """How long a turn is at the least: short as the machine's phases are, but long beside what servers wait for together.
 
-    That is the period of a CPU quota, and the time after which the database ends a deadlock.
+    That is the period of a CPU quota, and the second after which the database ends a deadlock, or TCP tries a connection again.
     """
     if deadlocks:
         return DEADLOCK_TURN_S
+    if retried:
+        return RETRIED_TURN_S
     return TURN_S if settings.cpus is None else QUOTA_TURN_S
 
 

@@ -194,13 +194,23 @@ class StartedStack(Loaded):
                 self.prober = Prober(self.workload, address, self.database, self._on_turn, keep_alive, doubts)
             self.before = audit.before(self.database, self.workload)
             self.wal_before = self.database.wal_position()
-            arm, cores = self.stack_arm, self.arm.cell.settings.cores_of("server")
-            if arm.planted and self.path.server is not None:
-                self.planted = burner.plant(self.bench.keeper, self.bench.engine, self.path.server, arm.planted, cores)
+            self.planted = self._slowdown()
             if isinstance(meter := self.path.meters.get("server"), RoleMeter):
                 meter.count_instructions()
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
+
+    def _slowdown(self) -> Child | None:
+        """What spends CPU on purpose beside this arm, if anything is to. LabError where it cannot be started."""
+        arm, server = self.stack_arm, self.path.server
+        if not arm.planted or server is None:
+            return None
+        told, cores = (self.bench.keeper, self.bench.engine, server, arm.planted), self.arm.cell.settings.cores_of(arm.slowed)
+        if arm.slowed == "server":
+            return burner.plant(*told, cores)
+        if (other := self.database.child) is None:
+            raise LabError("a slowdown of the database needs one of the lab's own, on this machine")
+        return burner.beside(*told, other, cores)
 
     def connecting_us(self) -> float | None:
         """CPU of the database for one connection, before any load; None where it cannot be read."""

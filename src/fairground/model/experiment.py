@@ -26,7 +26,7 @@ class Change:
     """An arm on which one thing differs from the cell. `words` say it, and begin with `with` or `without`.
 
     `statements` are carried out in the arm's own database before its server starts; `{database}` in them is its name.
-    `planted` is a slowdown added on purpose, as a share of the server's CPU.
+    `planted` is a slowdown added on purpose, as a share of the server's CPU. It is spent on the processors of `slowed`.
     """
 
     label: str
@@ -34,14 +34,19 @@ class Change:
     cell: Cell
     statements: tuple[str, ...] = ()
     planted: float = 0.0
+    slowed: str = "server"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What shows whether a reason is right: arms that differ in what it names, and where their goodput goes then."""
+    """What shows whether a reason is right: arms that differ in what it names, and where their goodput goes then.
+
+    `refutes`: whether the reason is wrong where goodput stays as it was; else it is only not confirmed.
+    """
 
     direction: Direction
     changes: tuple[Change, ...]
+    refutes: bool = True
 
 
 @dataclass(frozen=True)

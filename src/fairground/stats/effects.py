@@ -47,14 +47,15 @@ def effects(asked: WhyAsked, starts: Sequence[Start]) -> tuple[Effect, ...]:
 
 
 def outcome(asked: WhyAsked, starts: Sequence[Start]) -> Outcome:
-    """Confirmed where one change surely moves goodput its way by `LEAST`; withdrawn where surely none does."""
+    """Confirmed where one change surely moves goodput its way by `LEAST`; withdrawn where none does, and that refutes it."""
     found = effects(asked, starts)
     if any(one.ratio is None or one.starts < LEAST_STARTS for one in found):
         return Outcome.OPEN
     sides = [_beyond(one.ratio, asked.experiment.direction) for one in found if one.ratio is not None]
     if any(least >= math.log1p(LEAST) for least, _ in sides):
         return Outcome.CONFIRMED
-    return Outcome.WITHDRAWN if all(most < math.log1p(LEAST) for _, most in sides) else Outcome.OPEN
+    none = all(most < math.log1p(LEAST) for _, most in sides)
+    return Outcome.WITHDRAWN if none and asked.experiment.refutes else Outcome.OPEN
 
 
 def _effect(change: Change, sound: Sequence[Start], confidence: float) -> Effect:

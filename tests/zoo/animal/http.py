@@ -65,6 +65,7 @@ class HttpServer:
     """Listens until SIGTERM. A subclass overrides `respond`, and what it wants to do badly."""
 
     backlog = 4096
+    reuse_port = False
     """Connections that may wait to be accepted."""
 
     def __init__(self) -> None:
@@ -84,7 +85,9 @@ class HttpServer:
     async def serve(self, host: str, port: int) -> None:
         """Answer on `host`:`port` until `stopping` is set; requests under way get `DRAIN_S` seconds more."""
         self.listen_to_signals()
-        server = await asyncio.start_server(self.converse, host, port, limit=HEAD_MOST_BYTES, backlog=self.backlog)
+        server = await asyncio.start_server(
+            self.converse, host, port, limit=HEAD_MOST_BYTES, backlog=self.backlog, reuse_port=self.reuse_port
+        )
         await self.stopping.wait()
         server.close()
         deadline = time.monotonic() + DRAIN_S
