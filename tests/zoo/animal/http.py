@@ -65,8 +65,9 @@ class HttpServer:
     """Listens until SIGTERM. A subclass overrides `respond`, and what it wants to do badly."""
 
     backlog = 4096
-    reuse_port = False
     """Connections that may wait to be accepted."""
+    reuse_port = False
+    """Whether several processes may listen on its port."""
 
     def __init__(self) -> None:
         self.connections: set[asyncio.StreamWriter] = set()
