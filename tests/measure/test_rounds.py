@@ -259,6 +259,7 @@ def test_an_arm_that_fails_its_audit_leaves_the_other_its_number(place: Place) -
     assert sum(window.ok for window in windows if window.arm == "good") > 0
 
 
+@pytest.mark.measures
 def test_a_slowdown_beside_the_server_costs_it_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is spent beside it is the database's; nothing runs on, no stranger is seen, and both arms are sound."""
     if place.bench.keeper.groups.version is None:
