@@ -70,6 +70,14 @@ def test_what_is_kept_or_left_out_is_not_measured() -> None:
     assert TUNING.todo(STACKS, rows, "three", ("ping", "users")) == [(("three:documented", "three:a"), "ping")]
 
 
+def test_again_is_what_has_no_word_on_cost() -> None:
+    """An inconclusive comparison may be made again; of two of one pair and workload the later one is shown."""
+    undecided, called = row("one:a", "ping", -0.2, "inconclusive"), row("one:a", "ping", -0.3, "cheaper")
+    assert TUNING.decided(called) and not TUNING.decided(undecided) and not TUNING.decided(called | {"lines": {}})
+    text = TUNING.page(STACKS, [undecided, called])
+    assert "**-30.0% (-31.0% to -29.0%)**" in text and "-20.0%" not in text
+
+
 def test_a_row_tells_the_gains_and_what_was_called() -> None:
     """Called differences are bold, the other words have marks, and what was not measured has a dash."""
     rows = [

@@ -52,6 +52,7 @@ def test_a_database_from_there(far: RemoteDatabaseHost, keeper: Keeper) -> None:
     use, moment = meter.use(before, meter.clock()), far.moment()
     assert use.cpu_us and use.host == "rack-2" and use.cores == host("rack-2").machine.cores
     assert isinstance(moment["rack-2"], Moment)
+    assert far.free_bytes() > 0
     assert eventually(lambda: meter.use(before, meter.clock()).memory_peak_bytes, 20)  # the host looks, not the lab
     database.limit_connections(1)
     with psycopg.connect(database.server_url()), pytest.raises(psycopg.OperationalError, match=TOO_MANY):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -58,16 +59,17 @@ def test_burner_keeps_its_share(keeper: Keeper, share: float, apart: float) -> N
 
 
 @pytest.mark.measures
-def test_burner_beside_a_server_spends_elsewhere(keeper: Keeper) -> None:
-    """Its share of what the server uses goes by on other cores, and is not the server's: half of it, here on one core."""
+@pytest.mark.parametrize(("share", "among"), [(0.5, 0), (0.25, 16)])
+def test_burner_beside_a_server_spends_elsewhere(keeper: Keeper, share: float, among: int) -> None:
+    """Its share of what the server uses goes by on another core, and is not the server's: also where many others compute there."""
     if keeper.groups.version is None:
         pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
     first, *others = sorted(os.sched_getaffinity(0))
     if not others:
         pytest.skip("there is one core: nothing is beside it")
     busy = keeper.spawn([sys.executable, "-c", "while True: pass"], role="busy", env={}, limits=Limits(cores=(first,)))
-    other = keeper.spawn([sys.executable, "-c", "import time; time.sleep(600)"], role="other", env={})
-    burning = burner.beside(keeper, ENGINE, busy, 0.5, other, (others[0],))
+    other = keeper.spawn([sys.executable, "-c", CROWD, str(among)], role="other", env={}, limits=Limits(cores=(others[0],)))
+    burning = burner.beside(keeper, ENGINE, busy, share, other, among, (others[0],))
     try:
         spent_s = []
         for enough_s in (1.0, 4.0):
@@ -76,16 +78,27 @@ def test_burner_beside_a_server_spends_elsewhere(keeper: Keeper) -> None:
                 time.sleep(0.05)
             spent_s.append([ran_s(busy), ran_s(burning)])
         (busy_before, burned_before), (busy_after, burned_after) = spent_s
-        assert (burned_after - burned_before) / (busy_after - busy_before) == pytest.approx(0.5, abs=0.06)
+        assert (burned_after - burned_before) / (busy_after - busy_before) == pytest.approx(share, abs=0.06)
         assert burning.pid in (other.group.pids() or ()) and burning.pid not in (busy.group.pids() or ())
     finally:
         for one in (burning, other, busy):
             one.stop(0.0)
 
 
+CROWD = """
+import os, sys, time
+if any(os.fork() == 0 for _ in range(int(sys.argv[1]))):
+    os.setsid()  # as a backend of PostgreSQL does
+    while True: pass
+time.sleep(600)
+"""
+"""A program of so many processes that compute all the time, and one that waits for them."""
+
+
 def ran_s(child: Child) -> float:
-    """How long a process of one thread has had a processor, to the nanosecond."""
-    return int(Path(f"/proc/{child.pid}/schedstat").read_text().split()[0]) / 1e9
+    """How long a process and those that it started have had a processor, each in one thread, to the nanosecond."""
+    pids = [child.pid, *(one.pid for one in psutil.Process(child.pid).children())]
+    return sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in pids) / 1e9
 
 
 @dataclass(frozen=True)
@@ -266,9 +279,9 @@ def test_a_slowdown_beside_the_server_costs_it_nothing(place: Place, monkeypatch
         pytest.skip("no cgroup can be made here: a slowdown cannot be planted")
     planted, real = list[tuple[float, Child]](), burner.beside
 
-    def beside(keeper: Keeper, engine: Path, server: Child, share: float, other: Child, cores: tuple[int, ...] | None) -> Child:
+    def beside(keeper: Keeper, engine: Path, server: Child, share: float, other: Child, *more: Any) -> Child:
         planted.append((share, other))
-        return real(keeper, engine, server, share, other, cores)
+        return real(keeper, engine, server, share, other, *more)
 
     monkeypatch.setattr(burner, "beside", beside)
     stack, load = animal("healthy"), replace(place.effort.load, connections=16)

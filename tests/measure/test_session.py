@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -414,3 +415,19 @@ def test_a_failure_on_a_full_disk_is_nobodys_finding(folder: Path, monkeypatch: 
     monkeypatch.setattr(disk, "free_bytes", lambda _: next(free))
     with pytest.raises(StorageError, match="the disk of .* is full: 0.0 MB are free"):
         trial(Server(ends_with=1), folder, monkeypatch)
+
+
+def test_the_disk_of_the_databases_host_needs_room_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything starts, and once a trial has failed: what a full disk there does is not the server's fault."""
+    free = iter([10**9, 10**5])
+    far = SimpleNamespace(
+        name="rack-2", here=(), require=lambda: None, moment=lambda: {}, free_bytes=lambda: next(free)
+    )  # fmt: skip
+    world = World({"a": Server(ends_with=1)}).moved_into(monkeypatch)
+    bench = replace(world.bench(), its_host=cast(Any, far))
+    words = "the disk of host `rack-2` is full: 0.1 MB are free, and 1 are needed"
+    with pytest.raises(StorageError, match=words), Session(bench, world.arms(), folder) as session:
+        list(session.play(whole("a", LOAD, 7)))
+    far.free_bytes = lambda: 10**7
+    with pytest.raises(StorageError, match="and 32 are needed"):
+        Session(bench, world.arms(), folder)

@@ -255,6 +255,18 @@ def test_a_small_budget_makes_short_starts(budget_s: float, window_s: float, pai
     assert stopping.pairs_within(budget_s, load) == pairs
 
 
+@pytest.mark.parametrize(
+    ("took_s", "pairs"),
+    [((10.0,), 2), ((12.0,), 1), ((8.0,), 3), ((30.0,), 1), ((10.0, 10.0, 10.0, 10.0, 10.0, 10.0), 1), ((), 3)],
+)
+def test_slow_starts_get_fewer_pairs(took_s: tuple[float, ...], pairs: int) -> None:
+    """Of 66 s, what the starts so far took beside their pairs of 2.3 s leaves room for so many in each of six; never more than asked."""
+    asked = replace(ASKED, pairs=3, budget_s=66.0, load=Load(window_s=1.0, warmup_min_s=2.0))
+    one = Window(1000, 0, 1.0, 1e5)
+    made = [Round(number, (Pair(number, 1, "a", one, one),) * 2, took) for number, took in enumerate(took_s, 1)]
+    assert stopping.pairs_of_next(made, asked) == pairs
+
+
 def test_a_comparison_begins() -> None:
     """Without a round there is nothing to end, however small the budget."""
     assert stopping.comparison_end([], replace(ASKED, budget_s=0.001)) is None

@@ -5,8 +5,9 @@
 //! processor's pause instruction and no memory, so that beside the time that it takes it slows nobody down.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
-use std::{fs, hint, thread};
+use std::{env, fs, hint, thread};
 
 use clap::Args;
 
@@ -36,26 +37,37 @@ pub struct BurnArgs {
     /// A file that this process enters a group by (`cgroup.procs`): the same group, or another; may be given several times
     #[arg(long, value_name = "FILE")]
     join: Vec<PathBuf>,
-    /// Threads that share it out among them; more than one only outside the server's own group
+    /// Processes that share it out among them, each in a session of its own; more than one only outside the group that is looked at
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    threads: u16,
+    processes: u16,
 }
 
 /// Burns until it is ended from outside. The error is a sentence for a person.
 pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
-    if args.threads > 1 && inside(args) {
-        return Err("one thread burns in a group that is looked at: leave out `--threads`, or join another one".to_string());
+    if args.processes > 1 && inside(args) {
+        return Err("one process burns in a group that is looked at: leave out `--processes`, or join another one".to_string());
     }
     for file in &args.join {
         fs::write(file, "0")
             .map_err(|error| format!("`{}` cannot be entered: {error}", file.display()))?;
     }
-    thread::scope(|scope| {
-        for _ in 1..args.threads {
-            scope.spawn(|| burn(args));
-        }
-        burn(args)
-    })
+    let part = args.share / f64::from(args.processes);
+    for _ in 1..args.processes {
+        help(args, part).map_err(|error| format!("no further process can be started: {error}"))?;
+    }
+    burn(args, part)
+}
+
+/// Starts another process that burns a part, in the groups that this one is in. It ends with this one.
+///
+/// Linux can share processors out among sessions (`sched_autogroup_enabled`): beside a database, whose backends are a session
+/// each, several threads of one process would get no more than one.
+fn help(args: &BurnArgs, part: f64) -> std::io::Result<()> {
+    let mut command = Command::new(env::current_exe()?);
+    command.arg("burn").arg("--usage").arg(&args.usage);
+    sys::in_own_session(command.args(["--share", &part.to_string()]))
+        .spawn()
+        .map(drop)
 }
 
 /// Whether the group that is joined is the one that is looked at, so that what is burned counts there.
@@ -65,14 +77,14 @@ fn inside(args: &BurnArgs) -> bool {
         .any(|file| file.parent() == args.usage.parent())
 }
 
-/// One thread's part, until the group is gone.
-fn burn(args: &BurnArgs) -> Result<u8, String> {
+/// One process's part, until the group is gone.
+fn burn(args: &BurnArgs, part: f64) -> Result<u8, String> {
     let group_ns = || {
         let text = fs::read_to_string(&args.usage)
             .map_err(|error| format!("`{}` cannot be read: {error}", args.usage.display()))?;
         usage_ns(&text).ok_or(format!("`{}` tells no CPU time", args.usage.display()))
     };
-    let (part, inside) = (args.share / f64::from(args.threads), inside(args));
+    let inside = inside(args);
     let own_ns = sys::thread_cpu_ns;
     let (group_start_ns, own_start_ns) = (group_ns()?, own_ns());
     let mut pause = SHORT;
@@ -178,6 +190,22 @@ mod tests {
             pause = spent.next_pause(pause);
             assert_eq!(pause, SHORT, "after look {look}");
         }
+    }
+
+    /// What is burned in the group that is looked at counts there: by one process, which knows its own part. Elsewhere by several.
+    #[test]
+    fn groups() {
+        let asked = |join: &str, processes| BurnArgs {
+            share: 0.5,
+            usage: PathBuf::from("/group/web/cpu.stat"),
+            join: vec![PathBuf::from("/none/cgroup.procs"), PathBuf::from(join)],
+            processes,
+        };
+        assert!(inside(&asked("/group/web/cgroup.procs", 1)));
+        assert!(!inside(&asked("/group/database/cgroup.procs", 1)));
+        let refused = |asked: &BurnArgs| burn_command(asked).unwrap_err();
+        assert!(refused(&asked("/group/web/cgroup.procs", 2)).contains("leave out `--processes`"));
+        assert!(refused(&asked("/group/database/cgroup.procs", 2)).contains("cannot be entered"));
     }
 
     /// A share is a number above zero.

@@ -5,6 +5,8 @@ pub(crate) mod socket;
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
@@ -27,6 +29,18 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: `time` is valid for the write; all clocks asked for exist on every Linux.
     unsafe { libc::clock_gettime(clock, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Lets a command have a session of its own, and end with the thread that starts it.
+pub fn in_own_session(command: &mut Command) -> &mut Command {
+    let settle = || {
+        // SAFETY: both calls are safe between fork and exec, and touch no memory.
+        check(unsafe { libc::setsid() })?;
+        let on_end = libc::SIGKILL as libc::c_ulong;
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, on_end) }).map(drop)
+    };
+    // SAFETY: see `settle`.
+    unsafe { command.pre_exec(settle) }
 }
 
 /// Monotonic time.

@@ -40,7 +40,7 @@ OPTIONS = (
     Option("width", "Stop when the interval is within ± this many percent.", float, 0.5),
     Option("window", "Seconds of load on each server in one pair.", numbers.Seconds, 1.0),
     Option("turn", "Seconds of a turn, at least; slow answers make it longer.", numbers.Seconds, comparing.TURN_S),
-    Option("pairs", "Pairs of windows for each start (default: up to 5, so that six starts fit).", int | None, None),
+    Option("pairs", "Pairs of windows for each start, at most: six starts must fit (default: up to 5).", int | None, None),
     Option("plant", "Positive control: slow B down by this many percent of its CPU.", float, 0.0),
     Option("margin", "Within ± this many percent two stacks are equivalent.", float, 1.0),
     Option("fail_on", "Exit with 1 when B's whole interval is worse by more: slower:5%, dearer:5%, any:5%.", str | None, None,

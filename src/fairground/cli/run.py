@@ -85,7 +85,7 @@ def _resume(given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> N
     from fairground.lab import hosts
 
     with hosts.fleet(*placed.of_server(given, place)) as there:
-        finish(lambda _: hosts.resume(folder, there, inputs), voice)
+        finish(lambda _: hosts.resume(folder, there, inputs, budget_s), voice)
 
 
 def _on_hosts(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
@@ -98,7 +98,7 @@ def _on_hosts(context: typer.Context, given: Given, place: Placed, inputs: runs.
         if place:
             elsewhere.check(chosen, inputs.why_s, place)
         if given["dry_run"]:
-            say.the_plan(hosts.dry_run(chosen, inputs), voice.as_json)
+            say.the_plan(hosts.dry_run(chosen, inputs, len(there.members)), voice.as_json)
         else:
             finish(lambda _: hosts.run(chosen, there, inputs), voice)
 

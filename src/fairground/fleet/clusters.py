@@ -10,7 +10,7 @@ from typing import Any
 from distributed import Client, Future
 
 from fairground.fleet.lending import Lent
-from fairground.host import RoleMeter
+from fairground.host import RoleMeter, disk
 from fairground.model import Durability
 from fairground.postgres import Address, Database, start
 from fairground.postgres.errorlog import ErrorLog
@@ -67,6 +67,10 @@ class Clusters(Lent):
             self._meters = []
             self._database.stop()
             self._database = None
+
+    async def free_bytes(self) -> int:
+        """What may still be written on the disk of the host's cache, where the data are."""
+        return disk.free_bytes(self._host.cache)
 
     async def take(self, database: str) -> str:
         """As `ErrorLog.take`."""

@@ -32,6 +32,10 @@ class RemoteDatabaseHost(Borrowed):
         """Who may connect to it."""
         return f"and lets {self.front} connect to it"
 
+    def free_bytes(self) -> int:
+        """What may still be written on the disk of its data there."""
+        return int(self.ask("free_bytes"))
+
     def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start it there, one at a time. LabError where it cannot be had."""
         words = durability, dict(overrides), version or OWN_MAJOR

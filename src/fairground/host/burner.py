@@ -13,6 +13,9 @@ from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper
 from fairground.model import LabError
 
+MOST_PROCESSES = 32
+"""Each looks for itself at what the server used, which costs more than it can burn where there are too many."""
+
 
 def plant(keeper: Keeper, engine: Path, server: Child, share: float, cores: tuple[int, ...] | None = None) -> Child:
     """Start a burner of `share` in a server's group, on the `cores` that the server is pinned to; stop it before the server.
@@ -23,14 +26,16 @@ def plant(keeper: Keeper, engine: Path, server: Child, share: float, cores: tupl
 
 
 def beside(
-    keeper: Keeper, engine: Path, server: Child, share: float, other: Child, cores: tuple[int, ...] | None = None
+    keeper: Keeper, engine: Path, server: Child, share: float, other: Child, among: int, cores: tuple[int, ...] | None = None
 ) -> Child:
     """Start a burner of `share` of what a server uses in the group of an `other` role, on its `cores`; stop it before both.
 
-    It has a thread for each of these cores; None: for all that there are. LabError where no cgroup can be made.
+    Linux shares a processor out among sessions, and each backend of PostgreSQL is one: a burner of one process gets little beside
+    many. So it has as many processes as there are sessions `among` which it burns, and one for each core at least (None: all that
+    there are). LabError where no cgroup can be made.
     """
-    threads = len(cores) if cores is not None else machine.cores()
-    return _burning(keeper, engine, server, share, other, cores, "--threads", str(threads))
+    processes = min(MOST_PROCESSES, max(among, len(cores) if cores is not None else machine.cores()))
+    return _burning(keeper, engine, server, share, other, cores, "--processes", str(processes))
 
 
 def _burning(

@@ -24,7 +24,11 @@ def free_bytes(folder: Path) -> int:
 def require_room(folders: Iterable[Path], least_bytes: int) -> None:
     """StorageError where on a folder's disk less is free."""
     for folder in folders:
-        free = free_bytes(folder)
-        if free < least_bytes:
-            sentence = f"the disk of `{folder}` is full: {free / 1e6:.1f} MB are free, and {least_bytes / 1e6:.0f} are needed"
-            raise StorageError(sentence, error.MAKE_SPACE)
+        require_free(f"`{folder}`", free_bytes(folder), least_bytes)
+
+
+def require_free(whose: str, free: int, least_bytes: int) -> None:
+    """StorageError where less than the least is `free` on a disk; `whose` it is."""
+    if free < least_bytes:
+        sentence = f"the disk of {whose} is full: {free / 1e6:.1f} MB are free, and {least_bytes / 1e6:.0f} are needed"
+        raise StorageError(sentence, error.MAKE_SPACE)

@@ -157,15 +157,14 @@ def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
 def _database_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
     """A slowdown on purpose on the database's processors, while this server is at work, of so much of what the database uses.
 
-    It is told as a share of the server's CPU, which each arm has for itself: the database is one for all arms. Beside many busy
-    backends it may get less than that, so no loss refutes nothing.
+    It is told as a share of the server's CPU, which each arm has for itself: the database is one for all arms.
     """
     server, database = (float(evidence.get(f"{role}_cores") or 0.0) for role in ("server", "database"))
     if not server or not database:
         return "what the server and the database use is not known from its trials"
     words = f"with {SLOWED * 100:.0f} % more CPU spent on the database's processors on purpose"
     change = Change("slowed", words, cell, planted=SLOWED * database / server, slowed="database")
-    return Experiment(Direction.LESS, (change,), refutes=False)
+    return Experiment(Direction.LESS, (change,))
 
 
 def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fairground import contract
 from fairground.host import machine
@@ -17,6 +18,7 @@ from fairground.lab.places import Places
 from fairground.measure import Bench, schedule
 from fairground.measure.rounds import Effort, Side, one_round
 from fairground.model import Cell, LabError, Load, Run, Server, Settings, Stack, StackInfo, Workload, WorkloadEvent
+from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import comparison
 from fairground.report.comparison import Line
@@ -87,8 +89,25 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         shared = (keeper, database, places.engine, cases, machine.cores())
         bench = Bench(*shared, disks=disks, elsewhere=there.generator, its_host=there.database)
         effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
-        make = functools.partial(one_round, bench, arms, effort, record.folder)
-        yield from measuring.units(record, make, stopping.comparison_end)
+        starts = _Starts(functools.partial(one_round, bench, arms), effort, record.folder, asked, list(record.entries))
+        yield from measuring.units(record, starts.make, stopping.comparison_end)
+
+
+@dataclass
+class _Starts:
+    """The starts of a comparison, each with as many pairs as its time allows after those that were `made`."""
+
+    one_round: Callable[[Effort, Path, int], Round]
+    effort: Effort
+    folder: Path
+    asked: ComparisonAsked
+    made: list[Round]
+
+    def make(self, number: int) -> Round:
+        """The start of a number, from 1."""
+        effort = replace(self.effort, pairs=stopping.pairs_of_next(self.made, self.asked))
+        self.made.append(self.one_round(effort, self.folder, number))
+        return self.made[-1]
 
 
 def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:

@@ -19,9 +19,9 @@ from fairground.judge import thresholds, validity
 from fairground.lab import run as runs
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
-from fairground.model import Cell, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
+from fairground.model import Cell, Ending, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
 from fairground.report.text.words import plural
-from fairground.run import plan, runner, store
+from fairground.run import plan, runner, stopping, store
 
 NOT_YET = "leave it out, or measure on this machine alone"
 
@@ -123,12 +123,12 @@ def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
     ]
 
 
-def dry_run(suite: Suite, inputs: runs.Inputs) -> Plan:
-    """The plan of a suite as it would be if hosts could build everything. LabError for what they cannot measure."""
-    _check(inputs, suite.budget_s)
+def dry_run(suite: Suite, inputs: runs.Inputs, hosts: int) -> Plan:
+    """The plan of a suite as it would be if so many hosts could build everything. LabError for what they cannot measure."""
+    _check(inputs)
     workloads = inputs.places.workloads()
     suite = runs.settled(suite, None)
-    foreseen = plan.of_suite(suite, inputs.places.load_servers(), workloads, inputs.command)
+    foreseen = plan.of_suite(suite, inputs.places.load_servers(), workloads, inputs.command, hosts=hosts)
     runs.check_plan(foreseen, runs.Needs.of(foreseen), workloads, None)
     return foreseen
 
@@ -137,14 +137,14 @@ def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
     """As `lab.run.run`, on hosts. Close it to end early: what is done is kept, and hosts stop what goes on."""
     places = inputs.places
     servers, workloads = places.load_servers(), places.workloads()
-    foreseen = dry_run(suite, inputs)
+    foreseen = dry_run(suite, inputs, len(there.members))
     wish = runs.Needs.of(foreseen)
     yield from map(Said, there.remarks)
     chosen = wish.stacks_of(servers)
     answers = yield from _ready(there, foreseen, chosen)
     lacking = {name: why for one in answers for name, why in one.lacking.items()}
     yield from (Absent(name, why) for name, why in lacking.items())
-    frozen = plan.of_suite(runs.settled(suite, None), servers, workloads, inputs.command, lacking)
+    frozen = plan.of_suite(runs.settled(suite, None), servers, workloads, inputs.command, lacking, len(there.members))
     needs, first = runs.Needs.of(frozen), answers[0]
     assert first.machine is not None
     folder = store.create(
@@ -159,16 +159,20 @@ def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
     )
     store.write_thresholds(folder, thresholds.standard().values())
     with runs.kept(folder):
-        yield from _measured(store.load(folder), there, chosen)
+        yield from measured(store.load(folder), there, _digests(chosen))
     yield from runs.ended(folder, inputs)
 
 
-def resume(folder: Path, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
-    """Go on with an interrupted run on hosts of its kind of machine; a heat that was begun on one goes on there."""
+def resume(folder: Path, there: Fleet, inputs: runs.Inputs, budget_s: float | None = None) -> Generator[Event]:
+    """Go on with an interrupted run on hosts of its kind of machine; a heat that was begun on one goes on there.
+
+    A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
+    """
     known = store.load(folder)
-    _check(inputs, known.plan.budget_s)
+    _check(inputs)
     left = runs.left_of(known)
-    if left:
+    if left and (not known.finished or budget_s is not None):
+        known = runs.with_budget(known, budget_s)
         yield from map(Said, there.remarks)
         needs = replace(runs.Needs.of(known.plan), stacks=frozenset(slot.cell.stack for slot in left))
         chosen = needs.stacks_of(inputs.places.load_servers())
@@ -183,27 +187,22 @@ def resume(folder: Path, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
         assert answers[0].machine is not None
         _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with runs.kept(folder):
-            yield from _measured(known, there, chosen)
+            yield from measured(known, there, _digests(chosen))
     yield from runs.ended(folder, inputs)
 
 
-def _check(inputs: runs.Inputs, budget_s: float | None) -> None:
+def _check(inputs: runs.Inputs) -> None:
     """LabError for what hosts cannot do."""
     if inputs.database_url is not None:
         raise LabError("`--database` names one server, and each host has its own database", NOT_YET)
     if inputs.why_s is not None:
         raise LabError("`--why` makes its experiments on this machine, and the run is of hosts", NOT_YET)
-    if budget_s is not None:
-        raise LabError(
-            "a budget decides after each block whether another is worth its time, and hosts measure several at once",
-            "say how many blocks: --blocks 6",
-        )
 
 
 def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Event, None, list[Answer]]:
     """Let every host build the servers and start its database once. LabError where they are not alike, or refuse."""
     servers = runs.servers_of(chosen)
-    digests = {one.id: build.sources_hash(one.folder) for one in servers}
+    digests = _digests(chosen)
     for host in there.members:
         refused = [id for id, digest in digests.items() if not host.about.allows(id, digest)]
         if refused:
@@ -223,6 +222,11 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
         yield from (Said(f"host {one.host}: {sentence}") for sentence in one.remarks)
     _alike(answers)
     return answers
+
+
+def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
+    """Server → the hash of its sources here."""
+    return {one.id: build.sources_hash(one.folder) for one in runs.servers_of(chosen)}
 
 
 def each_cell_once(planned: Plan) -> Plan:
@@ -280,22 +284,57 @@ def _same_sources(known: Run, chosen: Sequence[Stack]) -> None:
 # ---------------------------------------------------------------- measuring
 
 
-def _measured(known: Run, there: Fleet, chosen: Sequence[Stack]) -> Generator[Event]:
-    """Have measured what is left of a run. At its end it is told what is missing."""
-    left, folder = runs.left_of(known), known.folder
-    least_s = plan.least_s(replace(known.plan, slots=tuple(left)))
-    yield Planned(known.plan, folder, least_s / len(there.members))
+def measured(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
+    """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
+    least_s = plan.least_s(replace(known.plan, slots=tuple(runs.left_of(known))))
+    yield Planned(known.plan, known.folder, least_s / len(there.members))
     yield Began(known.plan, known.everything)
-    asked = tasks(known, there.members, {one.id: build.sources_hash(one.folder) for one in runs.servers_of(chosen)})
+    asked = known.plan.slots
+    if known.plan.budget_s is None:
+        yield from _carried_out(known, there, digests)
+    else:
+        asked = yield from _in_waves(known, there, digests)
+    done = store.done_slots(store.load(known.folder))
+    if missing := [slot for slot in asked if slot.number not in done]:
+        yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: ./fairground run --resume {known.id}")
+
+
+def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[Slot, ...]]:
+    """Measure as many blocks at once as there are hosts, until the time is up or all is narrow. The slots asked for.
+
+    What a wave measures is decided before it, as before a block on one machine. Where a wave lost a trial the run ends as it is.
+    """
+    planned, hosts = known.plan, len(there.members)
+    blocks = sorted({slot.block for slot in planned.slots})
+    assert planned.budget_s is not None
+    asked, unneeded, measured = list[Slot](), list[int](), known.everything
+    for wave in (blocks[first : first + hosts] for first in range(0, len(blocks), hosts)):
+        slots = [slot for slot in planned.slots if slot.block in wave]
+        wanted, left_out = stopping.wanted(planned, slots, [one for one in measured if one.block < wave[0]])
+        asked, unneeded = [*asked, *wanted], [*unneeded, *left_out]
+        begun = store.load(known.folder)
+        yield from _carried_out(replace(begun, plan=replace(planned, slots=wanted)), there, digests)
+        found = store.load(known.folder)
+        measured = found.everything
+        if not {slot.number for slot in wanted} <= store.done_slots(found):
+            return tuple(asked)
+        newest = wave[-1] >= max((one.block for one in measured), default=0)
+        if newest and (ending := stopping.ending(planned, measured, planned.budget_s, hosts)):
+            store.end(known.folder, replace(ending, unneeded=tuple(unneeded)))
+            return tuple(asked)
+    if unneeded:
+        store.end(known.folder, Ending(planned.blocks, stopping.NO_MORE, tuple(unneeded)))
+    return tuple(asked)
+
+
+def _carried_out(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
+    """Have measured all that is left of a plan, and keep it."""
+    asked = tasks(known, there.members, digests)
     for block in [one.share.slots[0].block for one in asked if one.share is not None and not one.hosts]:
         yield Said(f"block {block} was begun in part on a machine that has not joined: it is left as it is")
     given = [one for one in asked if one.hosts]
     for done in cluster.carried_out(there.client, [(one.order, one.hosts) for one in given], roles=there.roles):
         yield from _kept(known, given[done.place].share, done)
-    if missing := runs.left_of(store.load(folder)):
-        yield Said(
-            f"{len(missing)} of {len(known.plan.slots)} trials are missing; go on with: ./fairground run --resume {known.id}"
-        )
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
     known, places = store.load(folder), inputs.places
     left = left_of(known)
     if left and (not known.finished or budget_s is not None):
-        known = _with_budget(known, budget_s)
+        known = with_budget(known, budget_s)
         needs, servers = Needs.of(known.plan), places.load_servers()
         with ExitStack() as held:
             yield from map(Said, inputs.elsewhere.remarks)
@@ -385,7 +385,7 @@ def left_of(known: Run) -> list[Slot]:
     return [slot for slot in known.plan.slots if slot.number not in done]
 
 
-def _with_budget(known: Run, budget_s: float | None) -> Run:
+def with_budget(known: Run, budget_s: float | None) -> Run:
     """The run under another budget, open again."""
     if budget_s is None:
         return known

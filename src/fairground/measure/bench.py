@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairground import contract, generators, postgres
 from fairground.generators import Elsewhere
-from fairground.host import Keeper, Moment
+from fairground.host import Keeper, Moment, disk
 from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import Thresholds
 from fairground.measure.stand import Stand
@@ -36,7 +36,7 @@ class Bench:
     thresholds: Thresholds = field(default_factory=thresholds.standard)
     machine: Machine | None = None
     disks: Sequence[Path] = ()
-    """Folders, beside that of the results, on whose disks there must be room while something is measured."""
+    """Folders of this machine, beside that of the results, on whose disks there must be room while something is measured."""
     databases: Callable[[int | None], Database] | None = None
     """The running database server of a version, as cells' settings say it; None: `database` is the only one."""
     elsewhere: Elsewhere | None = None
@@ -58,6 +58,12 @@ class Bench:
         """MachineError where a host that a role is on is gone."""
         for there in self._hosts:
             there.require()
+
+    def require_room(self, folders: Sequence[Path], least_bytes: int) -> None:
+        """StorageError where less is free on a disk that is written to: of these `folders`, the database's, or its host's."""
+        disk.require_room([*folders, *self.disks], least_bytes)
+        if self.its_host is not None:
+            disk.require_free(f"host `{self.its_host.name}`", self.its_host.free_bytes(), least_bytes)
 
     @property
     def _hosts(self) -> Sequence[Elsewhere | postgres.Elsewhere]:

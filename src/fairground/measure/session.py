@@ -53,9 +53,9 @@ class Session:
     ) -> None:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
         self._bench, self._number = bench, 0
-        self._folders = [*(folder.values() if isinstance(folder, Mapping) else [folder]), *bench.disks]
-        disk.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
+        self._folders = list(folder.values()) if isinstance(folder, Mapping) else [folder]
         bench.require_hosts()
+        bench.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
         self._seen = {arm.label: Seen(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
         self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
@@ -118,7 +118,9 @@ class Session:
         if kind is None:
             self.ended = {label: loaded.judge() for label, loaded in self._loaded.items()}
             if any(one.verdict in (Verdict.VOID, Verdict.REJECTED) for one in self.ended.values()):
-                disk.require_room(self._folders, disk.LEAST_AFTER_BYTES)  # else a full disk would be called a fault of theirs
+                self._bench.require_room(
+                    self._folders, disk.LEAST_AFTER_BYTES
+                )  # else a full disk would be called a fault of theirs
 
     def _stop(self) -> None:
         """Stop everything, whatever of it goes wrong: first who loads, then what is loaded, which is asked to end together."""

@@ -82,6 +82,9 @@ class Elsewhere(Protocol):
     def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start a server there. LabError where it cannot be had."""
 
+    def free_bytes(self) -> int:
+        """What may still be written on the disk of its data."""
+
     def moment(self) -> Mapping[str, Moment]:
         """The clocks of the host's machine by its name; nothing where it is the lab's own."""
 

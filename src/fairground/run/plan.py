@@ -80,11 +80,14 @@ class Part:
     settings: Settings
 
 
-def build(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str] | None = None) -> Plan:
+def build(
+    suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str] | None = None, hosts: int = 1
+) -> Plan:
     """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
 
-    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as could at most
-    be measured in it, were all but its cheapest heat narrow. If it `fits`, its windows are as short as lets BLOCKS of them fit.
+    `unavailable` is that of `of_suite`. A suite with a budget and no number of blocks (0) gets as many blocks as so many `hosts`
+    could at most measure in it side by side, were all but its cheapest heat narrow. If it `fits`, its windows are as short as
+    lets BLOCKS of them fit on one host.
     """
     if suite.blocks != 0 or suite.budget_s is None:
         return _join(suite, parts, command, unavailable or {})
@@ -95,7 +98,7 @@ def build(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), parts
     if suite.fits:
         of_one, fitted = _fitted(of_one, parts, suite.budget_s / windows.BLOCKS, lambda *one: estimate_s(join(*one)))
-    blocks = _most_blocks(join(of_one, fitted), suite.budget_s)
+    blocks = _most_blocks(join(of_one, fitted), hosts * suite.budget_s)
     return join(replace(suite, blocks=blocks, turns_s=of_one.turns_s), fitted)
 
 
@@ -138,8 +141,9 @@ def of_suite(
     workloads: Sequence[Workload],
     command: str,
     unavailable: Mapping[str, str] | None = None,
+    hosts: int = 1,
 ) -> Plan:
-    """The plan of a suite. A cell that stands in several of its groups is measured once.
+    """The plan of a suite, for so many `hosts`. A cell that stands in several of its groups is measured once.
 
     `unavailable` says of stacks by id, of load generators by `generator NAME`, of topologies by `topology ID`, and of versions of
     PostgreSQL by `PostgreSQL MAJOR`, why they are not here; of the slowed control, as `control slowed`, why none can be made.
@@ -148,7 +152,7 @@ def of_suite(
         Part(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
         for group in suite.groups
     ]
-    return build(suite, parts, command, unavailable)
+    return build(suite, parts, command, unavailable, hosts)
 
 
 def estimate_s(plan: Plan) -> float:

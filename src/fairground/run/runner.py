@@ -13,7 +13,6 @@ from fairground.host import machine
 from fairground.judge import thresholds, validity
 from fairground.model import Ending, LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
 from fairground.run import retry, stopping, store
-from fairground.stats.comparisons import heat_of
 
 
 def run(
@@ -32,7 +31,7 @@ def run(
     bench = replace(bench, machine=known.machine)
     measured, unneeded = list(known.everything), list[int]()
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
-        wanted, left_out = _wanted(plan, tuple(slots), [one for one in measured if one.block < block])
+        wanted, left_out = stopping.wanted(plan, tuple(slots), [one for one in measured if one.block < block])
         unneeded += left_out
         for one in _measure(wanted, known, folder, stacks, workloads, bench):
             measured.append(one)
@@ -42,16 +41,7 @@ def run(
             store.end(folder, replace(ending, unneeded=tuple(unneeded)))
             return
     if unneeded:
-        store.end(folder, Ending(plan.blocks, "no block is left in its plan", tuple(unneeded)))
-
-
-def _wanted(plan: Plan, slots: Sequence[Slot], before: Sequence[Trial]) -> tuple[list[Slot], list[int]]:
-    """The slots of a block that are worth their time by what was measured `before` it, and the numbers of the others."""
-    if plan.budget_s is None or not before:
-        return list(slots), []
-    heats = stopping.open_heats(plan, before)
-    apart = {slot.number: heat_of(slot.cell) in heats for slot in slots}
-    return [slot for slot in slots if apart[slot.number]], [number for number, wanted in apart.items() if not wanted]
+        store.end(folder, Ending(plan.blocks, stopping.NO_MORE, tuple(unneeded)))
 
 
 def _measure(

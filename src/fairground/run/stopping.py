@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from fairground.model import Cell, Ending, Load, Plan, Trial, Until
+from fairground.model import Cell, Ending, Load, Plan, Slot, Trial, Until
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
@@ -36,6 +36,8 @@ MOST_PAIRS = 5
 """Pairs of a start, where the budget has room for more: beyond it another start says more."""
 START_S, PAIR_COST = 3.0, 1.15
 """Seconds in which two servers start, are verified and audited, and what a second of load in turns takes."""
+NO_MORE = "no block is left in its plan"
+"""Why a run ends that has measured all that it planned, but what was narrow already."""
 ENOUGH = {
     Until.NARROW: f"every interval that is compared is within ± {NARROW:.0%}, or a quarter of its difference",
     Until.DECIDED: f"every comparison is decided: its interval fits into ± {PRACTICAL:.0%}, or is a quarter of its difference",
@@ -43,8 +45,11 @@ ENOUGH = {
 """Why a run ends before its time is up."""
 
 
-def ending(plan: Plan, trials: Sequence[Trial], budget_s: float) -> Ending | None:
-    """Why the run ends after the last whole block of `trials` (controls among them); None: another block is worth its time."""
+def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1) -> Ending | None:
+    """Why the run ends after the last whole block of `trials` (controls among them); None: another block is worth its time.
+
+    So many `hosts` measure blocks side by side.
+    """
     blocks = max((trial.block for trial in trials), default=0)
     if not blocks or blocks >= plan.blocks:
         return None
@@ -52,9 +57,18 @@ def ending(plan: Plan, trials: Sequence[Trial], budget_s: float) -> Ending | Non
     left = open_heats(plan, trials)
     if not left:
         return Ending(blocks, ENOUGH[plan.until])
-    if spent_s + _block_s(trials, left) > budget_s:
+    if spent_s / hosts + _block_s(trials, left) > budget_s:
         return Ending(blocks, f"the next block would have ended after the budget of {brief(budget_s / 60)} min")
     return None
+
+
+def wanted(plan: Plan, slots: Sequence[Slot], before: Sequence[Trial]) -> tuple[tuple[Slot, ...], tuple[int, ...]]:
+    """The slots that are worth their time by what was measured `before` them, and the numbers of the others."""
+    if plan.budget_s is None or not before:
+        return tuple(slots), ()
+    heats = open_heats(plan, before)
+    apart = {slot.number: heat_of(slot.cell) in heats for slot in slots}
+    return tuple(slot for slot in slots if apart[slot.number]), tuple(number for number, some in apart.items() if not some)
 
 
 def _block_s(trials: Sequence[Trial], heats: Collection[Cell]) -> float:
@@ -145,6 +159,20 @@ def pairs_within(budget_s: float, load: Load) -> int:
     """
     start_s = budget_s / (arms.JUDGED_ROUNDS + 1)
     return max(1, min(MOST_PAIRS, int((start_s - START_S - load.warmup_min_s) / (2 * PAIR_COST * load.window_s))))
+
+
+def pairs_of_next(rounds: Sequence[Round], asked: ComparisonAsked) -> int:
+    """Pairs of windows for the next start: those that were asked for, or fewer, so that a start more than is judged still fits.
+
+    What a start takes beside its pairs is known from those that there were: some servers are slow to start.
+    """
+    if not rounds:
+        return asked.pairs
+    pair_s = 2 * PAIR_COST * asked.load.window_s
+    start_s = math.fsum(one.took_s - pair_s * len(one.pairs) for one in rounds) / len(rounds)
+    left_s = asked.budget_s - math.fsum(one.took_s for one in rounds)
+    each_s = left_s / max(1, arms.JUDGED_ROUNDS + 1 - len(rounds))
+    return max(1, min(asked.pairs, int((each_s - start_s) / pair_s)))
 
 
 def too_short(asked: ComparisonAsked) -> str | None:

@@ -1,0 +1,110 @@
+"""A run with a budget on several hosts: as many blocks at once as there are hosts, until the time is up or all is narrow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from builders.trials import trial
+from fairground.fleet import cluster
+from fairground.fleet.cluster import Done
+from fairground.fleet.order import Answer, Order, Work
+from fairground.lab import hosts
+from fairground.lab.events import Event, Said
+from fairground.lab.hosts import Fleet
+from fairground.model import Plan, Run, Slot, Trial
+from fairground.run import store
+from fleet.made import MACHINE, member, plan
+
+TWO = Fleet((member("a"), member("b")))
+Spread = Callable[[Slot], float]
+
+
+class Hosts:
+    """Hosts that answer each order at once, with trials of 9 s; `waves`: the blocks of the orders that were given together."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, spread: Spread) -> None:
+        self.spread, self.waves = spread, list[list[int]]()
+        self.lost = frozenset[int]()
+        """Blocks whose orders fail."""
+        monkeypatch.setattr(cluster, "carried_out", self._carried_out)
+
+    def _carried_out(self, _: object, orders: Sequence[tuple[bytes, Any]], **__: object) -> Iterator[Done]:
+        told = [Order.from_json(text) for text, _ in orders]
+        self.waves.append(sorted({order.plan.slots[0].block for order in told if order.work is Work.SHARE}))
+        for place, order in enumerate(told):
+            if order.work is Work.SHARE and order.plan.slots[0].block in self.lost:
+                yield Done(place, None, "it broke")
+            else:
+                trials = tuple(self._made(slot) for slot in order.plan.slots) if order.work is Work.SHARE else ()
+                yield Done(place, Answer("a", MACHINE, {"engine": "1"}, trials=trials).to_json())
+
+    def _made(self, slot: Slot) -> Trial:
+        noise = numpy.random.default_rng(slot.number).normal(0, self.spread(slot))
+        return replace(trial(slot.cell.stack, slot.block, 100.0 * math.exp(noise)), number=slot.number, cell=slot.cell)
+
+
+def begun(folder: Path, planned: Plan) -> Run:
+    """A run of a plan, of which nothing is measured."""
+    made = store.create(
+        folder, planned, started_unix_s=0.0, machine=MACHINE, versions={"engine": "1"},
+        database_settings={}, stacks={}, workloads={},
+    )  # fmt: skip
+    return store.load(made)
+
+
+def measured(known: Run) -> tuple[Run, list[str]]:
+    """The run after two hosts measured it, and what was said."""
+    events: list[Event] = list(hosts.measured(known, TWO, {}))
+    return store.load(known.folder), [one.sentence for one in events if isinstance(one, Said)]
+
+
+def test_what_is_narrow_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """After six blocks, two at once: the run has ended as it should, and nothing is missing."""
+    fleet = Hosts(monkeypatch, lambda _: 0.001)
+    found, said = measured(begun(tmp_path, replace(plan(40), budget_s=3600.0)))
+    assert fleet.waves == [[1, 2], [3, 4], [5, 6]]
+    assert found.finished and found.ending is not None and found.ending.blocks == 6 and said == []
+
+
+def test_hosts_share_the_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A block of four trials takes 36 s: in 100 s two hosts make two waves, and a third would end too late."""
+    fleet = Hosts(monkeypatch, lambda _: 0.2)
+    found, _ = measured(begun(tmp_path, replace(plan(40), budget_s=100.0)))
+    assert fleet.waves == [[1, 2], [3, 4]]
+    assert found.ending is not None and found.ending.reason == "the next block would have ended after the budget of 1.67 min"
+
+
+def test_time_goes_to_what_is_still_wide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Once `ping` is narrow its slots are left out, and said to be unneeded."""
+    Hosts(monkeypatch, lambda slot: 0.2 if slot.cell.workload == "tx" else 0.001)
+    found, _ = measured(begun(tmp_path, replace(plan(10), budget_s=3600.0)))
+    blocks = {workload: {one.block for one in found.trials if one.cell.workload == workload} for workload in ("tx", "ping")}
+    assert blocks == {"tx": set(range(1, 11)), "ping": set(range(1, 7))}
+    assert found.finished and found.ending is not None and len(found.ending.unneeded) == 2 * 4
+
+
+def test_a_wave_that_lost_a_trial_ends_the_run_openly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is missing is said, of what was asked for; going on measures it, and the run ends as ever."""
+    fleet = Hosts(monkeypatch, lambda _: 0.001)
+    fleet.lost = frozenset({4})
+    known = begun(tmp_path, replace(plan(40), budget_s=3600.0))
+    found, said = measured(known)
+    assert fleet.waves == [[1, 2], [3, 4]] and not found.finished
+    assert said[0].endswith("is not measured: it broke") and said[-1].startswith("4 of 16 trials are missing; go on with: ")
+    fleet.lost, fleet.waves = frozenset(), []
+    found, said = measured(found)
+    assert fleet.waves == [[], [4], [5, 6]] and found.finished and said == []
+
+
+def test_without_a_budget_all_is_given_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The scheduler has the whole plan, and gives it to whoever is free."""
+    fleet = Hosts(monkeypatch, lambda _: 0.001)
+    found, said = measured(begun(tmp_path, plan(8)))
+    assert fleet.waves == [list(range(1, 9))] and found.finished and found.ending is None and said == []
