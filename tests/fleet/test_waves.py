@@ -81,6 +81,14 @@ def test_hosts_share_the_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert found.ending is not None and found.ending.reason == "the next block would have ended after the budget of 1.67 min"
 
 
+def test_what_an_order_takes_beside_its_trials_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A database starts for each order: by the lab's clock a wave of 36 s takes 60, so that of 150 s two are left."""
+    fleet = Hosts(monkeypatch, lambda _: 0.2)
+    monkeypatch.setattr(hosts.time, "monotonic", lambda: 60.0 * len(fleet.waves))
+    measured(begun(tmp_path, replace(plan(40), budget_s=150.0)))
+    assert fleet.waves == [[1, 2], [3, 4]]
+
+
 def test_time_goes_to_what_is_still_wide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Once `ping` is narrow its slots are left out, and said to be unneeded."""
     Hosts(monkeypatch, lambda slot: 0.2 if slot.cell.workload == "tx" else 0.001)

@@ -140,7 +140,7 @@ def assert_counts_add_up(folder: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("compare", "healthy:asyncio", "healthy:asyncio", "-w", "tx", "--budget", "40s", "--pairs", "1", "--connections", "8"),
+        ("compare", "healthy:asyncio", "healthy:asyncio", "-w", "tx", "--budget", "12s", "--pairs", "1", "--connections", "8"),
         ("capacity", "-s", "healthy", "-w", "tx", "--budget", "1m", "--connections", "64"),
     ],
     ids=lambda words: words[0],

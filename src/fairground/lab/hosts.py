@@ -307,7 +307,7 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
     planned, hosts = known.plan, len(there.members)
     blocks = sorted({slot.block for slot in planned.slots})
     assert planned.budget_s is not None
-    asked, unneeded, measured = list[Slot](), list[int](), known.everything
+    asked, unneeded, measured, began_s = list[Slot](), list[int](), known.everything, time.monotonic()
     for wave in (blocks[first : first + hosts] for first in range(0, len(blocks), hosts)):
         slots = [slot for slot in planned.slots if slot.block in wave]
         wanted, left_out = stopping.wanted(planned, slots, [one for one in measured if one.block < wave[0]])
@@ -319,7 +319,9 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
         if not {slot.number for slot in wanted} <= store.done_slots(found):
             return tuple(asked)
         newest = wave[-1] >= max((one.block for one in measured), default=0)
-        if newest and (ending := stopping.ending(planned, measured, planned.budget_s, hosts)):
+        trials_s = sum(one.duration_s for one in measured) - sum(one.duration_s for one in known.everything)
+        beside_s = max(0.0, time.monotonic() - began_s - trials_s / hosts)  # each order starts a database, for instance
+        if newest and (ending := stopping.ending(planned, measured, planned.budget_s, hosts, beside_s)):
             store.end(known.folder, replace(ending, unneeded=tuple(unneeded)))
             return tuple(asked)
     if unneeded:

@@ -45,10 +45,10 @@ ENOUGH = {
 """Why a run ends before its time is up."""
 
 
-def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1) -> Ending | None:
+def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1, beside_s: float = 0.0) -> Ending | None:
     """Why the run ends after the last whole block of `trials` (controls among them); None: another block is worth its time.
 
-    So many `hosts` measure blocks side by side.
+    So many `hosts` measure blocks side by side; `beside_s` seconds went by beside their trials.
     """
     blocks = max((trial.block for trial in trials), default=0)
     if not blocks or blocks >= plan.blocks:
@@ -57,7 +57,7 @@ def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1)
     left = open_heats(plan, trials)
     if not left:
         return Ending(blocks, ENOUGH[plan.until])
-    if spent_s / hosts + _block_s(trials, left) > budget_s:
+    if spent_s / hosts + beside_s + _block_s(trials, left) > budget_s:
         return Ending(blocks, f"the next block would have ended after the budget of {brief(budget_s / 60)} min")
     return None
 
