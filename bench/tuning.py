@@ -5,7 +5,7 @@
 The whole takes hours. With `--keep` each comparison is written down as it ends, is not measured again, and the tables show all
 that the file holds, so that it can be filled in parts (`--budget`, `--only`, `--workload`). What is interrupted in the midst of a
 comparison loses that one. Each is `./fairground compare DOCUMENTED TUNED`, in rounds of short turns. It ends where the interval
-is within ± 2 % (`--width`), or after 60 s (`--each`), which hold the six starts that a verdict asks for.
+is within ± 2 % (`--width`), or after 60 s (`--each`), which hold the starts that a verdict asks for.
 Servers that start slowly need more: `--again --each 4m` measures anew what is inconclusive in server CPU, and shows that instead.
 A variant `x` is held against `documented-x` where there is one, else against `documented`. It measures, and asserts nothing.
 """
@@ -30,6 +30,7 @@ ABOUT = """\
 `compare` does. The documented one is written as its framework's documentation shows; what the tuned one adds stands below the
 tables. A tuning is rarely alone, so a row says what all of a variant's tunings buy together. In parentheses stands the 95 %
 interval. **Bold** is what `compare` called a difference; `=` is equivalent, `?` is inconclusive, – was not measured.
+Fewer than five starts are inconclusive, whatever their interval is: servers that start slowly had too little time.
 """
 WORKLOADS = ("ping", "db-ping", "users", "tx")
 QUANTITIES = {"server CPU": "Server CPU per good answer: less is better", "goodput": "Goodput: more is better"}
@@ -153,7 +154,7 @@ def page(stacks: list[Row], rows: list[Row]) -> str:
             parts[-1] += f"\n| `{pair[1]}` | `{pair[0].partition(':')[2]}` | " + " | ".join(cells) + " |"
     tuning = {stack["id"]: [one["what"] for one in stack["tuning"]] for stack in stacks}
     parts.append("## What is tuned\n\n" + "\n".join(f"- `{pair[1]}`: {'; '.join(tuning[pair[1]])}." for pair in shown))
-    budgets, machines = (sorted({row[key] for row in rows}) for key in ("budget", "on"))
+    budgets, machines = (sorted({row[key] for row in found.values()}) for key in ("budget", "on"))
     said = f"Each comparison had at most {' or '.join(budgets)}, on {' or '.join(machines)}."
     parts.append(said if rows else "Nothing is measured yet.")
     return "\n\n".join(part.strip() for part in parts)
@@ -162,8 +163,10 @@ def page(stacks: list[Row], rows: list[Row]) -> str:
 def cell(row: Row | None, quantity: str) -> str:
     """One comparison's change of a quantity, with its interval and what was called."""
     line = None if row is None else row["lines"].get(quantity)
-    if line is None or line["change"] is None:
+    if line is None:
         return "–"
+    if line["change"] is None:
+        return "no interval"
     amount = f"{line['change']:+.1%} ({line['change_low']:+.1%} to {line['change_high']:+.1%})"
     mark = MARKS.get(line["verdict"])
     return f"**{amount}**" if mark is None else f"{amount} {mark}"

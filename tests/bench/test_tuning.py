@@ -79,14 +79,14 @@ def test_again_is_what_has_no_word_on_cost() -> None:
 
 
 def test_a_row_tells_the_gains_and_what_was_called() -> None:
-    """Called differences are bold, the other words have marks, and what was not measured has a dash."""
+    """Called differences are bold, the other words have marks; a dash was not measured, and one start alone has no interval."""
     rows = [
         row("one:a", "ping", -0.2, "cheaper"),
         row("one:a", "users", 0.0, "equivalent"),
         row("one:a", "tx", None, "inconclusive"),
     ]
     text = TUNING.page(STACKS, rows)
-    assert "| `one:a` | `documented` | **-20.0% (-21.0% to -19.0%)** | – | +0.0% (-1.0% to +1.0%) = | – |" in text
+    assert "| `one:a` | `documented` | **-20.0% (-21.0% to -19.0%)** | – | +0.0% (-1.0% to +1.0%) = | no interval |" in text
     assert "- `one:a`: a flag; an allocator." in text
     assert "one:b" not in text and text.endswith("at most 1m, on A CPU, 2 cores.")
 

@@ -11,10 +11,11 @@ from fairground.run import plan
 from report import fixture
 
 
-def left(budget_s: float | None, *took_s: float, later_s: float = 0.0) -> str:
+def left(budget_s: float | None, *took_s: float, later_s: float = 0.0, hosts: int = 1) -> str:
     """What is said of the time left after trials that took so long, where `later_s` more are expected after the run."""
     run = fixture.one_block()
-    shown = Screen(replace(run.plan, budget_s=budget_s), (), Terminal(file=io.StringIO()), live=False, later_s=later_s)
+    planned, terminal = replace(run.plan, budget_s=budget_s), Terminal(file=io.StringIO())
+    shown = Screen(planned, (), terminal, live=False, later_s=later_s, hosts=hosts)
     for trial, duration_s in zip(run.trials, took_s, strict=False):
         shown.finished(replace(trial, duration_s=duration_s))
     return shown.left
@@ -31,6 +32,12 @@ def test_a_budget_bounds_it() -> None:
     assert left(60.0) == ", at most 60 s left"
     assert left(60.0, 10.0, 10.0) == ", at most 40 s left"
     assert left(900.0, 10.0, 10.0) == ", about 2 min left"
+
+
+def test_hosts_share_it() -> None:
+    """Two hosts measure side by side: what is left takes half as long, and so did what was."""
+    assert left(None, 10.0, 10.0, hosts=2) == ", about 75 s left"
+    assert left(60.0, 10.0, 10.0, hosts=2) == ", at most 50 s left"
 
 
 def test_runs_after_this_one_are_in_the_time_left() -> None:

@@ -89,6 +89,15 @@ def test_what_an_order_takes_beside_its_trials_counts(monkeypatch: pytest.Monkey
     assert fleet.waves == [[1, 2], [3, 4]]
 
 
+def test_pauses_are_counted_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A host that waits before it tries again is at work: by the clock no time goes by beside its trials."""
+    fleet, known = Hosts(monkeypatch, lambda _: 0.2), begun(tmp_path, replace(plan(40), budget_s=125.0))
+    monkeypatch.setattr(hosts.stopping.retry, "paused_s", lambda trials: 6.0 * len({one.block for one in trials}))
+    monkeypatch.setattr(hosts.time, "monotonic", lambda: 42.0 * len(fleet.waves))
+    measured(known)
+    assert fleet.waves == [[1, 2], [3, 4], [5, 6]]
+
+
 def test_time_goes_to_what_is_still_wide(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Once `ping` is narrow its slots are left out, and said to be unneeded."""
     Hosts(monkeypatch, lambda slot: 0.2 if slot.cell.workload == "tx" else 0.001)

@@ -139,7 +139,7 @@ class _Shown:
             case Began():
                 self._clock.close()  # a terminal has one foot
                 live = say.talk.is_terminal and "CI" not in os.environ
-                screen = Screen(event.plan, event.done, say.talk, live, self._voice.quiet, self._later_s)
+                screen = Screen(event.plan, event.done, say.talk, live, self._voice.quiet, self._later_s, event.hosts)
                 self._screen = self._held.enter_context(screen)
             case TrialDone():
                 self._trial(event)

@@ -31,10 +31,17 @@ class Screen:
     """Follows one run. On a terminal: finished trials scroll, two lines at the bottom live. Else: plain lines."""
 
     def __init__(
-        self, plan: Plan, done: Sequence[Trial], console: Console, live: bool, quiet: bool = False, later_s: float = 0.0
+        self,
+        plan: Plan,
+        done: Sequence[Trial],
+        console: Console,
+        live: bool,
+        quiet: bool = False,
+        later_s: float = 0.0,
+        hosts: int = 1,
     ) -> None:
-        """`later_s`: what the runs after this one are expected to take, by their loads alone."""
-        self._plan, self._console, self._quiet, self._later_s = plan, console, quiet, later_s
+        """`later_s`: what the runs after this one are expected to take, by their loads alone. `hosts` measure side by side."""
+        self._plan, self._console, self._quiet, self._later_s, self._hosts = plan, console, quiet, later_s, hosts
         parts = [_conditions(slot.cell) for slot in plan.slots]
         self._varies = [len(set(some)) > 1 for some in zip(*parts, strict=True)]
         self._expected: list[float] = []
@@ -106,9 +113,10 @@ class Screen:
     @property
     def left(self) -> str:
         """`, about 4 min left`, as far as trials tell; at most what a budget leaves; nothing where neither is known."""
-        left_s = forecast.left_s(self._spent, len(self._plan.slots) - len(self._done))
-        budget_s = self._plan.budget_s
-        most_s = None if budget_s is None else max(0.0, budget_s - self._spent_before_s - sum(self._spent))
+        of_one_s = forecast.left_s(self._spent, len(self._plan.slots) - len(self._done))
+        left_s = None if of_one_s is None else of_one_s / self._hosts
+        budget_s, spent_s = self._plan.budget_s, (self._spent_before_s + sum(self._spent)) / self._hosts
+        most_s = None if budget_s is None else max(0.0, budget_s - spent_s)
         if most_s is not None and (left_s is None or most_s < left_s):
             return f", at most {duration(most_s)} left{self._in_all}"
         return self._in_all if left_s is None else f", about {duration(left_s)} left{self._in_all}"

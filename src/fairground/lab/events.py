@@ -58,10 +58,11 @@ class Planned:
 
 @dataclass(frozen=True)
 class Began:
-    """The trials begin. `done` are those that an interrupted run had already."""
+    """The trials begin. `done` are those that an interrupted run had already; so many `hosts` measure side by side."""
 
     plan: Plan
     done: tuple[Trial, ...]
+    hosts: int = 1
 
 
 @dataclass(frozen=True)

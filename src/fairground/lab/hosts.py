@@ -288,7 +288,7 @@ def measured(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[
     """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
     least_s = plan.least_s(replace(known.plan, slots=tuple(runs.left_of(known))))
     yield Planned(known.plan, known.folder, least_s / len(there.members))
-    yield Began(known.plan, known.everything)
+    yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
     if known.plan.budget_s is None:
         yield from _carried_out(known, there, digests)
@@ -319,7 +319,7 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
         if not {slot.number for slot in wanted} <= store.done_slots(found):
             return tuple(asked)
         newest = wave[-1] >= max((one.block for one in measured), default=0)
-        trials_s = sum(one.duration_s for one in measured) - sum(one.duration_s for one in known.everything)
+        trials_s = stopping.spent_s(measured) - stopping.spent_s(known.everything)
         beside_s = max(0.0, time.monotonic() - began_s - trials_s / hosts)  # each order starts a database, for instance
         if newest and (ending := stopping.ending(planned, measured, planned.budget_s, hosts, beside_s)):
             store.end(known.folder, replace(ending, unneeded=tuple(unneeded)))

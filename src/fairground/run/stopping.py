@@ -53,13 +53,17 @@ def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1,
     blocks = max((trial.block for trial in trials), default=0)
     if not blocks or blocks >= plan.blocks:
         return None
-    spent_s = math.fsum(trial.duration_s for trial in trials) + retry.paused_s(trials)
     left = open_heats(plan, trials)
     if not left:
         return Ending(blocks, ENOUGH[plan.until])
-    if spent_s / hosts + beside_s + _block_s(trials, left) > budget_s:
+    if spent_s(trials) / hosts + beside_s + _block_s(trials, left) > budget_s:
         return Ending(blocks, f"the next block would have ended after the budget of {brief(budget_s / 60)} min")
     return None
+
+
+def spent_s(trials: Sequence[Trial]) -> float:
+    """Seconds that trials took, with the pauses before those that were tried again."""
+    return math.fsum(trial.duration_s for trial in trials) + retry.paused_s(trials)
 
 
 def wanted(plan: Plan, slots: Sequence[Slot], before: Sequence[Trial]) -> tuple[tuple[Slot, ...], tuple[int, ...]]:
@@ -177,7 +181,8 @@ def pairs_of_next(rounds: Sequence[Round], asked: ComparisonAsked) -> int:
 
 def too_short(asked: ComparisonAsked) -> str | None:
     """That a comparison's budget cannot hold the rounds without which nothing is called, told before it starts; None: it can."""
-    least_s = arms.JUDGED_ROUNDS * (asked.load.warmup_min_s + 2 * asked.pairs * asked.load.window_s)
+    pairs = asked.pairs + arms.JUDGED_ROUNDS - 1  # after the first start there may be one in each: see `pairs_of_next`
+    least_s = arms.JUDGED_ROUNDS * asked.load.warmup_min_s + 2 * pairs * asked.load.window_s
     if asked.budget_s >= least_s:
         return None
     needed = f"{arms.JUDGED_ROUNDS} starts are needed before a difference is called, and take {least_s:.0f} s at least"
