@@ -57,7 +57,7 @@ def compared(stack_count: int, blocks: int, workload_count: int = 1, **more: obj
     return replace(Suite("s", "S", "", blocks, 7, (group,)), **more)  # type: ignore[arg-type]
 
 
-def planned(wanted: Suite, unavailable: dict[str, str] | None = None) -> Plan:
-    """The plan of a suite of paper servers."""
+def planned(wanted: Suite, unavailable: dict[str, str] | None = None, hosts: int = 1) -> Plan:
+    """The plan of a suite of paper servers, for so many hosts."""
     servers = [server(f"s{number}") for number in range(9)]
-    return plan.of_suite(wanted, servers, workloads(3), "c", unavailable)
+    return plan.of_suite(wanted, servers, workloads(3), "c", unavailable, hosts)

@@ -15,9 +15,12 @@ from builders.trials import trial
 from fairground.fleet import cluster
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Answer, Order, Work
+from fairground.inputs import manifest
 from fairground.lab import hosts
-from fairground.lab.events import Event, Said
+from fairground.lab.events import Began, Event, Said
 from fairground.lab.hosts import Fleet
+from fairground.lab.places import Places
+from fairground.lab.run import Inputs
 from fairground.model import Plan, Run, Slot, Trial
 from fairground.run import store
 from fleet.made import MACHINE, member, plan
@@ -62,6 +65,7 @@ def begun(folder: Path, planned: Plan) -> Run:
 def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
     events: list[Event] = list(hosts.measured(known, TWO, {}))
+    assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
     return store.load(known.folder), [one.sentence for one in events if isinstance(one, Said)]
 
 
@@ -125,3 +129,11 @@ def test_without_a_budget_all_is_given_at_once(monkeypatch: pytest.MonkeyPatch, 
     fleet = Hosts(monkeypatch, lambda _: 0.001)
     found, said = measured(begun(tmp_path, plan(8)))
     assert fleet.waves == [list(range(1, 9))] and found.finished and found.ending is None and said == []
+
+
+def test_several_hosts_have_a_longer_plan() -> None:
+    """Within the same budget three hosts can measure three times as many blocks."""
+    places = Places.of({})
+    suite = replace(manifest.load_suite(places.suites / "demo.toml"), blocks=0, budget_s=1800.0)
+    alone, three = (hosts.dry_run(suite, Inputs(places), count).blocks for count in (1, 3))
+    assert three == pytest.approx(3 * alone, abs=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -11,7 +12,9 @@ from fairground.cli import compare as command
 from fairground.lab import capacity, compare
 from fairground.lab.measuring import Inputs, Said
 from fairground.lab.places import Places
-from fairground.model import LabError, Load, Settings, Topology
+from fairground.measure.rounds import Effort
+from fairground.model import LabError, Load, Settings, Topology, Workload
+from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import CapacityAsked, ComparisonAsked
 from report import fixture
 
@@ -46,6 +49,22 @@ def test_the_command_asks_for_them() -> None:
     for workload, seconds in (("transfer", (5.0, 5.0)), ("ping", (1.0, 0.03))):
         asked = command._asked(places, {**given, "workload": workload}, known)
         assert (asked.load.window_s, asked.turn_s) == seconds, workload
+
+
+def test_a_start_has_the_pairs_that_its_time_allows() -> None:
+    """Three were asked for; the first start took so long that the next have one. A comparison that goes on knows its earlier ones."""
+    load, one, had = Load(window_s=1.0, warmup_min_s=2.0), Window(1000, 0, 1.0, 1e5), list[int]()
+    asked = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", load, Settings(), 1, 66.0, 0.005, 3, 0.01, 0.1)
+    effort = Effort(cast(Workload, None), load, Settings(), pairs=3)
+
+    def slow(effort: Effort, _: Path, number: int) -> Round:
+        had.append(effort.pairs)
+        return Round(number, (Pair(number, 1, "a", one, one),) * effort.pairs, 20.0)
+
+    starts = compare.Starts(slow, effort, Path(), asked, [])
+    made = [starts.make(number) for number in (1, 2)]
+    compare.Starts(slow, effort, Path(), asked, made).make(3)
+    assert had == [3, 1, 1]
 
 
 @pytest.mark.parametrize("verb", ["compare", "capacity"])

@@ -14,6 +14,7 @@ def test_a_budget_plans_what_it_could_at_most_hold() -> None:
         built = planned(compared(2, 0, budget_s=budget_s))
         assert (built.blocks, built.budget_s) == (blocks, budget_s)
     assert planned(compared(2, 4, budget_s=1e9)).blocks == 4
+    assert planned(compared(2, 0, budget_s=10 * per_block_s), hosts=3).blocks == 30
 
 
 def test_windows_are_as_short_as_a_budget_asks_for() -> None:

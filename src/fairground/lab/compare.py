@@ -89,12 +89,12 @@ def compare(inputs: Inputs, asked: ComparisonAsked) -> Iterator[Event]:
         shared = (keeper, database, places.engine, cases, machine.cores())
         bench = Bench(*shared, disks=disks, elsewhere=there.generator, its_host=there.database)
         effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
-        starts = _Starts(functools.partial(one_round, bench, arms), effort, record.folder, asked, list(record.entries))
+        starts = Starts(functools.partial(one_round, bench, arms), effort, record.folder, asked, list(record.entries))
         yield from measuring.units(record, starts.make, stopping.comparison_end)
 
 
 @dataclass
-class _Starts:
+class Starts:
     """The starts of a comparison, each with as many pairs as its time allows after those that were `made`."""
 
     one_round: Callable[[Effort, Path, int], Round]
