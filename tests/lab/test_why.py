@@ -45,6 +45,17 @@ def test_quotas_and_deadlocks_are_asked_in_long_turns() -> None:
         assert (asked.turn_s, asked.cell.load.window_s) == (turn_s, max(why.WINDOW_S, turn_s))
 
 
+def test_what_a_full_database_loses_is_told_in_cores() -> None:
+    """The reason's own evidence comes first; of a role that it leaves out the trial tells the cores, by its window."""
+    run = fixture.two_blocks()
+    trial = next(one for one in run.trials if one.result is not None and one.roles["server"].cpu_us)
+    assert trial.result is not None and trial.roles["server"].cpu_us is not None
+    server = trial.roles["server"].cpu_us / 1e6 / trial.result.window_s
+    said = Finding("db-cpu", Severity.NOTE, "its processors are full", {"database_cores": 0.8})
+    (slowed,) = why.posed("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0).experiment.changes
+    assert slowed.planted == pytest.approx(0.25 * 0.8 / server)
+
+
 def test_words_name_one_cell() -> None:
     """A stack or its server, with a workload; what names several, or none, is said with what there is."""
     run = fixture.two_blocks()
