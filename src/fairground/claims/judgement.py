@@ -3,8 +3,9 @@
 A statement holds, does not hold, is a tie, is inconclusive, or cannot be tested here. One that holds and has a number says
 whether its size was found, too. What the published numbers themselves decide needs no trial: "its own table refutes it".
 
-A ratio is formed inside each block, and its interval rests on the spread of the trials about their cells and blocks, pooled over
-all cells of the same metric, workload and generator; so two blocks of many cells say more than two numbers would.
+A ratio of two cells that took turns is that of the turns, as everywhere in the lab. Any other is formed inside each block, from
+whole windows. Its interval rests on the spread of the trials about their cells and blocks, pooled over all cells of the same
+metric, workload, generator and window; so two blocks of many cells say more than two numbers would.
 
 A stack with a `*` means every other stack that fits it and was measured: such a statement is held against each of them, and the
 one that speaks most against it decides.
@@ -24,7 +25,9 @@ from fairground.claims.cells import Untestable, meant
 from fairground.claims.numbers import share_or_count, values, why_none
 from fairground.claims.statement import SHARE_METRICS, Product, Statement, Term, parse, with_stacks
 from fairground.claims.tables import published
+from fairground.claims.turns import Fields, ratio
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
+from fairground.stats import comparisons
 from fairground.stats.differences import Spread, known_spread_interval, residual_spread
 from fairground.stats.intervals import Interval, geometric_mean, significant
 
@@ -79,23 +82,35 @@ class Judgement:
         return f"{self.verdict}, {'size and direction' if self.size else 'direction only'}"
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What claims are held against: trials that are not void, and what was measured of their fields."""
+
+    trials: Sequence[Trial]
+    fields: Fields
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial]) -> Seen:
+        return cls(trials, comparisons.measured(trials))
+
+
 def judge(suite: Suite, trials: Sequence[Trial]) -> tuple[Judgement, ...]:
     """The verdict of each of the suite's claims, in order.
 
     Void trials say nothing; rejected ones have no speed, but shares and a diagnosis.
     """
-    counted = [trial for trial in trials if trial.verdict is not Verdict.VOID]
-    return tuple(_on_paper(_beside_nearest(_judge(claim, suite, counted), suite, counted), suite) for claim in suite.claims)
+    seen = Seen.of([trial for trial in trials if trial.verdict is not Verdict.VOID])
+    return tuple(_on_paper(_beside_nearest(_judge(claim, suite, seen), suite, seen), suite) for claim in suite.claims)
 
 
-def _judge(claim: Claim, suite: Suite, trials: Sequence[Trial]) -> Judgement:
+def _judge(claim: Claim, suite: Suite, seen: Seen) -> Judgement:
     if claim.test is None:
         return Judgement(claim, ClaimVerdict.UNTESTED, claim.cannot or "no test is known")
     statement = parse(claim.test)
     if not statement.pattern:
-        return _tested(claim, statement, suite, trials)
-    rivals = _rivals(statement, trials)
-    found = {name: _tested(claim, with_stacks(statement, {statement.pattern: name}), suite, trials) for name in rivals}
+        return _tested(claim, statement, suite, seen)
+    rivals = _rivals(statement, seen.trials)
+    found = {name: _tested(claim, with_stacks(statement, {statement.pattern: name}), suite, seen) for name in rivals}
     found = {name: one for name, one in found.items() if one.verdict is not ClaimVerdict.UNTESTED}
     if not found:
         return Judgement(claim, ClaimVerdict.UNTESTED, f"no stack that fits `{statement.pattern}` was measured beside it")
@@ -103,11 +118,14 @@ def _judge(claim: Claim, suite: Suite, trials: Sequence[Trial]) -> Judgement:
     return replace(found[hardest], sentence=f"against {hardest}, the hardest of {len(found)}: {found[hardest].sentence}")
 
 
-def _tested(claim: Claim, statement: Statement, suite: Suite, trials: Sequence[Trial]) -> Judgement:
+def _tested(claim: Claim, statement: Statement, suite: Suite, seen: Seen) -> Judgement:
+    trials = seen.trials
     try:
         cells = {term: meant(term, suite, trials) for term in statement.terms}
-        kinds = {"ratio": _ratio, "number": _number, "word": _word}
-        verdict, sentence, measured = kinds[statement.kind](statement, cells, trials)
+        if statement.kind == "ratio":
+            verdict, sentence, measured = _ratio(statement, cells, seen)
+        else:
+            verdict, sentence, measured = (_number if statement.kind == "number" else _word)(statement, cells, trials)
     except Untestable as reason:
         return Judgement(claim, ClaimVerdict.UNTESTED, str(reason))
     rests_on = tuple(sorted({trial.number for trial in trials if trial.cell in cells.values()}))
@@ -157,7 +175,7 @@ def _is_of_size(claim: Claim, statement: Statement, ours: float | None) -> bool 
     return near and 1 / ALIKE <= math.log(ours) / math.log(claim.published) <= ALIKE
 
 
-def _beside_nearest(judged: Judgement, suite: Suite, trials: Sequence[Trial]) -> Judgement:
+def _beside_nearest(judged: Judgement, suite: Suite, seen: Seen) -> Judgement:
     """What could not be tested since the thing was not run has beside it what our nearest gives, which decides nothing."""
     text = judged.claim.test or judged.claim.paper
     if judged.verdict is not ClaimVerdict.UNTESTED or text is None:
@@ -166,7 +184,7 @@ def _beside_nearest(judged: Judgement, suite: Suite, trials: Sequence[Trial]) ->
     stand_ins = {term.words[0]: suite.nearest[term.words[0]] for term in statement.terms if term.words[0] in suite.nearest}
     if not stand_ins:
         return judged
-    told = _tested(judged.claim, with_stacks(statement, stand_ins), suite, trials)
+    told = _tested(judged.claim, with_stacks(statement, stand_ins), suite, seen)
     if told.verdict is ClaimVerdict.UNTESTED:
         return judged
     names = ", ".join(f"{one} in place of {name}" for name, one in stand_ins.items())
@@ -198,18 +216,13 @@ def _on_paper(judged: Judgement, suite: Suite) -> Judgement:
 # ---------------------------------------------------------------- the three kinds of statement
 
 
-def _ratio(
-    statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial]
-) -> tuple[ClaimVerdict, str, Interval | None]:
-    found = {term: values(term, cells[term], trials) for term in statement.terms}
-    blocks = set.intersection(*(set(by_block) for by_block in found.values()))
-    if not blocks:
-        lacking = next((term for term in statement.terms if not found[term]), None)
-        raise Untestable(
-            f"{lacking} has no number: {why_none(cells[lacking], trials)}" if lacking else "no block has all of its cells"
-        )
-    ratios = [_product(statement.left, found, block) / _product(statement.right, found, block) for block in sorted(blocks)]
-    spread, assumed = _spread(statement, trials, cells)
+def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
+    in_turns, assumed = ratio(statement, cells, seen.fields), False
+    if in_turns is None:
+        ratios = _ratios(statement, cells, seen.trials)
+        spread, assumed = _spread(statement, seen.trials, cells)
+    else:
+        ratios, spread = [math.exp(in_turns.middle)] * in_turns.blocks, Spread(in_turns.spread, in_turns.freedom)
     interval = known_spread_interval(ratios, spread)
     verdict = _compare(statement.op, interval)
     words = f"{significant(interval.middle)} ({significant(interval.low)} to {significant(interval.high)}) times the right side"
@@ -218,11 +231,24 @@ def _ratio(
         words = " to ".join(significant(bound * scale) for bound in (interval.low, interval.high))
         words = f"{significant(interval.middle * scale)} ({words}){_unit(statement)}"
         interval = replace(interval, middle=interval.middle * scale, low=interval.low * scale, high=interval.high * scale)
+    words += "" if in_turns is None else ", in turns"
     if assumed:
         words += f"; one block, a spread of {ASSUMED_SPREAD.sd:.0%} is assumed"
     elif verdict is ClaimVerdict.INCONCLUSIVE:
         words += f"; {_effort(statement.op, ratios, spread)}"
     return verdict, words, interval
+
+
+def _ratios(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial]) -> list[float]:
+    """The left side over the right side in each block that has all of the cells, from whole windows. Raises Untestable."""
+    found = {term: values(term, cells[term], trials) for term in statement.terms}
+    blocks = set.intersection(*(set(by_block) for by_block in found.values()))
+    if not blocks:
+        lacking = next((term for term in statement.terms if not found[term]), None)
+        raise Untestable(
+            f"{lacking} has no number: {why_none(cells[lacking], trials)}" if lacking else "no block has all of its cells"
+        )
+    return [_product(statement.left, found, block) / _product(statement.right, found, block) for block in sorted(blocks)]
 
 
 def _number(
@@ -266,7 +292,7 @@ def _product(product: Product, known: Mapping[Term, Mapping[int, float]], block:
 
 
 def _spread(statement: Statement, trials: Sequence[Trial], cells: Mapping[Term, Cell]) -> tuple[Spread, bool]:
-    """Spread of the statement's log-ratio: its terms in quadrature, each from all cells of its metric, workload and generator."""
+    """Spread of the statement's log-ratio: its terms in quadrature, each from all cells of its metric and way."""
     parts = []
     for term in statement.terms:
         way = _way(cells[term])
@@ -279,9 +305,9 @@ def _spread(statement: Statement, trials: Sequence[Trial], cells: Mapping[Term, 
     return Spread(math.sqrt(math.fsum(part.sd**2 for part in known)), min(part.freedom for part in known)), False
 
 
-def _way(cell: Cell) -> tuple[str, str]:
-    """What makes trials spread alike: a generator that sends a thousand requests wanders more than one that sends for seconds."""
-    return cell.workload, cell.load.generator
+def _way(cell: Cell) -> tuple[str, str, float]:
+    """What makes trials spread alike: a thousand requests wander more than a window of seconds, and a short window than a long one."""
+    return cell.workload, cell.load.generator, cell.load.window_s
 
 
 def _compare(op: str, ratio: Interval) -> ClaimVerdict:

@@ -265,8 +265,8 @@ class Judge:
     @classmethod
     def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
         """The judge of a run, with what its controls say."""
-        measured = {key: one for quantity in Quantity for key, one in _measured([*results, *controls], quantity).items()}
-        return cls(plan, measured, readings(measured, plan))
+        known = measured([*results, *controls])
+        return cls(plan, known, readings(known, plan))
 
     def anchors(self, heat: Cell) -> tuple[str, ...]:
         """The stacks that may be the anchor of a heat, first choice first; chosen by the plan, never by a number."""
@@ -290,11 +290,13 @@ class Judge:
         return next(ours, None)
 
 
-def _measured(trials: Sequence[Trial], quantity: Quantity) -> dict[tuple[Cell, Quantity], Measured]:
-    """All fields in turns and in whole windows."""
-    kinds = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
-    fields = (field_of(field[0].cell) for field in fields_of(trials))
-    return {(field, quantity): Measured(*both) for field, *both in zip(fields, *kinds, strict=True)}
+def measured(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
+    """All fields in both quantities, in turns and in whole windows."""
+    fields, found = [field_of(field[0].cell) for field in fields_of(trials)], {}
+    for quantity in Quantity:
+        kinds = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
+        found |= {(field, quantity): Measured(*both) for field, *both in zip(fields, *kinds, strict=True)}
+    return found
 
 
 def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> list[Layout]:

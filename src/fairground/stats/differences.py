@@ -203,7 +203,7 @@ class Spread:
     """Standard deviation of one trial's logarithm, from `freedom` degrees of freedom."""
 
     sd: float
-    freedom: int
+    freedom: float
 
 
 def residual_spread(rows: Sequence[Mapping[int, float]]) -> Spread | None:
