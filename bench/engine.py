@@ -206,7 +206,7 @@ def table(case: Case, samples: Sequence[Sample]) -> str:
     """Medians, and ratios to the case's first rival as median and range over the rounds."""
     names = list(dict.fromkeys(sample.generator for sample in samples))
     base = case.rivals[0].name
-    lines = [f"{case.name}", f"  {'':<10}{'requests/s':>12}{'µs CPU each':>13}   {'requests/s ÷ ' + base:<24}CPU ÷ {base}"]
+    lines = [f"{case.name}", f"  {'':<10}{'requests/s':>12}{'µs CPU each':>13}   {'requests/s ÷ ' + base:<26}CPU ÷ {base}"]
     for name in sorted(names, key=lambda name: name != "fairload"):
         mine = [sample for sample in samples if sample.generator == name]
         rate = statistics.median(sample.requests_per_s for sample in mine)
@@ -214,7 +214,7 @@ def table(case: Case, samples: Sequence[Sample]) -> str:
         line = f"  {name:<10}{rate:>12.0f}{cpu:>13.2f}"
         rates, cpus = ratios(case, samples, name)
         if rates and name != base:
-            line += f"   {spread(rates):<24}{spread(cpus)}"
+            line += f"   {spread(rates):<26}{spread(cpus)}"
         lines.append(line)
     if base not in names:
         lines.append(f"  {base} is not installed: no ratios")

@@ -52,6 +52,8 @@ def test_share_is_compared_with_a_number() -> None:
         ("2 > 1", "names no cell"),
         ("rps(a b) > fast", "neither a number nor a metric"),
         ("rps(a b) / 0 > 1", "divides by zero"),
+        ("rps(a b) > 0", "compares with zero"),
+        ("0 * rps(a b) < rps(c d)", "compares with zero"),
         ("errors(a b) / errors(c d) > 1", "not divided"),
         ("diagnosis(a b) > 1", "use one of rps"),
         ("rps(a b) is deadlock", "use one of diagnosis"),

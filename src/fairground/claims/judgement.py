@@ -306,7 +306,7 @@ def _spread(statement: Statement, trials: Sequence[Trial], cells: Mapping[Term, 
 
 
 def _way(cell: Cell) -> tuple[str, str, float]:
-    """What makes trials spread alike: a thousand requests wander more than a window of seconds, and a short window than a long one."""
+    """What makes trials spread alike: a thousand requests wander more than seconds do, and a short window than a long one."""
     return cell.workload, cell.load.generator, cell.load.window_s
 
 

@@ -112,6 +112,8 @@ def parse(text: str) -> Statement:
         raise StatementError(f"`{text}` names no cell: write for instance rps(STACK WORKLOAD)")
     if len({term.words[0] for term in found.terms if "*" in term.words[0]}) > 1:
         raise StatementError(f"`{text}` has two patterns: write one, with a * in it")
+    if found.kind == "ratio" and not (found.left.factor and found.right.factor):
+        raise StatementError(f"`{text}` compares with zero, and this metric is always above it")
     if found.kind == "number" and (len(found.left.above), found.left.below, found.right.terms) != (1, (), ()):
         raise StatementError(f"`{text}`: shares and counts can be zero, so they are compared with a number and not divided")
     return found
