@@ -292,7 +292,8 @@ class Judge:
 
 def measured(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
     """All fields in both quantities, in turns and in whole windows."""
-    fields, found = [field_of(field[0].cell) for field in fields_of(trials)], {}
+    fields = [field_of(field[0].cell) for field in fields_of(trials)]
+    found = dict[tuple[Cell, Quantity], Measured]()
     for quantity in Quantity:
         kinds = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
         found |= {(field, quantity): Measured(*both) for field, *both in zip(fields, *kinds, strict=True)}
