@@ -21,11 +21,12 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from statistics import fmean
 
+from fairground.claims import turns
 from fairground.claims.cells import Untestable, meant
 from fairground.claims.numbers import share_or_count, values, why_none
 from fairground.claims.statement import SHARE_METRICS, Product, Statement, Term, parse, with_stacks
 from fairground.claims.tables import published
-from fairground.claims.turns import Fields, ratio
+from fairground.claims.turns import Fields
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
 from fairground.stats import comparisons
 from fairground.stats.differences import Spread, known_spread_interval, residual_spread
@@ -122,10 +123,8 @@ def _tested(claim: Claim, statement: Statement, suite: Suite, seen: Seen) -> Jud
     trials = seen.trials
     try:
         cells = {term: meant(term, suite, trials) for term in statement.terms}
-        if statement.kind == "ratio":
-            verdict, sentence, measured = _ratio(statement, cells, seen)
-        else:
-            verdict, sentence, measured = (_number if statement.kind == "number" else _word)(statement, cells, trials)
+        kinds = {"ratio": _ratio, "number": _number, "word": _word}
+        verdict, sentence, measured = kinds[statement.kind](statement, cells, seen)
     except Untestable as reason:
         return Judgement(claim, ClaimVerdict.UNTESTED, str(reason))
     rests_on = tuple(sorted({trial.number for trial in trials if trial.cell in cells.values()}))
@@ -217,7 +216,7 @@ def _on_paper(judged: Judgement, suite: Suite) -> Judgement:
 
 
 def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
-    in_turns, assumed = ratio(statement, cells, seen.fields), False
+    in_turns, assumed = turns.ratio(statement, cells, seen.fields), False
     if in_turns is None:
         ratios = _ratios(statement, cells, seen.trials)
         spread, assumed = _spread(statement, seen.trials, cells)
@@ -251,12 +250,12 @@ def _ratios(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[T
     return [_product(statement.left, found, block) / _product(statement.right, found, block) for block in sorted(blocks)]
 
 
-def _number(
-    statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial]
-) -> tuple[ClaimVerdict, str, Interval | None]:
+def _number(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
     """Shares and counts: the statement is asked of each trial by itself, since they may be zero."""
     (term,) = statement.terms
-    found = [value for trial in trials if trial.cell == cells[term] and (value := share_or_count(term.metric, trial)) is not None]
+    found = [
+        value for trial in seen.trials if trial.cell == cells[term] and (value := share_or_count(term.metric, trial)) is not None
+    ]
     if not found:
         raise Untestable(f"{term} is not known of any trial")
     low, high = statement.left.factor * min(found), statement.left.factor * max(found)
@@ -268,9 +267,9 @@ def _number(
     return verdict, f"{words} in {len(found)} trial{'s' if len(found) > 1 else ''}", None
 
 
-def _word(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial]) -> tuple[ClaimVerdict, str, Interval | None]:
+def _word(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
     (term,) = statement.terms
-    found = [trial.diagnosis or "none" for trial in trials if trial.cell == cells[term] and trial.result is not None]
+    found = [trial.diagnosis or "none" for trial in seen.trials if trial.cell == cells[term] and trial.result is not None]
     if not found:
         raise Untestable(f"{term} is not known of any trial")
     agreed = sum(word == statement.word for word in found)

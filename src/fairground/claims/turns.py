@@ -34,8 +34,7 @@ def ratio(statement: Statement, cells: Mapping[Term, Cell], fields: Fields) -> E
     if measured is None or field_of(other) != field_of(one) or one == other:
         return None
     pair = ((one.stack, None), (other.stack, None))
-    known = {name for name in measured.turns.fit.names if name in pair}
-    found = measured.turns.against(*(pair if sign > 0 else pair[::-1])) if len(known) == len(pair) else None
+    found = measured.turns.against(*(pair if sign > 0 else pair[::-1]))
     if found is None:
         return None
     factor = statement.left.factor / statement.right.factor
