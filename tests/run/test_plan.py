@@ -121,7 +121,7 @@ def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int,
 def test_every_topology_gets_every_place(count: int, seed: int) -> None:
     """Over as many blocks as topologies each of them stands once in each place of its stack."""
     topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))
-    built = uncontrolled(Part(stacks(2), workloads(1), (Load(),), topologies, Settings()), count, seed)
+    built = uncontrolled(Part(stacks(2), workloads(1), (ALONE,), topologies, Settings()), count, seed)
     places: Counter[tuple[str, Topology, int]] = Counter()
     for _, group in groupby(built.slots, key=lambda slot: (slot.block, slot.cell.stack)):
         places.update((slot.cell.stack, slot.cell.topology, place) for place, slot in enumerate(group))

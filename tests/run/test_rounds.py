@@ -23,7 +23,7 @@ def entries(count: int, topologies: int = 1, anchor_at: int = 0, cell: Cell = CE
     return [((name, None), [replace(cell, stack=name, topology=hop) for hop in hops]) for name in names]
 
 
-@given(st.integers(1, 40), st.integers(1, 3), st.data())
+@given(st.integers(1, 40), st.integers(1, 2), st.data())
 def test_rounds_hold_everybody_once_and_the_anchor_each(count: int, topologies: int, data: st.DataObject) -> None:
     """No round is larger than it may be, topologies of a stack stand together, and only the anchor is in several rounds."""
     given_ = entries(count, topologies, data.draw(st.integers(0, count - 1)))
@@ -33,6 +33,32 @@ def test_rounds_hold_everybody_once_and_the_anchor_each(count: int, topologies: 
     others = [cell for _, some in given_ for cell in some if cell.stack != "anchor"]
     assert all([cell for _, cell in one if cell.stack == "anchor"] == own for one in made)
     assert [cell for one in made for _, cell in one if cell.stack != "anchor"] == others
+
+
+@given(st.integers(5, 40), st.integers(3, 6), st.sampled_from([10, 25, 100]), st.data())
+def test_topologies_that_leave_no_room_have_rounds_of_their_own(
+    count: int, topologies: int, pool: int, data: st.DataObject
+) -> None:
+    """No round holds more than the database has connections for, nor two topologies; its anchor is in each, everybody else in one."""
+    cell = replace(CELL, settings=Settings(pool_size=pool))
+    given_ = entries(count, topologies, data.draw(st.integers(0, count - 1)), cell)
+    made = rounds.split(given_, "anchor")
+    assert all(len(one) <= rounds.at_once(cell) for one in made)
+    assert all(len({cell.topology for _, cell in one}) == 1 for one in made)
+    assert all(sum(cell.stack == "anchor" for _, cell in one) == 1 for one in made)
+    others = [cell for one in made for _, cell in one if cell.stack != "anchor"]
+    assert len(others) == len(set(others)) == (count - 1) * topologies
+    assert list(dict.fromkeys(one[0][1].topology for one in made)) == [cell.topology for cell in given_[0][1]]
+
+
+def test_a_topology_without_the_anchor_has_another_in_each_round() -> None:
+    """Its stacks are still held against one that all rounds have in common: the first."""
+    hops = [Topology(), *(Topology(pooler=f"p{number}") for number in range(3))]
+    given_ = entries(20, 4)
+    given_[0] = (("anchor", None), [replace(CELL, stack="anchor", topology=hop) for hop in hops[:1]])
+    apart = [one for one in rounds.split(given_, "anchor") if one[0][1].topology != Topology()]
+    assert len(apart) == 9 and all(sum(cell.stack == "s1" for _, cell in one) == 1 for one in apart)
+    assert all("anchor" not in {cell.stack for _, cell in one} for one in apart)
 
 
 def test_rounds_are_about_equal() -> None:

@@ -9,6 +9,7 @@ and, for an even number, once behind every other (for an odd number: twice, over
 The cells of a heat in one block are a *round*: all are up at once and are measured in turns (`measure.together`). A heat that has
 more than fit is split into several rounds, and the anchor stands in each of them, so that every stack is held against an anchor
 of its own seconds: blocks that are incomplete, with a control in common. Who shares a round changes from block to block.
+Topologies that would leave a round to two stacks have rounds of their own: else every second arm would be the anchor.
 
 A plan that compares holds *controls* in each heat: its anchor once more (A/A), and its anchor slowed down by a known share. They
 take places among the stacks like any other, so that what an order does to stacks it does to them.

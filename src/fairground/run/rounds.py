@@ -16,6 +16,8 @@ Entry = tuple[str, Control | None]
 
 ARMS_AT_ONCE = 8
 """The most cells of a round: each has its server, its engine and a database of its own."""
+STACKS = 3
+"""Of so many stacks a round must have room for all topologies, or each topology has rounds of its own."""
 CONNECTIONS = 400
 """The most connections to the database that a round's pools may hold together, of the 500 of the lab's own PostgreSQL."""
 
@@ -23,15 +25,28 @@ CONNECTIONS = 400
 def split(entries: Sequence[tuple[Entry, Sequence[Cell]]], anchor: str) -> list[list[tuple[Entry, Cell]]]:
     """The cells of a heat in one block, in their order, as those that are measured together; one by one where none can be.
 
-    Topologies of one stack stay together. Where there are several rounds the anchor stands in each, at the place that it has.
+    Where there are several rounds the anchor stands in each, at the place that it has. Topologies of one stack stay together
+    while a round has room for those of STACKS stacks. Else each has rounds of its own, in the anchor's order: fewer anchors.
     """
     cells = [(entry, cell) for entry, some in entries for cell in some]
     most = at_once(cells[0][1])
     if len(cells) <= most or most < 2:
         return [cells] if most > 1 else [[one] for one in cells]
-    place = next(number for number, (entry, _) in enumerate(entries) if entry == (anchor, None))
-    ours, others = entries[place], [one for one in entries if one[0] != (anchor, None)]
-    room, total = max(1, most - len(ours[1])), sum(len(some) for _, some in others)
+    ours = [cell for (entry, cell) in cells if entry == (anchor, None)]
+    topologies = list(dict.fromkeys(cell.topology for cell in [*ours, *(cell for _, cell in cells)]))
+    if len(topologies) * STACKS <= most:
+        return _rounds(entries, anchor, most)
+    apart = [[(entry, [one for one in some if one.topology == topology]) for entry, some in entries] for topology in topologies]
+    return [together for every in apart for together in _rounds([one for one in every if one[1]], anchor, most)]
+
+
+def _rounds(entries: Sequence[tuple[Entry, Sequence[Cell]]], anchor: str, most: int) -> list[list[tuple[Entry, Cell]]]:
+    """Rounds of `most` cells and about equal size, with the anchor in each; where it is not among them, with the first stack."""
+    if len(_flat(entries)) <= most:
+        return [_flat(entries)]
+    place = next((number for number, (entry, _) in enumerate(entries) if entry == (anchor, None)), 0)
+    ours, others = entries[place], [one for number, one in enumerate(entries) if number != place]
+    room, total = most - len(ours[1]), sum(len(some) for _, some in others)
     even = math.ceil(total / math.ceil(total / room))
     parts: list[list[tuple[Entry, Sequence[Cell]]]] = [[]]
     for one in others:
