@@ -1,0 +1,122 @@
+"""Whether verdicts repeat: suites that were measured twice, claim by claim. A part of docs/replications.md.
+
+    bench/verdicts.py apostol=FIRST,SECOND users=FIRST,SECOND --write docs/replications.md
+
+FIRST and SECOND are runs of the suite, both judged anew by its claims as they are. What the published numbers alone tell is left out:
+it repeats by itself. It measures nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fairground.claims import judgement
+from fairground.claims.judgement import ClaimVerdict, Judgement
+from fairground.lab import replicate, splice
+from fairground.lab.places import Places
+from fairground.run import store
+
+DECIDED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE)
+MEASURED = (*DECIDED, ClaimVerdict.INCONCLUSIVE)
+
+
+@dataclass(frozen=True)
+class Twice:
+    """The claims of a suite that both runs tested, each with its two judgements, and when the runs began."""
+
+    suite: str
+    began: tuple[str, str]
+    claims: tuple[tuple[Judgement, Judgement], ...]
+
+    @property
+    def decided(self) -> list[tuple[Judgement, Judgement]]:
+        """Those that at least one of the runs decided."""
+        return [both for both in self.claims if any(one.verdict in DECIDED for one in both)]
+
+    @property
+    def differing(self) -> list[tuple[Judgement, Judgement]]:
+        """Those of the decided ones whose two verdicts are not the same."""
+        return [(one, other) for one, other in self.decided if one.verdict != other.verdict]
+
+    @property
+    def opposite(self) -> list[tuple[Judgement, Judgement]]:
+        """Those that hold by one run, and do not by the other."""
+        ends = {ClaimVerdict.HOLDS, ClaimVerdict.FAILS}
+        return [(one, other) for one, other in self.differing if {one.verdict, other.verdict} == ends]
+
+
+def main() -> None:
+    """Judge each suite's two runs, and print or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", metavar="SUITE=FIRST,SECOND", type=_asked, help="a suite and two of its runs")
+    parser.add_argument("--profile", default="quick", help="the profile of the suites (quick)")
+    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
+    options = parser.parse_args()
+    places = Places.of(os.environ)
+    text = "".join(f"{line}\n" for line in table([judged(places, options.profile, *asked) for asked in options.runs]))
+    print(text, end="")
+    if options.write:
+        splice.put(options.write, "verdicts", text, "Replications")
+
+
+def _asked(words: str) -> tuple[str, str, str]:
+    """`SUITE=FIRST,SECOND` as its three names."""
+    suite, _, runs = words.partition("=")
+    first, _, second = runs.partition(",")
+    if not (suite and first and second):
+        raise argparse.ArgumentTypeError(f"`{words}` is not SUITE=FIRST,SECOND")
+    return suite, first, second
+
+
+def judged(places: Places, profile: str, suite: str, *names: str) -> Twice:
+    """Two runs of a suite under its claims as they are."""
+    chosen = replicate.suite(replicate.Inputs(places, suite, profile))
+    runs = [store.load(store.find(places.results, name)) for name in names]
+    first, second = (judgement.judge(chosen, run.trials) for run in runs)
+    pairs = tuple(both for both in zip(first, second, strict=True) if all(one.verdict in MEASURED for one in both))
+    began = [datetime.fromtimestamp(run.started_unix_s, UTC).strftime("%Y-%m-%d %H:%M") for run in runs]
+    return Twice(suite, (began[0], began[1]), pairs)
+
+
+def table(found: Sequence[Twice]) -> Iterator[str]:
+    """A row for each suite, one for all, and the claims whose verdicts differ."""
+    yield "## Do verdicts repeat?"
+    yield ""
+    yield "Each suite was measured twice. Claims that published numbers alone decide are left out."
+    yield ""
+    yield "| suite | measured, UTC | claims tested | decided by either | the same verdict | opposite |"
+    yield "|--|--|--:|--:|--:|--:|"
+    for one in found:
+        yield _row(one.suite, " and ".join(one.began), [one])
+    yield _row("all", "", found)
+    differing = [(one.suite, *both) for one in found for both in one.differing]
+    if differing:
+        yield ""
+        yield "| suite | claim | first | second |"
+        yield "|--|--|--|--|"
+    for suite, first, second in differing:
+        yield f"| {suite} | {first.claim.id} | {_said(first)} | {_said(second)} |"
+
+
+def _row(name: str, when: str, some: Sequence[Twice]) -> str:
+    tested, decided, differing, opposite = (
+        sum(map(len, lists))
+        for lists in zip(*((one.claims, one.decided, one.differing, one.opposite) for one in some), strict=True)
+    )
+    share = f"{decided - differing} ({(decided - differing) / decided:.1%})" if decided else "–"
+    return f"| {name} | {when} | {tested} | {decided} | {share} | {opposite} |"
+
+
+def _said(one: Judgement) -> str:
+    if one.measured is None:
+        return str(one.verdict)
+    return f"{one.verdict}: {one.measured.middle:.3g} ({one.measured.low:.3g} to {one.measured.high:.3g})"
+
+
+if __name__ == "__main__":
+    main()
