@@ -2,8 +2,8 @@
 
     bench/verdicts.py apostol=FIRST,SECOND users=FIRST,SECOND --write docs/replications.md
 
-FIRST and SECOND are runs of the suite, both judged anew by its claims as they are. What the published numbers alone tell is left out:
-it repeats by itself. It measures nothing.
+FIRST and SECOND are runs of the suite, both judged anew by its claims as they are. What the published numbers alone tell is left
+out: it repeats by itself. It measures nothing.
 """
 
 from __future__ import annotations
