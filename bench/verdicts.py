@@ -27,11 +27,21 @@ MEASURED = (*DECIDED, ClaimVerdict.INCONCLUSIVE)
 
 @dataclass(frozen=True)
 class Twice:
-    """The claims of a suite that both runs tested, each with its two judgements, and when the runs began."""
+    """The claims of a suite that both runs tested, each with its two judgements, and when the runs began.
+
+    `alone`: how many claims one of both runs tested, and the other did not.
+    """
 
     suite: str
     began: tuple[str, str]
     claims: tuple[tuple[Judgement, Judgement], ...]
+    alone: int
+
+    @classmethod
+    def of(cls, suite: str, began: tuple[str, str], first: Sequence[Judgement], second: Sequence[Judgement]) -> Twice:
+        """The judgements of two runs, in the suite's order of claims."""
+        tested = [(both, sum(one.verdict in MEASURED for one in both)) for both in zip(first, second, strict=True)]
+        return cls(suite, began, tuple(both for both, many in tested if many == 2), sum(many == 1 for _, many in tested))
 
     @property
     def decided(self) -> list[tuple[Judgement, Judgement]]:
@@ -78,9 +88,8 @@ def judged(places: Places, profile: str, suite: str, *names: str) -> Twice:
     chosen = replicate.suite(replicate.Inputs(places, suite, profile))
     runs = [store.load(store.find(places.results, name)) for name in names]
     first, second = (judgement.judge(chosen, run.trials) for run in runs)
-    pairs = tuple(both for both in zip(first, second, strict=True) if all(one.verdict in MEASURED for one in both))
     began = [datetime.fromtimestamp(run.started_unix_s, UTC).strftime("%Y-%m-%d %H:%M") for run in runs]
-    return Twice(suite, (began[0], began[1]), pairs)
+    return Twice.of(suite, (began[0], began[1]), first, second)
 
 
 def table(found: Sequence[Twice]) -> Iterator[str]:
@@ -89,8 +98,8 @@ def table(found: Sequence[Twice]) -> Iterator[str]:
     yield ""
     yield "Each suite was measured twice. Claims that published numbers alone decide are left out."
     yield ""
-    yield "| suite | measured, UTC | claims tested | decided by either | the same verdict | opposite |"
-    yield "|--|--|--:|--:|--:|--:|"
+    yield "| suite | measured, UTC | tested by one run alone | by both | decided by either | the same verdict | opposite |"
+    yield "|--|--|--:|--:|--:|--:|--:|"
     for one in found:
         yield _row(one.suite, " and ".join(one.began), [one])
     yield _row("all", "", found)
@@ -109,7 +118,7 @@ def _row(name: str, when: str, some: Sequence[Twice]) -> str:
         for lists in zip(*((one.claims, one.decided, one.differing, one.opposite) for one in some), strict=True)
     )
     share = f"{decided - differing} ({(decided - differing) / decided:.1%})" if decided else "–"
-    return f"| {name} | {when} | {tested} | {decided} | {share} | {opposite} |"
+    return f"| {name} | {when} | {sum(one.alone for one in some)} | {tested} | {decided} | {share} | {opposite} |"
 
 
 def _said(one: Judgement) -> str:

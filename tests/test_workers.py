@@ -49,11 +49,13 @@ def test_what_measures_is_live(pytester: pytest.Pytester) -> None:
             False,
         ),
         ("tests/live/x.py::test_stack_fulfils_the_contract[a:1]", "tests/live/x.py::test_folder[a]", False),
+        ("tests/fleet/test_remote.py::test_1", "tests/fleet/test_remote_database.py::test_2[a:1]", True),
         ("tests/c/x.py::test_fault_is_found[hangs-ping]", "tests/c/x.py::test_fault_is_found[resets-ping]", False),
     ],
 )
 def test_what_belongs_together(one: str, other: str, together: bool) -> None:
-    """Tests of a file are one unit, but for stacks, of which those of a server are one, and for faults, which are by themselves."""
+    """Tests of a file are one unit, but for stacks, of which those of a server are one, and for faults, which are by themselves. Tests that
+    borrow this machine are one unit, too."""
     assert (unit(one) == unit(other)) is together
 
 

@@ -14,12 +14,17 @@ One = TypeVar("One")
 BY_THEIR_IDS = frozenset(["test_stack_fulfils_the_contract", "test_fault_is_found", "test_right_server_passes_procedure"])
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
 
+BORROWING = "tests/fleet/"
+"""Tests of this folder borrow this machine as a host, which lends itself to one lab at a time: they are one worker's."""
+
 SLOW_COMPILERS = frozenset(["cargo", "mvn"])
 """What takes minutes to build a server for the first time, with all processors that there are."""
 
 
 def unit(nodeid: str) -> str:
-    """What a test belongs to: its file, and with it what the file starts once, or others of its kind."""
+    """What a test belongs to: its file, and with it what the file starts once, or others of its kind; or what it borrows."""
+    if nodeid.startswith(BORROWING):
+        return BORROWING
     file, _, test = nodeid.partition("::")
     name, _, id = test.partition("[")
     return f"{file}::{name}[{id.partition(':')[0]}" if name in BY_THEIR_IDS else file

@@ -12,6 +12,7 @@ from fairground.model import Claim
 from fairground.stats.intervals import Interval
 
 VERDICTS = bench("verdicts")
+PAPER, UNTESTED = ClaimVerdict.REFUTED_ON_PAPER, ClaimVerdict.UNTESTED
 HOLDS, FAILS, TIE, OPEN = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE, ClaimVerdict.INCONCLUSIVE
 
 
@@ -22,15 +23,27 @@ def judged(name: str, verdict: ClaimVerdict) -> Judgement:
 
 def twice(*verdicts: tuple[ClaimVerdict, ClaimVerdict]) -> object:
     """A suite with a claim for each pair of verdicts."""
-    claims = [(judged(f"c{number}", one), judged(f"c{number}", other)) for number, (one, other) in enumerate(verdicts)]
-    return VERDICTS.Twice("users", ("2026-01-01 10:00", "2026-01-01 12:00"), tuple(claims))
+    first, second = ([judged(f"c{number}", both[run]) for number, both in enumerate(verdicts)] for run in (0, 1))
+    return VERDICTS.Twice.of("users", ("2026-01-01 10:00", "2026-01-01 12:00"), first, second)
 
 
 def test_what_neither_decides_is_not_counted() -> None:
-    """A claim that one run decides counts, and repeats only by the same verdict; holds against does not hold is opposite."""
-    found = twice((HOLDS, HOLDS), (HOLDS, OPEN), (TIE, HOLDS), (FAILS, HOLDS), (OPEN, OPEN))
+    """A claim that one run decides counts, and repeats only by the same verdict; holds against does not hold is opposite.
+
+    What one run tested alone is counted by itself, and what published numbers decide is not counted.
+    """
+    found = twice(
+        (HOLDS, HOLDS),
+        (HOLDS, OPEN),
+        (TIE, HOLDS),
+        (FAILS, HOLDS),
+        (OPEN, OPEN),
+        (UNTESTED, HOLDS),
+        (OPEN, PAPER),
+        (PAPER, PAPER),
+    )
     lines = list(VERDICTS.table([found]))
-    assert "| users | 2026-01-01 10:00 and 2026-01-01 12:00 | 5 | 4 | 1 (25.0%) | 1 |" in lines
+    assert "| users | 2026-01-01 10:00 and 2026-01-01 12:00 | 2 | 5 | 4 | 1 (25.0%) | 1 |" in lines
     differing = [line.split("|")[2].strip() for line in lines[lines.index("| suite | claim | first | second |") + 2 :]]
     assert differing == ["c1", "c2", "c3"]
     assert lines[-1] == "| users | c3 | does not hold: 1.2 (1.1 to 1.3) | holds: 1.2 (1.1 to 1.3) |"
@@ -39,12 +52,12 @@ def test_what_neither_decides_is_not_counted() -> None:
 def test_all_suites_are_added_up() -> None:
     """Where everything repeats, no claim is listed."""
     lines = list(VERDICTS.table([twice((HOLDS, HOLDS)), twice((FAILS, FAILS), (OPEN, OPEN))]))
-    assert lines[-1] == "| all |  | 3 | 2 | 2 (100.0%) | 0 |"
+    assert lines[-1] == "| all |  | 0 | 3 | 2 | 2 (100.0%) | 0 |"
 
 
 def test_a_suite_that_decides_nothing_has_no_share() -> None:
     """There is nothing that could repeat."""
-    assert list(VERDICTS.table([twice((OPEN, OPEN))]))[-1] == "| all |  | 1 | 0 | – | 0 |"
+    assert list(VERDICTS.table([twice((OPEN, OPEN))]))[-1] == "| all |  | 0 | 1 | 0 | – | 0 |"
 
 
 @pytest.mark.parametrize("words", ["users", "users=one", "=one,two", "users=,two"])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from builders.trials import CELL
-from fairground.model import Topology, Wire
+from fairground.model import Finding, Severity, Topology, Wire
 from fairground.report.boards import Board
 from fairground.report.run import distances
 from report import fixture
@@ -72,3 +72,22 @@ def test_a_distance_before_the_server_is_named() -> None:
     both: Any = Wire(server_ms=0.2, database_ms=1.0)
     text = distances.markdown(fixture.run(), [board({("a", 5, NEAR): 10.0, ("a", 5, both): 5.0})])
     assert text is not None and "| stack | pool | beside the database | 0.2 ms (server), 1 ms |" in text
+
+
+def test_what_wires_added_stands_beside_what_was_asked() -> None:
+    """It is the median over trials, with its extremes, each length by itself; other findings say nothing of it."""
+
+    def measured(asked_us: float, added_us: float) -> Finding:
+        return Finding("distance", Severity.NOTE, "so", {"side": "database", "asked_us": asked_us, "added_us": added_us})
+
+    made = fixture.run()
+    readings = [measured(5000.0, 5200.0), measured(200.0, 290.0), measured(200.0, 250.0), measured(200.0, 270.0)]
+    trials = [replace(made.trials[0], findings=(one, Finding("warm-up", Severity.WARN, "so", {}))) for one in readings]
+    run = replace(made, trials=tuple(trials))
+    told = [
+        "The wire to the database added 0.270 ms to a round trip where 0.200 ms were asked (median of 3 trials, 0.250 to 0.290 ms).",
+        "The wire to the database added 5.20 ms to a round trip where 5.00 ms were asked (median of 1 trial, 5.20 to 5.20 ms).",
+    ]
+    assert list(distances.added(run)) == told
+    text = distances.markdown(run, [board(RATES)])
+    assert text is not None and all(f"- {one}" in text for one in told)

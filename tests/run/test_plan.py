@@ -118,6 +118,19 @@ def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int,
 
 
 @given(st.integers(2, 5), st.integers(0, 2**40))
+def test_topologies_with_rounds_of_their_own_change_places(count: int, seed: int) -> None:
+    """Where the rounds of each topology are apart, each of them is measured at every place of a block as often as the others."""
+    topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))
+    built = uncontrolled(Part(stacks(7), workloads(1), (Load(),), topologies, Settings()), count, seed)
+    places: Counter[tuple[Topology, int]] = Counter()
+    for _, block in groupby(built.slots, key=lambda slot: slot.block):
+        order = [topology for topology, _ in groupby(slot.cell.topology for slot in block)]
+        places.update((topology, place) for place, topology in enumerate(order))
+    apart = count > 2
+    assert (set(places.values()) == {1} and len(places) == count * count) is apart
+
+
+@given(st.integers(2, 5), st.integers(0, 2**40))
 def test_every_topology_gets_every_place(count: int, seed: int) -> None:
     """Over as many blocks as topologies each of them stands once in each place of its stack."""
     topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))

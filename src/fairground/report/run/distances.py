@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from fairground.report.run import table
 from fairground.report.text import words
 
 BESIDE = "beside the database"
+FINDING = "distance"
+"""What a trial measured of its wires."""
 APART = 1.1
 """Two stacks are in an order where one has so many times the goodput of the other: less is a small machine's noise."""
 
@@ -110,12 +113,28 @@ def sentences(one: Distances) -> Iterator[str]:
             yield f"The best pool {_at(wire)}: {told}."
 
 
+def added(run: Run) -> Iterator[str]:
+    """What each wire added to a round trip by its trials' own measurement, beside what was asked; the shortest wire first."""
+    found = dict[tuple[str, float], list[float]]()
+    for one in itertools.chain.from_iterable(trial.findings for trial in run.trials):
+        if one.id == FINDING:
+            of, asked_us, added_us = (one.evidence[key] for key in ("side", "asked_us", "added_us"))
+            assert isinstance(asked_us, float) and isinstance(added_us, float), "numbers of the judge's own"
+            found.setdefault((str(of), asked_us), []).append(added_us)
+    for (side, asked_us), some in sorted(found.items(), key=lambda item: item[0]):
+        middle, low, high = (words.milliseconds(one) for one in (statistics.median(some), min(some), max(some)))
+        yield (
+            f"The wire to the {side} added {middle} ms to a round trip where {words.milliseconds(asked_us)} ms were asked"
+            f" (median of {words.plural(len(some), 'trial')}, {low} to {high} ms)."
+        )
+
+
 def markdown(run: Run, boards: Sequence[Board]) -> str | None:
     """A table for each workload, and what it says; None where the run has one distance alone. The best pool stands in bold."""
     found = distances(boards)
     if not found:
         return None
-    lines = [table.measured(run)]
+    lines = [table.measured(run), "", *(f"- {said}" for said in added(run))]
     for one in found:
         lines += ["", f"Good answers a second on `{one.workload}`:", ""]
         lines += [f"| stack | pool | {' | '.join(map(_named, one.wires))} |", "|--|--:|" + "--:|" * len(one.wires)]
