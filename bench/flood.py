@@ -86,9 +86,9 @@ def main() -> None:
                     if seen is not None:
                         cell = f"`{options.stack}`, {workload}"
                         rows.append({"cell": cell, "round": number, "flooded": flooded} | seen)
-        if options.keep:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
-            options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            if options.keep:
+                options.keep.parent.mkdir(parents=True, exist_ok=True)
+                options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows)))
     print(text, end="")
     if options.write:

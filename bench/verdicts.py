@@ -87,9 +87,17 @@ def judged(places: Places, profile: str, suite: str, *names: str) -> Twice:
     """Two runs of a suite under its claims as they are."""
     chosen = replicate.suite(replicate.Inputs(places, suite, profile))
     runs = [store.load(store.find(places.results, name)) for name in names]
+    for run in runs:
+        _of_suite(run.id, run.plan.title, suite, chosen.title)
     first, second = (judgement.judge(chosen, run.trials) for run in runs)
     began = [datetime.fromtimestamp(run.started_unix_s, UTC).strftime("%Y-%m-%d %H:%M") for run in runs]
     return Twice.of(suite, (began[0], began[1]), first, second)
+
+
+def _of_suite(run: str, title: str, suite: str, wanted: str) -> None:
+    """Raises SystemExit with a sentence where a run is another suite's: all of its claims would be untested."""
+    if title != wanted:
+        raise SystemExit(f"error: run `{run}` is not one of the suite `{suite}`")
 
 
 def table(found: Sequence[Twice]) -> Iterator[str]:

@@ -65,3 +65,10 @@ def test_two_runs_must_be_named(words: str) -> None:
     """The words that are expected are in the sentence."""
     with pytest.raises(argparse.ArgumentTypeError, match="SUITE=FIRST,SECOND"):
         VERDICTS._asked(words)
+
+
+def test_a_run_of_another_suite_is_refused() -> None:
+    """Else it would look like one that tested nothing."""
+    VERDICTS._of_suite("r", "A title", "users", "A title")
+    with pytest.raises(SystemExit, match="run `r` is not one of the suite `users`"):
+        VERDICTS._of_suite("r", "Another title", "users", "A title")

@@ -14,6 +14,7 @@ from fairground.model import Cell, Fault, FaultKind, Recovery, Result, Severity
 RATE = 100
 """Good answers of an undisturbed tenth."""
 RESTART, STALL = Fault(FaultKind.DATABASE_RESTART, 3.0), Fault(FaultKind.STALL, 3.0, 500.0)
+CUT = Fault(FaultKind.CONNECTIONS_CUT, 3.0)
 
 
 def found(*after: int, failed: tuple[int, ...] = (), before: int = RATE, began_s: float = 3.0) -> Recovery:
@@ -36,6 +37,27 @@ def test_an_outage_has_its_length_and_its_end() -> None:
     assert said.sentence == (
         "after the database's restart at 3 s: 412 answers failed (14.6%), the first good one came after 0.4 s, full rate after 0.7 s"
     )
+
+
+@pytest.mark.parametrize(
+    ("cut", "severity", "words"),
+    [
+        (25, Severity.NOTE, "after a cut of 25 connections to the database at 3 s: no answer failed"),
+        (1, Severity.NOTE, "after a cut of 1 connection to the database"),
+        (0, Severity.WARN, "after a cut of 0 connections to the database"),
+        (None, Severity.NOTE, "after the cut of all connections to the database"),
+    ],
+)
+def test_a_cut_says_how_many(cut: int | None, severity: Severity, words: str) -> None:
+    """That no answer failed says nothing where no connection was open: such a trial is warned."""
+    said = recovery.finding(CUT, replace(found(*[RATE] * 30), cut=cut))
+    assert said.severity is severity and said.sentence.startswith(words) and said.evidence["cut"] == cut
+
+
+def test_a_small_share_keeps_its_digits() -> None:
+    """Few of many answers are not 0.0 %."""
+    said = recovery.finding(CUT, found(*[100_000] * 30, failed=(5,), before=100_000))
+    assert "5 answers failed (0.000167%)" in said.sentence
 
 
 def test_full_rate_lasts_for_a_second() -> None:

@@ -60,9 +60,10 @@ class Steps:
         """Another limit."""
         self.done.append(("limit", most))
 
-    def sever(self) -> None:
-        """All connections are cut."""
+    def sever(self) -> int:
+        """All connections are cut: so many."""
         self.done.append("sever")
+        return 5
 
 
 def faulty(steps: Steps) -> faults.Faults:
@@ -80,7 +81,7 @@ def test_a_stall_stops_every_process_and_lets_all_go_on(monkeypatch: pytest.Monk
     happened = faulty(steps).carry_out(STALL)
     stopped = [(7, "SIGSTOP"), (8, "SIGSTOP"), (9, "SIGSTOP")]
     assert steps.done == [*stopped, 0.25, *((pid, "SIGCONT") for pid, _ in stopped)]
-    assert happened.fault == STALL and happened.began_unix_s <= happened.over_unix_s
+    assert happened.fault == STALL and happened.cut is None and happened.began_unix_s <= happened.over_unix_s
 
 
 def test_processes_go_on_where_a_stall_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +102,7 @@ def test_connections_that_are_cut_are_not_counted_any_more() -> None:
     steps = Steps()
     one = faulty(steps)
     one.seen.take(Activity({"running": 5}, ()), on_turn=True)
-    one.carry_out(CUT)
+    assert one.carry_out(CUT).cut == 5
     assert steps.done == ["refused", ("limit", faults.UNLIMITED), "sever"]
     one.seen.take(Activity({"running": 50}, ()), on_turn=True)
     one.seen.count(Census(50, 0, 50))

@@ -233,7 +233,7 @@ def test_wal_and_sever(fresh: Database) -> None:
         after = fresh.wal_position()
         assert before is not None and after is not None and after > before
         assert fresh.checkpoint()
-        fresh.sever()
+        assert fresh.sever() == 1
         with pytest.raises(psycopg.OperationalError):
             theirs.execute("SELECT 1")
         assert ours.execute("SELECT 1").fetchone() == (1,)

@@ -22,9 +22,15 @@ WORDS = {
 
 
 def recovery(
-    began_s: float, lasted_s: float, tenths: tuple[Sequence[int], Sequence[int]], window_s: float, outcomes: Outcomes
+    began_s: float,
+    lasted_s: float,
+    tenths: tuple[Sequence[int], Sequence[int]],
+    window_s: float,
+    outcomes: Outcomes,
+    cut: int | None = None,
 ) -> Recovery:
-    """What became of the answers after a fault. `tenths`: good answers and others by tenth, `outcomes`: of the window."""
+    """What became of the answers after a fault. `tenths`: good answers and others by tenth, `outcomes`: of the window, `cut`: how
+    many connections to the database the fault ended."""
     whole = min(len(tenths[0]), int(window_s / TENTH_S + 1e-6))  # the last one may be shorter, and then says nothing
     good, bad = list(tenths[0][:whole]), list(tenths[1][:whole])
     first = min(int(began_s / TENTH_S + 1e-6), whole)
@@ -47,15 +53,18 @@ def recovery(
         wrong=(outcomes.wrong_body or 0) + (outcomes.malformed or 0),
         good_by_tenth=tuple(tenths[0]),
         failed_by_tenth=tuple(tenths[1]),
+        cut=cut,
     )
 
 
 def finding(fault: Fault, found: Recovery) -> Finding:
-    """What a fault did, as a note; a warning where the window ended before the full rate was there again."""
+    """What a fault did, as a note; a warning where the window ended before the full rate was there again, or nothing was cut."""
     words = "the database's stall" if fault.for_ms is None else f"the database's stall of {fault.for_ms:g} ms"
     words = WORDS.get(fault.kind, words)
+    if fault.kind is FaultKind.CONNECTIONS_CUT and found.cut is not None:
+        words = f"a cut of {found.cut} connection{'s' if found.cut != 1 else ''} to the database"
     failed = "no answer failed" if not found.failed else f"{found.failed:,} answer{'s' if found.failed != 1 else ''} failed"
-    share = f" ({found.failed_share:.1%})" if found.failed else ""
+    share = f" ({100 * found.failed_share:.3g}%)" if found.failed else ""
     sentence = f"after {words} at {fault.at_s:g} s: {failed}{share}, {_times(found)}"
     evidence = {
         "before_per_s": round(found.before_per_s, 1),
@@ -67,9 +76,10 @@ def finding(fault: Fault, found: Recovery) -> Finding:
         "carried_out_s": round(found.lasted_s, 3),
         "unanswered": found.unanswered,
         "wrong": found.wrong,
+        "cut": found.cut,
     }
     slow = found.recovered_s is None and found.before_per_s >= LEAST_PER_S
-    return Finding("fault", Severity.WARN if slow else Severity.NOTE, sentence, evidence)
+    return Finding("fault", Severity.WARN if slow or found.cut == 0 else Severity.NOTE, sentence, evidence)
 
 
 def doubted(result: Result, cell: Cell) -> Result:

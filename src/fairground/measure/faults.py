@@ -27,11 +27,13 @@ UNLIMITED = -1
 
 @dataclass(frozen=True)
 class Happened:
-    """When a fault began and when it had been carried out, by the wall clock."""
+    """When a fault began and when it had been carried out, by the wall clock. `cut`: how many connections to the database it
+    ended; None where nobody counted."""
 
     fault: Fault
     began_unix_s: float
     over_unix_s: float
+    cut: int | None = None
 
 
 @dataclass
@@ -52,14 +54,14 @@ class Faults:
         if fault.kind is not FaultKind.STALL:
             self._stop_counting()
         began_unix_s = time.time()
-        deeds: Mapping[FaultKind, Callable[[], None]] = {
+        deeds: Mapping[FaultKind, Callable[[], int | None]] = {
             FaultKind.DATABASE_RESTART: self._restart_database,
             FaultKind.CONNECTIONS_CUT: self.database.sever,
             FaultKind.POOLER_RESTART: self._restart_pooler,
             FaultKind.STALL: lambda: self._stall((fault.for_ms or 0.0) / 1000),
         }
-        deeds[fault.kind]()
-        return Happened(fault, began_unix_s, time.time())
+        cut = deeds[fault.kind]()
+        return Happened(fault, began_unix_s, time.time(), cut)
 
     def with_earlier(self, refused: int | None) -> int | None:
         """The refused connections, with those that were refused before the fault."""

@@ -190,7 +190,7 @@ class Loaded:
         tenths = engine.tenths(json.loads((folder / "engine.json").read_text()))
         began_s = happened.began_unix_s - (result.started_unix_us or 0) / 1e6
         lasted_s = happened.over_unix_s - happened.began_unix_s
-        self.recovery = recovery.recovery(began_s, lasted_s, tenths, result.window_s, result.window)
+        self.recovery = recovery.recovery(began_s, lasted_s, tenths, result.window_s, result.window, happened.cut)
         self.findings.append(recovery.finding(happened.fault, self.recovery))
 
     @property

@@ -67,6 +67,8 @@ class Recovery:
     """Answers of the window with a wrong body, or that are no HTTP."""
     good_by_tenth: tuple[int, ...]
     failed_by_tenth: tuple[int, ...]
+    cut: int | None = None
+    """How many connections to the database the fault ended; None where nobody counted."""
 
     @property
     def failed_share(self) -> float:

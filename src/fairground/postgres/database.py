@@ -380,10 +380,12 @@ class Database:
         """The beginning of what was logged of this arm since the last call; nothing of a server that is not ours."""
         return self._errors.take(self.name) if self._errors else ""
 
-    def sever(self) -> None:
-        """Cut every connection of the server under test."""
+    def sever(self) -> int:
+        """Cut every connection of the server under test, and tell how many there were."""
+        ended = f"SELECT count(*) FILTER (WHERE pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {self._of_server}"
         with self.connect(HOME) as connection:
-            connection.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {self._of_server}".encode())
+            row = connection.execute(ended.encode()).fetchone()
+        return int(row[0]) if row else 0
 
     @property
     def _of_server(self) -> str:

@@ -90,7 +90,7 @@ def rows(run: Run) -> tuple[FaultRow, ...]:
 
 
 def markdown(found: Sequence[FaultRow]) -> str:
-    """A table for each workload and fault, the quickest to its full rate first, and when the stacks came back."""
+    """A table for each workload and fault, by name, the quickest to its full rate first, and when the stacks came back."""
     lines = list[str]()
     for (workload, fault), some in _by_fault(found).items():
         lines += ["", f"### `{fault}` on `{workload}`", "", f"| {' | '.join(('stack', *HEADS))} |", "|--|" + "--:|" * len(HEADS)]
@@ -104,7 +104,7 @@ def _by_fault(found: Sequence[FaultRow]) -> dict[tuple[str, str], list[FaultRow]
     grouped = dict[tuple[str, str], list[FaultRow]]()
     for row in found:
         grouped.setdefault((row.cell.workload, str(row.cell.load.fault)), []).append(row)
-    return grouped
+    return dict(sorted(grouped.items()))
 
 
 def _who(cell: Cell) -> str:
