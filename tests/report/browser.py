@@ -20,6 +20,8 @@ FLAGS = (
 EVENTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded", "Network.requestWillBeSent")
 """What is kept of what a page does."""
 PATIENCE_MS = 60_000
+LAID_OUT = """[...document.querySelectorAll("body *")].filter(one => getComputedStyle(one).contentVisibility === "auto")
+ .forEach(one => { one.style.contentVisibility = "visible" })"""
 
 
 def chromium() -> str | None:
@@ -84,6 +86,10 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def come_near(self) -> None:
+        """Everything is laid out that waits until somebody scrolls to it. Before, its text is not told, nor its size."""
+        self.evaluate(LAID_OUT)
 
     def press(self, key: str) -> None:
         """A key, as a person presses it."""

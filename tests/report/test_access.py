@@ -52,6 +52,7 @@ def test_no_violation(browser: Browser, written: dict[str, Path], kind: str, dar
     """With everything unfolded."""
     browser.open(written[kind].as_uri(), dark=dark)
     browser.evaluate(UNFOLD)
+    browser.come_near()
     assert violations(browser) == []
 
 
@@ -60,6 +61,7 @@ def test_no_violation_on_a_phone(browser: Browser, written: dict[str, Path], kin
     """Where tables scroll and targets are closer."""
     browser.open(written[kind].as_uri(), width_px=390, height_px=844)
     browser.evaluate(UNFOLD)
+    browser.come_near()
     assert violations(browser) == []
 
 

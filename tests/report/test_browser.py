@@ -60,6 +60,7 @@ def test_page_is_silent_and_asks_nothing_of_the_network(browser: Browser, addres
 def test_page_is_readable_with_scripts_off(browser: Browser, address: str) -> None:
     """Verdicts, tables and charts are there and visible; controls that need a script are not."""
     browser.open(address, scripts=False)
+    browser.come_near()
     assert "alder:inline gives the most, 2,350 good answers a second" in browser.evaluate(
         "document.getElementById('verdict').innerText"
     )
@@ -179,6 +180,7 @@ def test_paper_is_six_pages_with_what_matters(browser: Browser, address: str) ->
 def test_search_hides_rows_and_cards(browser: Browser, address: str) -> None:
     """A word in the address or the box leaves the rows that have it."""
     browser.open(f"{address}#q=birch")
+    browser.come_near()
     rows = "[...document.querySelectorAll('#t-tx tbody tr')].filter(row => row.offsetHeight).map(row => row.cells[0].innerText)"
     assert browser.evaluate(rows) == ["birch:pool"]
     assert browser.evaluate("document.getElementById('found').innerText") == "3 of 17 rows"
@@ -187,6 +189,7 @@ def test_search_hides_rows_and_cards(browser: Browser, address: str) -> None:
 def test_sorting_keeps_what_has_no_number_last(browser: Browser, address: str) -> None:
     """Sorted up and down by goodput, rejected and void stacks stay at the end."""
     browser.open(address)
+    browser.come_near()
     names = "[...document.querySelectorAll('#t-transfer tbody tr')].map(row => row.cells[0].innerText)"
     press = "document.querySelector('#t-transfer thead').rows[0].cells[1].click()"
     browser.evaluate(press)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 
 from distributed import Scheduler
 
-from fairground.fleet import link
+from fairground.fleet import link, loop
 from fairground.fleet.tls import Address, Certificate
 from fairground.model import LabError
 
@@ -15,7 +14,7 @@ from fairground.model import LabError
 def serve(address: Address, certificate: Certificate | None, started: Callable[[str], None]) -> None:
     """Serve until interrupted. `started` is told the address with its port. LabError where nothing can listen there."""
     link.settle()
-    asyncio.run(_serve(address, certificate, started))
+    loop.run(_serve(address, certificate, started))
 
 
 async def _serve(address: Address, certificate: Certificate | None, started: Callable[[str], None]) -> None:

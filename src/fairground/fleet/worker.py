@@ -6,12 +6,11 @@ order is withdrawn, when the worker ends or is killed, and when the scheduler is
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from distributed import Worker, get_worker
 from distributed.diagnostics.plugin import WorkerPlugin
 from distributed.utils import get_ip
 
-from fairground.fleet import link
+from fairground.fleet import link, loop
 from fairground.fleet.about import About
 from fairground.fleet.order import Order
 from fairground.fleet.tls import Address, Certificate
@@ -35,8 +34,6 @@ NAME = "fairground"
 """Of the plugin, and of what a host says of itself."""
 ENDING_S = 20.0
 """How long a process has to stop what it started."""
-LEFT_S = 10.0
-"""How long a host that ends waits for what it has cancelled."""
 WORDS = 500
 """Characters of a broken process's last words that are told."""
 
@@ -147,24 +144,8 @@ def join(
     link.settle()
     secured = link.security(address, certificate)
     link.reach(address, secured)
-    run(_join(address, secured, host, resources, joined))
+    loop.run(_join(address, secured, host, resources, joined))
     raise LabError(f"the scheduler at `{address}` is gone, or has sent this host away", "join again when it is back", 3)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """As `asyncio.run`, but what does not end when it is cancelled is left behind after LEFT_S.
-
-    Some of Dask's tasks wait on for a scheduler that is gone, where this machine stood still for a while.
-    """
-    loop = asyncio.new_event_loop()
-    try:
-        loop.run_until_complete(main)
-    finally:
-        if left := asyncio.all_tasks(loop):
-            for task in left:
-                task.cancel()
-            loop.run_until_complete(asyncio.wait(left, timeout=LEFT_S))
-        loop.close()
 
 
 async def _join(address: Address, secured: Any, host: Host, resources: Mapping[str, float], joined: Callable[[], None]) -> None:
