@@ -109,6 +109,31 @@ def test_strays_are_reported_and_killed(groups: str, request: pytest.FixtureRequ
     assert not any(folder.exists() for folder in child.group.folders)
 
 
+LEAVER = """
+import ctypes, os, time
+ctypes.CDLL(None).prctl(15, b"a) 1 (2 3", 0, 0, 0)
+if os.fork() == 0:
+    os.setsid()
+    os.fork()
+time.sleep(600)
+"""
+"""A program with a name that looks like numbers, a child that left its session, and that one's child."""
+
+
+@pytest.mark.live
+def test_processes_are_known_without_a_group(groupless: Keeper) -> None:
+    """Those of its session, and all that descend from them; nobody else's."""
+    one, other = python(groupless, LEAVER), python(groupless, "import time; time.sleep(600)")
+    try:
+        assert eventually(lambda: len(psutil.Process(one.pid).children(recursive=True)) == 2)
+        below = {process.pid for process in psutil.Process(one.pid).children(recursive=True)}
+        assert eventually(lambda: {process.pid for process in one.processes()} == {one.pid, *below})
+        assert [process.pid for process in other.processes()] == [other.pid]
+    finally:
+        one.stop(grace_s=0.3)
+        other.stop(grace_s=0.3)
+
+
 DAEMON = """
 import os, sys, time
 if os.fork() == 0:

@@ -424,15 +424,24 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _session(leader: int) -> list[int]:
-    """The processes of one session, for machines without cgroups, and the descendants of its leader."""
-    found = set()
-    for process in psutil.process_iter():
+    """The processes of one session, for machines without cgroups, and all that descend from them.
+
+    Each process of the machine is read once: several times a second, this is the lab's own cost.
+    """
+    children, found, rest = dict[int, list[int]](), set[int](), list[int]()
+    for pid in psutil.pids():
         try:
-            if os.getsid(process.pid) == leader:
-                found.add(process.pid)
-                found.update(child.pid for child in process.children(recursive=True))
-        except (ProcessLookupError, PermissionError, psutil.NoSuchProcess):
+            stat = Path(f"/proc/{pid}/stat").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read
             continue
+        parent, _, session = map(int, stat.rpartition(b")")[2].split()[1:4])  # behind the name, which may hold spaces
+        children.setdefault(parent, []).append(pid)
+        if session == leader:
+            rest.append(pid)
+    while rest:
+        if (pid := rest.pop()) not in found:
+            found.add(pid)
+            rest += children.get(pid, ())
     return sorted(found)
 
 
