@@ -115,19 +115,26 @@ ctypes.CDLL(None).prctl(15, b"a) 1 (2 3", 0, 0, 0)
 if os.fork() == 0:
     os.setsid()
     os.fork()
+elif os.fork() == 0 and os.fork():
+    os._exit(0)
 time.sleep(600)
 """
-"""A program with a name that looks like numbers, a child that left its session, and that one's child."""
+"""A program with a name that looks like numbers, a child that left its session, that one's child, and a grandchild whose parent is
+gone."""
+
+
+def _below(child: Child) -> set[int]:
+    """Those whose parents are known, and run."""
+    return {one.pid for one in psutil.Process(child.pid).children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE}
 
 
 @pytest.mark.live
 def test_processes_are_known_without_a_group(groupless: Keeper) -> None:
-    """Those of its session, and all that descend from them; nobody else's."""
+    """Those of its session, also where their parents are gone, and all that descend from them; nobody else's."""
     one, other = python(groupless, LEAVER), python(groupless, "import time; time.sleep(600)")
     try:
-        assert eventually(lambda: len(psutil.Process(one.pid).children(recursive=True)) == 2)
-        below = {process.pid for process in psutil.Process(one.pid).children(recursive=True)}
-        assert eventually(lambda: {process.pid for process in one.processes()} == {one.pid, *below})
+        assert eventually(lambda: len(_below(one)) == 2 and len(one.processes()) == 4)
+        assert {process.pid for process in one.processes()} > {one.pid, *_below(one)}
         assert [process.pid for process in other.processes()] == [other.pid]
     finally:
         one.stop(grace_s=0.3)
