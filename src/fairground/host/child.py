@@ -424,10 +424,7 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _session(leader: int) -> list[int]:
-    """The processes of one session, for machines without cgroups, and all that descend from them.
-
-    Each process of the machine is read once: several times a second, this is the lab's own cost.
-    """
+    """The processes of one session and all that descend from them, without cgroups. Each process is read once: it is often done."""
     children, found, rest = dict[int, list[int]](), set[int](), list[int]()
     for pid in psutil.pids():
         try:
