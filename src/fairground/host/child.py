@@ -424,7 +424,7 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
 
 
 def _session(leader: int) -> list[int]:
-    """The processes of one session and all that descend from them, without cgroups. Each process is read once: it is often done."""
+    """Processes of a session and all that descend from them, without cgroups. Each process is read once: this is done often."""
     children, found, rest = dict[int, list[int]](), set[int](), list[int]()
     for pid in psutil.pids():
         try:
