@@ -19,6 +19,7 @@ from fairground.claims import judgement
 from fairground.claims.judgement import ClaimVerdict, Judgement
 from fairground.lab import replicate, splice
 from fairground.lab.places import Places
+from fairground.model import LabError
 from fairground.run import store
 
 DECIDED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE)
@@ -68,7 +69,11 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     places = Places.of(os.environ)
-    text = "".join(f"{line}\n" for line in table([judged(places, options.profile, *asked) for asked in options.runs]))
+    try:
+        found = [judged(places, options.profile, *asked) for asked in options.runs]
+    except LabError as error:
+        parser.error(error.message)
+    text = "".join(f"{line}\n" for line in table(found))
     print(text, end="")
     if options.write:
         splice.put(options.write, "verdicts", text, "Replications")
@@ -84,20 +89,14 @@ def _asked(words: str) -> tuple[str, str, str]:
 
 
 def judged(places: Places, profile: str, suite: str, *names: str) -> Twice:
-    """Two runs of a suite under its claims as they are."""
+    """Two runs of a suite under its claims as they are. LabError where one is not there, or of another suite."""
     chosen = replicate.suite(replicate.Inputs(places, suite, profile))
     runs = [store.load(store.find(places.results, name)) for name in names]
     for run in runs:
-        _of_suite(run.id, run.plan.title, suite, chosen.title)
+        replicate.suite_of(run, {suite: chosen})  # else all of its claims would be untested
     first, second = (judgement.judge(chosen, run.trials) for run in runs)
     began = [datetime.fromtimestamp(run.started_unix_s, UTC).strftime("%Y-%m-%d %H:%M") for run in runs]
     return Twice.of(suite, (began[0], began[1]), first, second)
-
-
-def _of_suite(run: str, title: str, suite: str, wanted: str) -> None:
-    """Raises SystemExit with a sentence where a run is another suite's: all of its claims would be untested."""
-    if title != wanted:
-        raise SystemExit(f"error: run `{run}` is not one of the suite `{suite}`")
 
 
 def table(found: Sequence[Twice]) -> Iterator[str]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from builders.bench import bench
+from cli.command import stored
 from fairground.claims.judgement import ClaimVerdict, Judgement
+from fairground.lab import replicate
+from fairground.lab.places import Places
 from fairground.model import Claim
 from fairground.stats.intervals import Interval
+from report.fixture import one_block
 
 VERDICTS = bench("verdicts")
 PAPER, UNTESTED = ClaimVerdict.REFUTED_ON_PAPER, ClaimVerdict.UNTESTED
@@ -67,8 +74,20 @@ def test_two_runs_must_be_named(words: str) -> None:
         VERDICTS._asked(words)
 
 
-def test_a_run_of_another_suite_is_refused() -> None:
-    """Else it would look like one that tested nothing."""
-    VERDICTS._of_suite("r", "A title", "users", "A title")
-    with pytest.raises(SystemExit, match="run `r` is not one of the suite `users`"):
-        VERDICTS._of_suite("r", "Another title", "users", "A title")
+def test_a_run_of_another_suite_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else it would look like one that tested nothing. A run of the suite is judged."""
+    made = one_block()
+    stored(made, tmp_path)
+    places = Places.of(os.environ, results=tmp_path)
+    monkeypatch.setattr(VERDICTS.Places, "of", lambda _: places)
+    monkeypatch.setattr("sys.argv", ["verdicts.py", "users=latest,latest"])
+    with pytest.raises(SystemExit) as ended:
+        VERDICTS.main()
+    assert ended.value.code == 2 and "is of none of the suites users" in capsys.readouterr().err
+    suite = replicate.suite(replicate.Inputs(places, "users"))
+    other = stored(replace(made, id=f"{made.id}-2", plan=replace(made.plan, title=suite.title)), tmp_path).name
+    monkeypatch.setattr("sys.argv", ["verdicts.py", f"users={other},{other}"])
+    VERDICTS.main()
+    assert "| users | " in capsys.readouterr().out

@@ -15,6 +15,7 @@ import pytest
 from builders.children import ENVIRONMENT, TREE, is_alive, python
 from builders.waiting import PATIENCE_S, eventually
 from fairground.host import Child, Keeper, Streams
+from fairground.host import child as child_module
 from fairground.model import LabError
 
 
@@ -139,6 +140,19 @@ def test_processes_are_known_without_a_group(groupless: Keeper) -> None:
     finally:
         one.stop(grace_s=0.3)
         other.stop(grace_s=0.3)
+
+
+def test_processes_of_others_may_be_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where /proc shows a user his own processes alone, those are found all the same."""
+    read = Path.read_bytes
+
+    def hidden(path: Path) -> bytes:
+        if path == Path("/proc/1/stat"):
+            raise PermissionError(1, "Operation not permitted", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", hidden)
+    assert os.getpid() in child_module._session(os.getsid(0))
 
 
 DAEMON = """

@@ -429,7 +429,7 @@ def _session(leader: int) -> list[int]:
     for pid in psutil.pids():
         try:
             stat = Path(f"/proc/{pid}/stat").read_bytes()
-        except (FileNotFoundError, ProcessLookupError):  # the second when it ends while we read
+        except OSError:  # it ended while we read, or is another user's where /proc hides those
             continue
         parent, _, session = map(int, stat.rpartition(b")")[2].split()[1:4])  # behind the name, which may hold spaces
         children.setdefault(parent, []).append(pid)

@@ -62,7 +62,7 @@ def every(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     if inputs.of_run is not None:
         raise LabError(f"`--run` judges the run of one suite, and `{ALL}` names several", "name the suite of the run")
     chosen = {name: suite(replace(inputs, suite=name)) for name in with_claims(inputs.places)}
-    begun = None if inputs.resume is None else _suite_of(store.load(store.find(inputs.places.results, inputs.resume)), chosen)
+    begun = None if inputs.resume is None else suite_of(store.load(store.find(inputs.places.results, inputs.resume)), chosen)
     names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
     carried = runs.Inputs(inputs.places, inputs.command, inputs.database_url)
     plans = [runs.dry_run(chosen[name], carried) for name in names]
@@ -86,7 +86,7 @@ def _unless_absent(inputs: Inputs, sink: Sink) -> Generator[Event]:
         yield Absent(f"suite {inputs.suite}", error.message)
 
 
-def _suite_of(found: Run, chosen: Mapping[str, Suite]) -> str:
+def suite_of(found: Run, chosen: Mapping[str, Suite]) -> str:
     """The suite that a run measured. LabError where it is none of those."""
     for name, one in chosen.items():
         if one.title == found.plan.title:
