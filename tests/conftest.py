@@ -20,7 +20,7 @@ from fairground.lab.places import Places
 from fairground.model import Durability
 from fairground.postgres import Database
 from noise import Restless
-from workers import Workers
+from workers import Workers, starts_something
 
 SCALE = 1
 
@@ -39,11 +39,15 @@ def interruptible() -> None:
 
 
 @pytest.fixture(scope="session")
-def keeper() -> Iterator[Keeper]:
-    """The keeper of this session; whatever a test forgets to stop ends with it. Processors do not idle, where a run would see to it."""
+def keeper(request: pytest.FixtureRequest) -> Iterator[Keeper]:
+    """The keeper of this session; whatever a test forgets to stop ends with it.
+
+    Processors do not idle where a run would see to it, and where something is started: it takes time from other tests.
+    """
     with ExitStack() as held:
         kept = held.enter_context(Keeper(os.environ))
-        setup.keep_awake(held, kept, Places.of(os.environ), print)
+        if any(map(starts_something, request.session.items)):
+            setup.keep_awake(held, kept, Places.of(os.environ), print)
         yield kept
 
 

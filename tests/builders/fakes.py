@@ -190,7 +190,7 @@ class FakeChild:
         """How it ended, once it was loaded."""
         return self._server.ends_with if self._server is not None and self._server.loaded else None
 
-    def processes(self) -> list[Any]:
+    def alive(self) -> list[Any]:
         """None."""
         return []
 

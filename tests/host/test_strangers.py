@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairground.host.spent import NS_PER_TICK
+from fairground.host.process import NS_PER_TICK
 from fairground.host.strangers import IDLE, Strangers, Used
 
 LAB, KEEPER, ROLE, SHELL, THREAD, EDITOR = 100, 101, 102, 50, 3, 200
@@ -89,6 +89,19 @@ def test_threads_that_run_where_nobody_else_would_do_not_count(tmp_path: Path) -
             (root / str(EDITOR) / "task" / str(thread) / "stat").write_text(line(thread, SHELL, used, EDITOR, policy))
         spent.append(Strangers.now(LAB, root))
     assert spent[1].since(spent[0]) == Used(7 * NS_PER_TICK, NAME, 7 * NS_PER_TICK)
+
+
+def test_a_thread_that_ends_while_we_look_ends_no_run(tmp_path: Path) -> None:
+    """It is listed, and its file is gone: what the others did is known all the same."""
+    root = proc(tmp_path, {EDITOR: 1000})
+    for thread, written in ((1, False), (2, True)):
+        folder = root / str(EDITOR) / "task" / str(thread)
+        folder.mkdir(parents=True)
+        if written:
+            (folder / "stat").write_text(line(thread, SHELL, 400, EDITOR, IDLE))
+        else:
+            (folder / "stat").symlink_to("nowhere")
+    assert dict(Strangers.now(LAB, root).cpu_ns)[(EDITOR, EDITOR)][1] == 600 * NS_PER_TICK
 
 
 def test_a_circle_of_parents_ends(tmp_path: Path) -> None:

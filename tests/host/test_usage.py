@@ -10,13 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import psutil
 import psycopg
 import pytest
 
 from builders.waiting import eventually
 from fairground.host import Child, Clock, RoleMeter, cgroup, counters, surroundings
 from fairground.host.cgroup import Group
+from fairground.host.process import Process, look
 from fairground.host.spent import Ran, threads
 from fairground.host.surroundings import Surroundings
 from fairground.measure import watch
@@ -31,7 +31,7 @@ class Ended:
 
     group, bounds = Group(None, ()), {"cores": "0"}
 
-    def processes(self) -> list[Any]:
+    def alive(self) -> list[Process]:
         """None are left."""
         return []
 
@@ -49,10 +49,17 @@ class Grouped:
                 (folder / name).write_text(text)
             self.group = Group(2, (folder,))
 
-    def processes(self) -> list[psutil.Process]:
+    def alive(self) -> list[Process]:
         """This process."""
         self.listed += 1
-        return [psutil.Process()]
+        return [me()]
+
+
+def me() -> Process:
+    """This process, as it is now."""
+    found = look(os.getpid())
+    assert found is not None
+    return found
 
 
 def test_a_sample_of_a_group_lists_no_processes(tmp_path: Path) -> None:
@@ -72,7 +79,8 @@ def test_a_sample_without_a_group_reads_each_process() -> None:
     child = Grouped(None)
     meter = RoleMeter(cast(Child, child))
     meter.sample()
-    assert child.listed == 1 and meter.memory_bytes and meter.threads_peak and meter.clock().threads
+    assert child.listed == 1 and meter.memory_bytes and meter.threads_peak
+    assert meter.clock().threads and child.listed == 2, "CPU and threads are of one look"
 
 
 def clock(at_ns: int, pressure_us: int | None = None, **threads: Ran) -> Clock:
@@ -136,14 +144,15 @@ def test_threads_of_this_process_are_read() -> None:
     other = threading.Thread(target=going.wait)
     other.start()
     try:
-        found = threads(os.getpid(), closely=True)
+        found = threads(me(), closely=True)
         assert {(os.getpid(), str(os.getpid())), (os.getpid(), str(other.native_id))} <= set(found)
         assert all(ran.switches is not None and ran.run_ns >= 0 for ran in found.values())
-        assert all(ran.switches is None for ran in threads(os.getpid(), closely=False).values())
+        assert all(ran.switches is None for ran in threads(me(), closely=False).values())
     finally:
         going.set()
         other.join()
-    assert threads(2**22 + 1, closely=True) == {}
+    ended = replace(me(), pid=2**22 + 1)
+    assert threads(ended, closely=True) == {} == threads(replace(ended, threads=2))
 
 
 # ---------------------------------------------------------------- surroundings

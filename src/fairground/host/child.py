@@ -20,6 +20,7 @@ import psutil
 
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
+from fairground.host.process import Process, below, look
 from fairground.model import LabError, of_machine
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -305,27 +306,29 @@ class Child:
 
     def pin(self, cores: Sequence[int] | None) -> None:
         """Let it and its descendants run on these cores only (None: on all that we have), new ones too."""
-        for process in self.processes():
-            for thread in tasks(process.pid):
+        for one in self.alive():
+            for thread in tasks(one.pid):
                 try:
                     os.sched_setaffinity(thread, cores or os.sched_getaffinity(0))
                 except ProcessLookupError:
                     continue
         self.bounds = {"cores": ",".join(map(str, cores))} if cores else {}
 
-    def processes(self) -> list[psutil.Process]:
-        """The process and all that descend from it, as far as they can still be told to be its."""
+    def alive(self) -> list[Process]:
+        """The process and all that descend from it, as far as they can still be told to be its, as the kernel shows them now."""
         pids = self.group.pids()
         if pids is None:
-            pids = _session(self.pid)
+            return below([self.pid], session=self.pid)
+        return [one for one in map(look, pids) if one and one.runs]
+
+    def processes(self) -> list[psutil.Process]:
+        """The same, for what is more than to look at them."""
         found = []
-        for pid in pids:
+        for one in self.alive():
             try:
-                process = psutil.Process(pid)
+                found.append(psutil.Process(one.pid))
             except psutil.NoSuchProcess:
                 continue
-            if _runs(process):
-                found.append(process)
         return found
 
     def ended_by_itself(self) -> int | None:
@@ -345,7 +348,7 @@ class Child:
         code = self.wait(began + grace_s - time.monotonic())
         seconds = time.monotonic() - began if code is not None else None
         # Workers may need a moment after their parent: they are strays only if they outlive the grace.
-        while code is not None and self.processes() and time.monotonic() - began < grace_s:
+        while code is not None and self.alive() and time.monotonic() - began < grace_s:
             time.sleep(0.01)
         strays = list({process.pid: process for process in [*self.processes(), *self._lost()]}.values())
         names = tuple(_describe(process) for process in strays if process.pid != self.pid)
@@ -421,25 +424,6 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
         return process.children(recursive=True)  # type: ignore[no-any-return]
     except psutil.NoSuchProcess:
         return []
-
-
-def _session(leader: int) -> list[int]:
-    """Processes of a session and all that descend from them, without cgroups. Each process is read once: this is done often."""
-    children, found, rest = dict[int, list[int]](), set[int](), list[int]()
-    for pid in psutil.pids():
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_bytes()
-        except OSError:  # it ended while we read, or is another user's where /proc hides those
-            continue
-        parent, _, session = map(int, stat.rpartition(b")")[2].split()[1:4])  # behind the name, which may hold spaces
-        children.setdefault(parent, []).append(pid)
-        if session == leader:
-            rest.append(pid)
-    while rest:
-        if (pid := rest.pop()) not in found:
-            found.add(pid)
-            rest += children.get(pid, ())
-    return sorted(found)
 
 
 def _describe(process: psutil.Process) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import psutil
 
 from fairground.host.cgroup import Group
+from fairground.host.process import Process, below
 
 
 @dataclass(frozen=True)
@@ -18,16 +19,9 @@ class Resident:
     group: Group = Group(None, ())
     bounds: Mapping[str, str] = field(default_factory=dict)
 
-    def processes(self) -> list[psutil.Process]:
-        """Those that still run."""
-        found: dict[int, psutil.Process] = {}
-        for pid in self.pids:
-            try:
-                process = psutil.Process(pid)
-                found |= {one.pid: one for one in (process, *process.children(recursive=True))}
-            except psutil.NoSuchProcess:
-                continue
-        return list(found.values())
+    def alive(self) -> list[Process]:
+        """Those that still run, as the kernel shows them now."""
+        return below(self.pids)
 
 
 def listener(port: int) -> Resident | None:

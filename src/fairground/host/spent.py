@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+from fairground.host.process import Process, look, read
+
 Thread = tuple[int, str]
 """Process and thread number."""
 
@@ -27,7 +27,7 @@ class Ran:
 
 
 @dataclass
-class _Process:
+class _Known:
     """One process as it was last read. `reaped_before_ns`: what its ended children had used when it was first seen."""
 
     started: int
@@ -46,17 +46,20 @@ class Spent:
     that ended are what was last read of them, or what their parents have collected of them.
     """
 
-    _known: dict[int, _Process] = field(default_factory=dict)
-    _ended: list[_Process] = field(default_factory=list)
+    _known: dict[int, _Known] = field(default_factory=dict)
+    _ended: list[_Known] = field(default_factory=list)
     _began: bool = False
     _total_ns: int = 0
 
-    def read(self, pids: Iterable[int]) -> int:
-        """Take in these processes and all that were seen before; the CPU time so far. Only differences mean anything."""
+    def read(self, processes: Iterable[Process], closely: bool = True) -> int:
+        """Take in these processes and all that were seen before; the CPU time so far, in ns. Only differences mean anything.
+
+        `closely`: their threads are read, too. Else the time is known to 10 ms for each process, which is much cheaper to read.
+        """
+        listed = {one.pid: one for one in processes}
         # Parents come first: a child that ends meanwhile is then counted too low for once, and never twice.
-        listed = set(pids)
         for pid in sorted({*listed, *self._known}):
-            self._take(pid, listed)
+            self._take(pid, listed.get(pid), closely)
         self._began = True
         alive = self._known.values()
         reaped_ns = sum(one.reaped_ns - one.reaped_before_ns for one in alive)
@@ -64,49 +67,42 @@ class Spent:
         self._total_ns = max(self._total_ns, total_ns)
         return self._total_ns
 
-    def _take(self, pid: int, listed: set[int]) -> None:
-        """Read one process; what has its number now, and is not among those that are listed, is a stranger."""
-        stat, known = _stat(pid), self._known.get(pid)
-        if known is not None and (stat is None or stat[0] != known.started):
+    def _take(self, pid: int, listed: Process | None, closely: bool) -> None:
+        """Take in one process; what has its number now, and is not among those that are listed, is a stranger."""
+        now, known = listed or look(pid), self._known.get(pid)
+        if known is not None and (now is None or now.began_ticks != known.started):
             self._ended.append(self._known.pop(pid))
             known = None
-        if stat is None or (known is None and pid not in listed):
+        if now is None or (known is None and listed is None):
             return
-        started, own_ns, reaped_ns = stat
         if known is None:
-            known = self._known[pid] = _Process(started, 0 if self._began else reaped_ns)
-        known.threads |= {thread: ran.run_ns for thread, ran in threads(pid).items()}
-        known.own_ns = max(known.own_ns, own_ns, sum(known.threads.values()))
-        known.reaped_ns = reaped_ns
+            known = self._known[pid] = _Known(now.began_ticks, 0 if self._began else now.reaped_ns)
+        if closely:
+            known.threads |= {thread: ran.run_ns for thread, ran in threads(now).items()}
+        known.own_ns = max(known.own_ns, now.cpu_ns, sum(known.threads.values()))
+        known.reaped_ns = now.reaped_ns
 
 
-def threads(pid: int, closely: bool = False) -> dict[Thread, Ran]:
-    """Each thread of a process; nothing of one that ended while we read."""
+def threads(of: Process, closely: bool = False) -> dict[Thread, Ran]:
+    """Each thread of a process; nothing of one that ended while we read. `closely`: how often they were taken off, too."""
     found: dict[Thread, Ran] = {}
-    try:
-        names = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return found
-    for name in names:
+    # One that has a single thread is not asked for it: a database has hundreds of such processes.
+    for name in [str(of.pid)] if of.threads == 1 else _threads(of.pid):
         try:
-            run_ns, wait_ns = map(int, Path(f"/proc/{pid}/task/{name}/schedstat").read_text().split()[:2])
-            found[(pid, name)] = Ran(run_ns, wait_ns, _switches(pid, name) if closely else None)
+            run_ns, wait_ns = map(int, read(f"/proc/{of.pid}/task/{name}/schedstat").split()[:2])
+            found[(of.pid, name)] = Ran(run_ns, wait_ns, _switches(of.pid, name) if closely else None)
         except (OSError, ValueError):
             continue  # this one ended; the others have not
     return found
 
 
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+
+
 def _switches(pid: int, thread: str) -> int | None:
     with open(f"/proc/{pid}/task/{thread}/status") as file:
         return next((int(line.split()[1]) for line in file if line.startswith("nonvoluntary_ctxt_switches:")), None)
-
-
-def _stat(pid: int) -> tuple[int, int, int] | None:
-    """When a process started (in ticks), its CPU time with all of its threads, and that of its collected children, in ns."""
-    try:
-        # The name stands in parentheses, and may hold any.
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    own, reaped = (sum(map(int, fields[at : at + 2])) * NS_PER_TICK for at in (11, 13))
-    return int(fields[19]), own, reaped

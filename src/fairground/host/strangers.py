@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fairground.host.spent import NS_PER_TICK
+from fairground.host.process import Process, look_all, read
 from fairground.model import foreign
 
 IDLE = 5
@@ -49,19 +49,13 @@ class Strangers:
 
         Those in `also` are not even read: hundreds of backends would take longer than all strangers.
         """
-        known = {os.getpid() if lab is None else lab, *also}
-        found: dict[int, tuple[int, int, str, int]] = {}
-        for pid in (int(name) for name in os.listdir(proc) if name.isdigit()):
-            try:
-                if pid not in known:
-                    found[pid] = _parsed((proc / str(pid) / "stat").read_text(errors="replace"))[:4]
-            except OSError:  # it has just ended
-                continue
+        known = frozenset([os.getpid() if lab is None else lab, *also])
+        found = {one.pid: one for one in look_all(proc, without=known)}
         ours = {*known, KERNEL}
         ours |= {pid for pid in found if _descends(pid, found, ours)}
         cpu_ns = {
-            (pid, began): (name, ns - (_idle_ns(proc / str(pid)) if ns > LITTLE_NS else 0))
-            for pid, (_, began, name, ns) in found.items()
+            (pid, one.began_ticks): (one.name, one.cpu_ns - (_idle_ns(proc, pid) if one.cpu_ns > LITTLE_NS else 0))
+            for pid, one in found.items()
             if pid not in ours
         }
         return cls(cpu_ns, FIRST in found)
@@ -75,26 +69,19 @@ class Strangers:
         return Used(sum(ns for ns, _ in used), foreign.line(name) if most else None, most)
 
 
-def _descends(pid: int, found: Mapping[int, tuple[int, int, str, int]], ours: set[int]) -> bool:
+def _descends(pid: int, found: Mapping[int, Process], ours: set[int]) -> bool:
     """Whether one of its parents is ours. A number that was used again meanwhile could close a circle: it is left at once."""
     seen = set[int]()
     while pid in found and pid not in seen:
         if pid in ours:
             return True
         seen.add(pid)
-        pid = found[pid][0]
+        pid = found[pid].parent
     return pid in ours
 
 
-def _idle_ns(process: Path) -> int:
+def _idle_ns(proc: Path, pid: int) -> int:
     """CPU of a process's threads that run only where nobody else would: they take nothing from anybody."""
-    threads = [_parsed(file.read_text(errors="replace")) for file in process.glob("task/*/stat")]
-    return sum(ns for *_, ns, policy in threads if policy == IDLE)
-
-
-def _parsed(stat: str) -> tuple[int, int, str, int, int]:
-    """Parent, start, name, CPU in ns and policy of a line of /proc/PID/stat. The name may hold blanks and parentheses."""
-    head, _, rest = stat.rpartition(")")
-    fields = rest.split()
-    ns = (int(fields[11]) + int(fields[12])) * NS_PER_TICK
-    return int(fields[1]), int(fields[19]), head.partition("(")[2], ns, int(fields[38])
+    lines = [read(str(file)) for file in (proc / str(pid)).glob("task/*/stat")]
+    threads = [Process.parsed(line) for line in lines if line]  # without those that have just ended
+    return sum(one.cpu_ns for one in threads if one.policy == IDLE)

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import psutil
-
 from fairground.host import cgroup, counters
 from fairground.host.child import Child, tasks
+from fairground.host.process import NS_PER_TICK
 from fairground.host.resident import Resident
-from fairground.host.spent import NS_PER_TICK, Ran, Spent, Thread
+from fairground.host.spent import Ran, Spent, Thread
 from fairground.host.spent import threads as threads_of
 from fairground.host.strangers import Strangers
 from fairground.host.surroundings import Surroundings, difference
@@ -89,24 +88,26 @@ class RoleMeter:
         group = self.child.group
         memory, threads, exact = group.memory_bytes(), group.threads(), group.cpu_ns()
         known = memory is not None and threads is not None and exact is not None
-        processes = [] if known and not self.closely else self.child.processes()
+        alive = [] if known and not self.closely else self.child.alive()
         if memory is None:
-            memory = sum(_of(process, lambda p: p.memory_info().rss) for process in processes) or None
+            memory = sum(one.memory_bytes for one in alive) or None
         if threads is None:
-            threads = sum(_of(process, lambda p: p.num_threads()) for process in processes)
+            threads = sum(one.threads for one in alive)
         self.memory_bytes, self.memory_peak_bytes = memory, _greater(self.memory_peak_bytes, memory)
         self.threads_peak = _greater(self.threads_peak, threads or None)
         if exact is None:
-            self._spent.read(process.pid for process in processes)
+            self._spent.read(alive, closely=False)
         if self.closely:
-            for process in processes:
-                self._seen.update(threads_of(process.pid, self.closely))
+            for process in alive:
+                self._seen.update(threads_of(process, self.closely))
 
     def cpu_ns(self) -> int:
         """CPU time so far, in ns. Only differences mean anything."""
         exact = self.child.group.cpu_ns()
-        own = self._spent.read(process.pid for process in self.child.processes()) if exact is None else exact
-        return own + (self._earlier_ns or 0)
+        return self._with_earlier(self._spent.read(self.child.alive()) if exact is None else exact)
+
+    def _with_earlier(self, own_ns: int) -> int:
+        return own_ns + (self._earlier_ns or 0)
 
     def count_instructions(self) -> None:
         """Count its instructions from now on, where the machine can. Call it once its processes are up and rest."""
@@ -118,7 +119,7 @@ class RoleMeter:
             self._instructions.close()
 
     def _threads(self) -> list[int]:
-        return [thread for process in self.child.processes() for thread in tasks(process.pid)]
+        return [thread for process in self.child.alive() for thread in tasks(process.pid)]
 
     def succeed(self, child: Child, spent_ns: int) -> None:
         """The role goes on in another process; `spent_ns` is what `cpu_ns` said last of the one before."""
@@ -130,15 +131,17 @@ class RoleMeter:
 
     def clock(self) -> Clock:
         """All that is read of the role when a window opens and when it closes."""
-        threads = self._seen.copy()
-        for process in self.child.processes() if self.threads else ():
-            threads |= threads_of(process.pid, self.closely)
-        group = self.child.group
+        threads, group = self._seen.copy(), self.child.group
+        exact = group.cpu_ns()
+        alive = self.child.alive() if self.threads or exact is None else []
+        for process in alive if self.threads else ():
+            threads |= threads_of(process, self.closely)
+        cpu_ns = self._with_earlier(self._spent.read(alive) if exact is None else exact)
         if self._earlier_ns is not None:  # what its group counts began anew with it
-            return Clock(self.cpu_ns(), at_ns=time.monotonic_ns(), threads=threads)
+            return Clock(cpu_ns, at_ns=time.monotonic_ns(), threads=threads)
         instructions = None if self._instructions is None else self._instructions.read()
         return Clock(
-            self.cpu_ns(), group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
+            cpu_ns, group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
             instructions,
         )  # fmt: skip
 
@@ -275,13 +278,6 @@ def _tcp() -> dict[str, int]:
             prefix = names.partition(":")[0]
             found.update({prefix + name: int(value) for name, value in zip(names.split()[1:], values.split()[1:], strict=True)})
     return {name: found[name] for name in TCP_COUNTERS if name in found}
-
-
-def _of(process: psutil.Process, read: object) -> int:
-    try:
-        return int(read(process))  # type: ignore[operator]
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return 0
 
 
 def _over(amount: int | None, time: float) -> float | None:

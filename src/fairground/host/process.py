@@ -1,0 +1,102 @@
+"""What the kernel says of a process in the one line of /proc/PID/stat: many are looked at often, and each is read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+NS_PER_TICK = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+ENDED = frozenset("ZXx")
+"""States of a process of which nothing is left but an exit code that nobody has asked for."""
+LINE_BYTES = 4096
+"""More than such a line can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process at one moment. `cpu_ns`: its threads', ended ones too, in steps of 10 ms.
+
+    `reaped_ns`: its collected children's. `began_ticks` tells it from another that has its number later.
+    `memory_bytes`: what of it is resident.
+    """
+
+    pid: int
+    name: str
+    state: str
+    parent: int
+    session: int
+    cpu_ns: int
+    reaped_ns: int
+    threads: int
+    began_ticks: int
+    memory_bytes: int
+    policy: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is more than an exit code."""
+        return self.state not in ENDED
+
+    @classmethod
+    def parsed(cls, line: bytes) -> Process:
+        """What a line says, by proc_pid_stat(5). The name stands in parentheses, and may hold blanks and parentheses itself."""
+        head, _, rest = line.rpartition(b")")
+        number, _, name = head.partition(b"(")
+        of = rest.split()
+        return cls(
+            pid=int(number),
+            name=name.decode(errors="replace"),
+            state=of[0].decode(),
+            parent=int(of[1]),
+            session=int(of[3]),
+            cpu_ns=(int(of[11]) + int(of[12])) * NS_PER_TICK,
+            reaped_ns=(int(of[13]) + int(of[14])) * NS_PER_TICK,
+            threads=int(of[17]),
+            began_ticks=int(of[19]),
+            memory_bytes=int(of[21]) * PAGE_BYTES,
+            policy=int(of[38]),
+        )
+
+
+def look(pid: int, proc: Path | str = "/proc") -> Process | None:
+    """A process as it is now; None when it has ended, or is another user's where /proc hides those."""
+    line = read(f"{proc}/{pid}/stat")
+    return Process.parsed(line) if line else None
+
+
+def look_all(proc: Path | str = "/proc", without: frozenset[int] = frozenset()) -> list[Process]:
+    """All processes that can be seen, those `without` apart, in the order of their numbers: mostly parents before children."""
+    pids = sorted(int(name) for name in os.listdir(proc) if name.isdigit())
+    return [one for one in (look(pid, proc) for pid in pids if pid not in without) if one]
+
+
+def below(roots: Iterable[int], session: int | None = None) -> list[Process]:
+    """These processes, those of a session, and all that descend from either; what has ended is left out."""
+    everything = {one.pid: one for one in look_all()}
+    children = dict[int, list[int]]()
+    for one in everything.values():
+        children.setdefault(one.parent, []).append(one.pid)
+    rest = [*roots, *(one.pid for one in everything.values() if one.session == session)]
+    found = set[int]()
+    while rest:
+        if (pid := rest.pop()) not in found:
+            found.add(pid)
+            rest += children.get(pid, ())
+    return [one for pid, one in everything.items() if pid in found and one.runs]
+
+
+def read(path: str) -> bytes:
+    """A short file of /proc; empty when the process, or the thread, has ended meanwhile."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, LINE_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
