@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -85,6 +86,12 @@ class Workers:
         the second would wait 40 ms for a delayed ACK."""
         if hasattr(session.config, "workerinput"):
             session.config.failures_db.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # type: ignore[attr-defined]
+
+    def pytest_collection_finish(self) -> None:
+        """Thousands of tests stay to the end: garbage is not looked for among them, and less often."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 100)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
