@@ -67,3 +67,74 @@ def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp
     assert {name: limit and limit.rate_per_s for name, limit in told.items()} == {
         "PostgreSQL 17": 17.0, "PostgreSQL 16": 1.0, "PostgreSQL 18": 18.0,
     }  # fmt: skip
+
+
+class Asked:
+    """A run of eight blocks of two workloads, whose limits are measured again: what was asked, and what was kept."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *known: Limit, fails: bool = False) -> None:
+        whole = run(1)
+        first = [next(one for one in whole.plan.slots if one.cell.workload == name) for name in ("tx", "ping")]
+        self.slots = [replace(one, block=block) for block in range(1, 9) for one in first]
+        self.known, self.fails = list(known), fails
+        self.asked: list[tuple[str, int | None, str]] = []
+        plan = replace(whole.plan, slots=tuple(self.slots), blocks=8)
+        monkeypatch.setattr(ceiling, "measure", self.measure)
+        monkeypatch.setattr(store, "load", lambda _: replace(whole, plan=plan, limits=tuple(self.known)))
+        monkeypatch.setattr(store, "append_limit", lambda _, limit: self.known.append(limit))
+        bench = ceiling.Bench(None, None, Path("engine"), Path("limits"), 2)  # type: ignore[arg-type]
+        self.again = ceilings.Again(bench, whole.folder, WORKLOADS, server)
+
+    def measure(self, bench: ceiling.Bench, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
+        """In place of what measures."""
+        self.asked.append((workload.id, clients, bench.folder.name))
+        if self.fails:
+            raise LabError("pgbench came to nothing")
+        return Limit(workload.id, "pgbench", 50.0, "anew", clients)
+
+    def play(self, rounds: int = 2) -> None:
+        """Each workload has so many rounds in each block."""
+        for slot in self.slots:
+            for _ in range(rounds):
+                self.again([slot])
+
+
+TX, PING = Limit("tx", "pgbench", 200.0, "8 clients", 8), Limit("ping", "null-responder", 900.0, "null")
+
+
+def test_limits_are_measured_again_beside_later_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first round of a workload in blocks 2, 4 and 8, with the clients that did most; each is kept with its block."""
+    here = Asked(monkeypatch, TX, PING)
+    here.play()
+    each = [("tx", 8), ("ping", None)]
+    assert here.asked == [(*one, f"block-{block}") for block in (2, 4, 8) for one in each]
+    assert [(one.workload, one.block) for one in here.known[2:]] == [(name, block) for block in (2, 4, 8) for name, _ in each]
+
+
+def test_a_limit_that_nobody_knows_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It could not be measured before the first trial. One that cannot be measured again leaves what is known."""
+    here = Asked(monkeypatch, PING)
+    here.play()
+    assert {name for name, _, _ in here.asked} == {"ping"}
+    failing = Asked(monkeypatch, TX, fails=True)
+    failing.play()
+    assert len(failing.asked) == 3 and failing.known == [TX]
+
+
+def test_a_run_that_goes_on_measures_no_limit_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks whose limit is stored are done."""
+    here = Asked(monkeypatch, TX, replace(TX, block=2), replace(TX, block=8), PING, replace(PING, block=4))
+    here.play()
+    assert [(name, place) for name, _, place in here.asked] == [("ping", "block-2"), ("tx", "block-4"), ("ping", "block-8")]
+
+
+def test_a_run_has_one_limit_of_each_workload() -> None:
+    """The geometric mean of what was measured, which its detail tells; that of another version is another limit."""
+    whole = replace(run(1), limits=(TX, PING, replace(TX, rate_per_s=50.0, block=2), replace(TX, postgres_version=16)))
+    found = whole.limit("tx")
+    assert found is not None and found.rate_per_s == pytest.approx(100.0) and found.clients == 8
+    assert found.detail == "8 clients; measured 2 times in the run, 50 to 200/s"
+    assert whole.limit("ping") == PING and whole.limit("users") is None
+    assert whole.limit("tx", 16) == replace(TX, postgres_version=16)
+    (board,) = [one for one in boards(whole) if one.workload == "tx"]
+    assert board.limit == found

@@ -60,6 +60,14 @@ def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, n
 
 
 @pytest.mark.live
+def test_a_limit_is_measured_again_with_the_same_clients(keeper: Keeper, database: Database, tmp_path: Path) -> None:
+    """The count that did most is known by then: no other is tried, and the pool's size does not matter."""
+    bench = ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path / "limits", 2)
+    found = ceiling.measure(bench, workload("db-ping"), Load(connections=4), Settings(workers=1, pool_size=4, scale=1), clients=3)
+    assert found.clients == 3 and found.tried == ((3, found.rate_per_s),) and found.rate_per_s > 0
+
+
+@pytest.mark.live
 def test_broken_sql_is_a_reason(keeper: Keeper, database: Database, tmp_path: Path) -> None:
     """A workload whose SQL fails has no limit, with PostgreSQL's words."""
     bench = ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path, 2)

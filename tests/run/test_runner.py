@@ -51,11 +51,11 @@ class Lab:
         verdict = next(self._verdicts, Verdict.VALID)
         return replace(one, number=slot.number, attempt=attempt, folder=name, verdict=verdict)
 
-    def run(self, plan: Plan | None = None) -> list[tuple[int, int, int]]:
+    def run(self, plan: Plan | None = None, before: runner.Before = lambda _: None) -> list[tuple[int, int, int]]:
         """Carry it out; block, number and attempt of what was measured."""
         nothing = measure.Bench(cast(Any, SimpleNamespace(awake=False)), *[cast(Any, None)] * 3, cores=2)
         named = cast(Any, {"a:plain": SimpleNamespace(), "b:plain": SimpleNamespace()})
-        done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None, "ping": None}), nothing)
+        done = runner.run(plan or self.plan, self.folder, named, cast(Any, {"tx": None, "ping": None}), nothing, before)
         return [(one.block, one.number, one.attempt) for one in done]
 
 
@@ -93,6 +93,15 @@ def test_a_round_is_measured_together(lab: Any) -> None:
     plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
     assert here.run(plan) == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 2, 2), (1, 3, 2), (1, 3, 3)]
     assert here.asked == [[1, 2, 3], [2, 3], [3]]
+
+
+def test_what_is_done_before_a_round_is_done_once(lab: Any) -> None:
+    """It is told the slots that will be measured, while none of them is; what is tried again has had it."""
+    here, told = lab(2, verdicts=(Verdict.VALID, Verdict.VOID)), list[tuple[list[int], int]]()
+    plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
+    here.run(plan, before=lambda slots: told.append(([slot.number for slot in slots], len(here.asked))))
+    assert told == [([1, 2, 3], 0), ([4, 5, 6], 2)]
+    assert here.asked == [[1, 2, 3], [2], [4, 5, 6]]
 
 
 def test_a_round_that_was_cut_short_goes_on_with_the_rest(lab: Any) -> None:

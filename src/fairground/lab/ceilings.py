@@ -1,15 +1,18 @@
-"""What a run asks of its machine before the first trial: what it can do at most, and whether the engine can measure here."""
+"""What a run asks of its machine: what it can do at most, before the first trial and beside later blocks; whether the engine can
+measure here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from fairground.lab.events import Event, Said
 from fairground.measure import ceiling
-from fairground.model import Cell, LabError, Limit, Load, Run, StorageError, Workload
+from fairground.model import Cell, LabError, Limit, Load, Plan, Run, Slot, StorageError, Workload
 from fairground.postgres import Database
-from fairground.run import plan, store
+from fairground.run import plan as plans
+from fairground.run import store
 from fairground.stats.intervals import brief
 
 
@@ -20,11 +23,9 @@ def measured(
 
     `database` gives the running server of a version: each version has limits of its own.
     """
-    known = {(limit.workload, limit.postgres_version) for limit in run.limits}
-    cells = sorted((slot.cell for slot in run.plan.slots), key=lambda cell: cell.settings.pool_size, reverse=True)
-    # the smallest pool: pgbench opens as many clients, and of hundreds none may come to its first transaction in time
-    first = {_limited(cell): cell for cell in cells}
-    left = sorted((cell for key, cell in first.items() if key not in known), key=lambda cell: cell.settings.postgres_version or 0)
+    known = {limit.key for limit in run.limits}
+    left = [cell for key, cell in _cells(run.plan).items() if key not in known]
+    left.sort(key=lambda cell: cell.settings.postgres_version or 0)
     if left:
         yield Said(f"measuring this machine's limits on {', '.join(dict.fromkeys(cell.workload for cell in left))} …")
     http: dict[Load, Limit] = {}  # workloads that work in no database share one ceiling
@@ -44,6 +45,49 @@ def measured(
             yield Said(f"no limit for {cell.workload}: {error.message}")
 
 
+@dataclass
+class Again:
+    """Measures the limits of a run once more beside its blocks 2, 4, 8 and so on: that follows the machine, and costs little.
+
+    It is called with the slots of each round, before they are measured.
+    """
+
+    bench: ceiling.Bench
+    folder: Path
+    workloads: Mapping[str, Workload]
+    database: Callable[[int | None], Database]
+    _seen: set[tuple[int, str, int | None]] = field(default_factory=set)
+    """Blocks and what is limited in them: each is looked at once."""
+
+    def __call__(self, slots: Sequence[Slot]) -> None:
+        """Measure the limit of these slots, unless this is no block for it, or that was done in it."""
+        block, limited = slots[0].block, _limited(slots[0].cell)
+        if block < 2 or block & (block - 1) or (block, *limited) in self._seen:
+            return
+        self._seen.add((block, *limited))
+        run = store.load(self.folder)
+        kept = [one for one in run.limits if one.key == limited]
+        if not kept or any(one.block == block for one in kept):
+            return
+        cell, (key, version) = _cells(run.plan)[limited], limited
+        here = replace(self.bench, database=self.database(version), folder=self.bench.folder / f"block-{block}")
+        try:
+            found = ceiling.measure(here, self.workloads[key], cell.load, cell.settings, clients=kept[0].clients)
+        except StorageError:
+            raise
+        except LabError:
+            return  # what was measured before stands by itself
+        store.append_limit(self.folder, replace(found, workload=key, postgres_version=version, block=block))
+
+
+def _cells(plan: Plan) -> dict[tuple[str, int | None], Cell]:
+    """The cell that stands for all which share a limit: that of the smallest pool.
+
+    pgbench opens as many clients, and of hundreds none may come to its first transaction in time.
+    """
+    return {_limited(cell): cell for cell in sorted((slot.cell for slot in plan.slots), key=lambda one: -one.settings.pool_size)}
+
+
 def _limited(cell: Cell) -> tuple[str, int | None]:
     """What a cell shares its limit with."""
     return cell.workload, cell.settings.postgres_version
@@ -51,7 +95,7 @@ def _limited(cell: Cell) -> tuple[str, int | None]:
 
 def qualified(bench: ceiling.Bench, run: Run) -> Generator[Event]:
     """Whether the engine can measure here, in runs that compare, unless that is known from before an interruption."""
-    if run.plan.blocks < plan.COMPARING_BLOCKS or run.qualification is not None:
+    if run.plan.blocks < plans.COMPARING_BLOCKS or run.qualification is not None:
         return
     try:
         found = ceiling.qualify(bench)

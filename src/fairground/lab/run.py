@@ -345,14 +345,19 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
     yield Planned(frozen, folder, plan.least_s(replace(frozen, slots=tuple(left_of(known)))))
     yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
-    yield from map(TrialDone, runner.run(frozen, folder, *stage(needs, hall)))
+    again = ceilings.Again(_bounds(folder, hall), folder, needs.rendered(hall.workloads), hall.databases.of)
+    yield from map(TrialDone, runner.run(frozen, folder, *stage(needs, hall), before=again))
+
+
+def _bounds(folder: Path, hall: Hall) -> ceiling.Bench:
+    """What the limits of a run's machine are measured with."""
+    where = hall.elsewhere.generator
+    return ceiling.Bench(hall.keeper, hall.databases.now, hall.places.engine, folder / "limits", machine.cores(), where)
 
 
 def limits(known: Run, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what the machine of a run can do at most, unless that is known."""
-    bounds = ceiling.Bench(
-        hall.keeper, hall.databases.now, hall.places.engine, known.folder / "limits", machine.cores(), hall.elsewhere.generator
-    )
+    bounds = _bounds(known.folder, hall)
     yield from ceilings.measured(bounds, known, needs.rendered(hall.workloads), hall.databases.of)
     yield from ceilings.qualified(bounds, known)
 

@@ -3,7 +3,8 @@
 pgbench is tried with several client counts, and the best is the ceiling. Where locks limit a workload there is no ceiling: then
 pgbench has as many clients as the pool has connections, and its rate stands beside the stacks' without a share of it.
 
-Both are measured in the run that they belong to, with its connections and pool, because a machine's speed changes by the hour.
+Both are measured in the run that they belong to, with its connections and pool, before the first trial and again beside later
+blocks: a machine's speed changes by the hour, and by the minute.
 So is whether the load engine can measure here at all.
 """
 
@@ -61,10 +62,11 @@ class Bench:
     """The host on which the lab's engine makes the load; None: it does so on this machine."""
 
 
-def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) -> Limit:
+def measure(bench: Bench, workload: Workload, load: Load, settings: Settings, clients: int | None = None) -> Limit:
     """What the machine can do at most on one workload under a load: pgbench's best where it has SQL, else the null responder's.
 
-    Raises LabError when the instrument fails: then the workload has no limit, which the report says.
+    `clients`: pgbench has so many, and no other count is tried. Raises LabError when the instrument fails: then the workload has
+    no limit, which the report says.
     """
     bench.folder.mkdir(parents=True, exist_ok=True)
     short = replace(
@@ -73,7 +75,7 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) ->
     )  # fmt: skip
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
     if workload.limit_sql is not None:
-        return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql))
+        return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql), clients)
     asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=(), edges=())
     arm = NullArm("null-responder", cell, asked, 1, bench.cores)
     (window,) = _windows(bench, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
@@ -81,13 +83,14 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings) ->
     return Limit(workload.id, arm.label, window.rate_per_s, detail)
 
 
-def _by_pgbench(bench: Bench, arm: PgbenchArm) -> Limit:
+def _by_pgbench(bench: Bench, arm: PgbenchArm, clients: int | None) -> Limit:
     """pgbench's best over several client counts; where locks limit the workload, its rate with as many clients as the pool."""
     locked, pool_size = arm.workload.limited_by_locks, arm.cell.settings.pool_size
     deadlocks = WorkloadEvent.DEADLOCKS in arm.workload.events
     seconds = DEADLOCKED_S if deadlocks else LOCKED_S if locked else STEP_S
     step = Whole(arm.label, replace(arm.cell.load, window_s=seconds), arm.seed)
-    ladder = Ladder(step, PGBENCH_WARMUP_S, pool_size, bench.database.room(), search=not locked)
+    search = clients is None and not locked
+    ladder = Ladder(step, PGBENCH_WARMUP_S, clients or pool_size, bench.database.room(), search)
     windows = _windows(bench, arm, ladder, least=2)[1:]
     best = max(windows, key=lambda window: window.rate_per_s)
     counts = [window.load.connections for window in windows]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,26 @@ class Limit:
     holds its locks for less time than pgbench does more."""
     postgres_version: int | None = None
     """That of the cells which it is the limit of, as their settings say it."""
+    block: int = 0
+    """The block in which it was measured, before the stacks; 0: before the first trial."""
+
+    @property
+    def key(self) -> tuple[str, int | None]:
+        """What the cells that it is the limit of have in common."""
+        return self.workload, self.postgres_version
+
+
+def over_a_run(limits: Iterable[Limit]) -> Limit | None:
+    """What one limit comes to that was measured several times in a run: the geometric mean of its rates. None of none.
+
+    A machine's pace changes within a run, so that the stacks' numbers are held against what it could do all along.
+    """
+    measured = list(limits)
+    if len(measured) < 2:
+        return next(iter(measured), None)
+    rates = [one.rate_per_s for one in measured]
+    detail = f"{measured[0].detail}; measured {len(rates)} times in the run, {min(rates):,.0f} to {max(rates):,.0f}/s"
+    return replace(measured[0], rate_per_s=statistics.geometric_mean(rates), detail=detail)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairground.model.fault import Recovery
-from fairground.model.limit import Limit, Qualification
+from fairground.model.limit import Limit, Qualification, over_a_run
 from fairground.model.plan import Cell, Control, Plan, Slot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
 from fairground.model.sizing import Sizing
@@ -111,6 +111,7 @@ class Run:
     trials: tuple[Trial, ...]
     """The results; trials that are controls stand in `controls`."""
     limits: tuple[Limit, ...]
+    """As they were measured, some of them several times."""
     finished: bool
     controls: tuple[Trial, ...] = ()
     qualification: Qualification | None = None
@@ -121,6 +122,10 @@ class Run:
     def everything(self) -> tuple[Trial, ...]:
         """Results and controls, in the order in which they were measured."""
         return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
+
+    def limit(self, workload: str, postgres_version: int | None = None) -> Limit | None:
+        """What the machine could do at most on a workload, over the run; None where nobody measured it."""
+        return over_a_run(one for one in self.limits if one.key == (workload, postgres_version))
 
     @property
     def postgres_major(self) -> str | None:

@@ -172,8 +172,7 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
         *([postgres(first.settings)] if told else []),
     )
     slug = first.workload if alone else "-".join((first.workload, *parts)).replace(" ", "")
-    limited = (first.workload, first.settings.postgres_version)
-    limit = next((limit for limit in run.limits if (limit.workload, limit.postgres_version) == limited), None)
+    limit = run.limit(first.workload, first.settings.postgres_version)
     absent = {}
     for name, reason in run.plan.skipped.items():
         stack, _, workload = name.partition(" ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -14,9 +14,17 @@ from fairground.judge import thresholds, validity
 from fairground.model import Ending, LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
 from fairground.run import retry, stopping, store
 
+Before = Callable[[Sequence[Slot]], None]
+"""What is to be done before the slots of a round are measured, while nothing of theirs is up."""
+
 
 def run(
-    plan: Plan, folder: Path, stacks: Mapping[str, Stack], workloads: Mapping[str, Workload], bench: measure.Bench
+    plan: Plan,
+    folder: Path,
+    stacks: Mapping[str, Stack],
+    workloads: Mapping[str, Workload],
+    bench: measure.Bench,
+    before: Before = lambda _: None,
 ) -> Iterator[Trial]:
     """Measure what is left of `plan` into the run folder and yield each trial once it is on disk.
 
@@ -33,7 +41,7 @@ def run(
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
         wanted, left_out = stopping.wanted(plan, tuple(slots), [one for one in measured if one.block < block])
         unneeded += left_out
-        for one in _measure(wanted, known, folder, stacks, workloads, bench):
+        for one in _measure(wanted, known, folder, stacks, workloads, bench, before):
             measured.append(one)
             yield one
         newest = block >= max((one.block for one in measured), default=0)
@@ -51,12 +59,14 @@ def _measure(
     stacks: Mapping[str, Stack],
     workloads: Mapping[str, Workload],
     bench: measure.Bench,
+    before: Before,
 ) -> Iterator[Trial]:
     """What is left of one block."""
     done, tried = store.done_slots(known), _attempts(known.everything)
     for together in _rounds([slot for slot in slots if slot.number not in done]):
         left = [(slot, tried.get(slot.number, 0) + 1) for slot in together]
         here = bench.on(together[0].cell.settings.postgres_version)
+        before(together)
         while left:
             attempts = [_attempt(slot, number, stacks[slot.cell.stack], folder) for slot, number in left]
             found = measure.together(here, attempts, workloads[together[0].cell.workload])

@@ -174,9 +174,10 @@ def cells(one: Crossing) -> tuple[str, ...]:
 
 def pgbench_words(run: Run) -> str | None:
     """What the database does without any server, on each of its versions, from the run's limits; None where none has both."""
-    rates = {(limit.postgres_version, limit.workload): limit for limit in run.limits if limit.source == "pgbench"}
-    versions = [one for one, workload in rates if workload == CROSSING and (one, ORDERED) in rates]
-    said = [_without_server(rates[one, CROSSING], rates[one, ORDERED], len(versions) > 1) for one in versions]
+    versions = dict.fromkeys(limit.postgres_version for limit in run.limits if limit.source == "pgbench")
+    both = [(run.limit(CROSSING, one), run.limit(ORDERED, one)) for one in versions]
+    known = [(crossing, ordered) for crossing, ordered in both if crossing and ordered]
+    said = [_without_server(crossing, ordered, len(known) > 1) for crossing, ordered in known]
     return " ".join(said) or None
 
 
