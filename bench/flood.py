@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,9 @@ def main() -> None:
             if options.keep:
                 options.keep.parent.mkdir(parents=True, exist_ok=True)
                 options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows)))
+    here, on = machine.fingerprint(), datetime.now(UTC)
+    last = f"The last window is of {on:%Y-%m-%d}, on {here.cpu_model}, {here.cores} cores."
+    text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows), "", last))
     print(text, end="")
     if options.write:
         options.write.write_text(text)

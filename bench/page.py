@@ -14,11 +14,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
 
+from fairground.host import machine  # noqa: E402
 from fairground.report.charts import figures, render  # noqa: E402
 from fairground.report.run import page  # noqa: E402
 from report import fixture  # noqa: E402
@@ -81,7 +83,9 @@ def main() -> int:
         file = Path(folder) / "report.html"
         file.write_text(text, encoding="utf-8")
         seen = looked(browser, file, options.repeat)
+    here, on = machine.fingerprint(), datetime.now(UTC)
     table = ABOUT + row(f"{options.stacks} × {options.workloads}", seen)
+    table += f"\nMeasured on {on:%Y-%m-%d}, on {here.cpu_model}, {here.cores} cores.\n"
     print(table, end="")
     if options.write:
         options.write.write_text(table, encoding="utf-8")
