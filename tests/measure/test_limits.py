@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders.paths import ROOT
-from fairground.host import Keeper
+from fairground.host import Child, Keeper
 from fairground.inputs import manifest
 from fairground.measure import ceiling, pgbench
 from fairground.model import LabError, Load, Settings, Workload
@@ -65,6 +68,33 @@ def test_a_limit_is_measured_again_with_the_same_clients(keeper: Keeper, databas
     bench = ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path / "limits", 2)
     found = ceiling.measure(bench, workload("db-ping"), Load(connections=4), Settings(workers=1, pool_size=4, scale=1), clients=3)
     assert found.clients == 3 and found.tried == ((3, found.rate_per_s),) and found.rate_per_s > 0
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("name", "role"), [("ping", "null"), ("db-ping", "pgbench")])
+def test_a_limit_has_the_seats_of_a_stack(
+    keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, role: str
+) -> None:
+    """What stands in the server's place has its processors, and the database its own."""
+    first, last = min(os.sched_getaffinity(0)), max(os.sched_getaffinity(0))
+    given, spawn = dict[str, tuple[int, ...] | None](), keeper.spawn
+
+    def spied(argv: Sequence[str], **more: Any) -> Child:
+        given[more["role"]] = more["limits"].cores if more.get("limits") else None
+        return spawn(argv, **more)
+
+    monkeypatch.setattr(keeper, "spawn", spied)
+    pins = (("server", (first,)), ("database", (last,)), ("generator", (last,)))
+    settings = Settings(workers=1, pool_size=4, scale=1, pin=pins)
+    bench = ceiling.Bench(keeper, database, ROOT / "engine/target/release/fairload", tmp_path / "limits", 2)
+    try:
+        assert ceiling.measure(bench, workload(name), Load(connections=4), settings, clients=4).rate_per_s > 0
+        assert given[role] == (first,)
+        assert database.child is not None
+        assert role == "null" or os.sched_getaffinity(database.child.pid) == {last}
+    finally:
+        if database.child is not None:
+            database.child.pin(None)
 
 
 @pytest.mark.live

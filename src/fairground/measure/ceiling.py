@@ -1,7 +1,8 @@
 """What this machine can do at most on a workload: a null responder for the HTTP side, pgbench with the same SQL for the other.
 
-pgbench is tried with several client counts, and the best is the ceiling. Where locks limit a workload there is no ceiling: then
-pgbench has as many clients as the pool has connections, and its rate stands beside the stacks' without a share of it.
+Each stands in the server's place, and has its processors. pgbench is tried with several client counts, and the best is the
+ceiling. Where locks limit a workload there is no ceiling: then pgbench has as many clients as the pool has connections, and its
+rate stands beside the stacks' without a share of it.
 
 Both are measured in the run that they belong to, with its connections and pool, before the first trial and again beside later
 blocks: a machine's speed changes by the hour, and by the minute.
@@ -77,7 +78,7 @@ def measure(bench: Bench, workload: Workload, load: Load, settings: Settings, cl
     if workload.limit_sql is not None:
         return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql), clients)
     asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=(), edges=())
-    arm = NullArm("null-responder", cell, asked, 1, bench.cores)
+    arm = NullArm("null-responder", cell, asked, 1, len(settings.cores_of("server") or range(bench.cores)))
     (window,) = _windows(bench, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
     detail = f"the null responder under {load.connections} connections of the lab's engine, {WINDOW_S:g} s"
     return Limit(workload.id, arm.label, window.rate_per_s, detail)

@@ -1,4 +1,7 @@
-"""pgbench as an arm: what this machine's database does at most with a workload's statements. It is its own generator."""
+"""pgbench as an arm: what this machine's database does at most with a workload's statements. It is its own generator.
+
+The database has its own processors, as under a stack, and pgbench has the server's.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,10 @@ class Pgbench(Loaded):
         return self.arm
 
     def open(self) -> None:
-        """Fresh data, and the script."""
+        """Fresh data, and the script, with the database on its processors."""
         self.on(self.arm.label, Doing("reset"))
+        if self.database.child is not None:
+            self.database.child.pin(self.arm.cell.settings.cores_of("database"))
         self.database.reset(self.arm.cell.settings.scale)
         (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
 
@@ -58,7 +63,7 @@ class Pgbench(Loaded):
             f"--file={self.workload.id}.sql", f"--host={address.host}", f"--port={address.port}",
             f"--username={address.user}", self.database.name,
         ]  # fmt: skip
-        cores, log = settings.cores_of("generator"), self.folder / f"{self.workload.id}-{number}.pgbench"
+        cores, log = settings.cores_of("server"), self.folder / f"{self.workload.id}-{number}.pgbench"
         with open(log, "wb") as output:
             child = self.bench.keeper.spawn(
                 argv, role="pgbench", env={"PGPASSWORD": address.password}, cwd=self.folder, streams=Streams.into(output),

@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from fairground.host import Child, RoleMeter, Streams, free_port, listens
+from fairground.host import Child, Limits, RoleMeter, Streams, free_port, listens
 from fairground.judge import answers
 from fairground.measure import audit
 from fairground.measure.arm import Ended, NullArm, ServiceArm
@@ -43,7 +43,7 @@ class Reached(Loaded):
 
 @dataclass
 class NullResponder(Loaded):
-    """The engine's responder that parses nothing more than it must and answers one fixed body."""
+    """The engine's responder that parses nothing more than it must and answers one fixed body, on the server's processors."""
 
     child: Child | None = None
     stdin: int | None = None
@@ -57,7 +57,8 @@ class NullResponder(Loaded):
         argv = [str(self.bench.engine), "null", "--host", self.host, "--port", str(self.port), "--threads", str(self.arm.threads)]
         theirs, self.stdin = os.pipe2(os.O_CLOEXEC)  # it serves until its standard input closes
         try:
-            self.child = keeper.spawn(argv, role="null", env={}, streams=Streams(stdin=theirs))
+            limits = Limits(cores=self.arm.cell.settings.cores_of("server"))
+            self.child = keeper.spawn(argv, role="null", env={}, streams=Streams(stdin=theirs), limits=limits)
             self.seen.meters["server"] = RoleMeter(self.child)
             if not self._listens():
                 self.find("instrument", Severity.VOID, "the null responder did not start")
