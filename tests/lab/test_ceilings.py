@@ -119,6 +119,8 @@ def test_a_limit_that_nobody_knows_is_not_measured_again(monkeypatch: pytest.Mon
     failing = Asked(monkeypatch, TX, fails=True)
     failing.play()
     assert len(failing.asked) == 3 and failing.known == [TX]
+    assert failing.again.failed() == [f"no limit for tx in block {block}: pgbench came to nothing" for block in (2, 4, 8)]
+    assert failing.again.failed() == [] == here.again.failed()
 
 
 def test_a_run_that_goes_on_measures_no_limit_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +137,8 @@ def test_a_run_has_one_limit_of_each_workload() -> None:
     assert found is not None and found.rate_per_s == pytest.approx(100.0) and found.clients == 8
     assert found.detail == "8 clients; measured 2 times in the run, 50 to 200/s"
     assert whole.limit("ping") == PING and whole.limit("users") is None
+    stalled = replace(whole, limits=(TX, replace(TX, rate_per_s=0.0, block=2), replace(PING, rate_per_s=0.0)))
+    assert stalled.limit("tx") == TX and stalled.limit("ping") is None, "a rate of 0 is no limit"
     assert whole.limit("tx", 16) == replace(TX, postgres_version=16)
     (board,) = [one for one in boards(whole) if one.workload == "tx"]
     assert board.limit == found

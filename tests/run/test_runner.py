@@ -104,6 +104,15 @@ def test_what_is_done_before_a_round_is_done_once(lab: Any) -> None:
     assert here.asked == [[1, 2, 3], [2], [4, 5, 6]]
 
 
+def test_what_is_done_before_a_round_counts_against_the_budget(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 27 s a block, and 5 s before each of its three trials, 100 s hold two blocks in place of three."""
+    here, clock = lab(9, 100.0), [0.0]
+    monkeypatch.setattr(runner.time, "monotonic", lambda: clock[0])
+    here.run(before=lambda _: clock.append(clock.pop() + 5))
+    ending = store.load(here.folder).ending
+    assert ending is not None and ending.blocks == 2
+
+
 def test_a_round_that_was_cut_short_goes_on_with_the_rest(lab: Any) -> None:
     """Its finished trials stay, and those that are missing are measured together."""
     here = lab(1)

@@ -322,7 +322,7 @@ class Child:
         return [one for one in map(look, pids) if one and one.runs]
 
     def processes(self) -> list[psutil.Process]:
-        """The same, for what is more than to look at them."""
+        """The same as psutil knows them, for what needs more than a look: signals, sockets, users."""
         found = []
         for one in self.alive():
             try:

@@ -1,4 +1,8 @@
-"""What the kernel says of a process in the one line of /proc/PID/stat: many are looked at often, and each is read once."""
+"""What the kernel says of a process in the one line of /proc/PID/stat.
+
+Hundreds of processes are looked at five times a second where no cgroup tells of them all. psutil reads that line anew for each
+question, which took up to a fifth of a core.
+"""
 
 from __future__ import annotations
 

@@ -58,6 +58,7 @@ class Again:
     database: Callable[[int | None], Database]
     _seen: set[tuple[int, str, int | None]] = field(default_factory=set)
     """Blocks and what is limited in them: each is looked at once."""
+    _failed: list[str] = field(default_factory=list)
 
     def __call__(self, slots: Sequence[Slot]) -> None:
         """Measure the limit of these slots, unless this is no block for it, or that was done in it."""
@@ -75,9 +76,15 @@ class Again:
             found = ceiling.measure(here, self.workloads[key], cell.load, cell.settings, clients=kept[0].clients)
         except StorageError:
             raise
-        except LabError:
-            return  # what was measured before stands by itself
+        except LabError as error:
+            self._failed.append(f"no limit for {key} in block {block}: {error.message}")
+            return
         store.append_limit(self.folder, replace(found, workload=key, postgres_version=version, block=block))
+
+    def failed(self) -> list[str]:
+        """What could not be measured again since it was last asked, in sentences. What was measured before stands by itself."""
+        told, self._failed = self._failed, []
+        return told
 
 
 def _cells(plan: Plan) -> dict[tuple[str, int | None], Cell]:

@@ -346,7 +346,9 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
     yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
     again = ceilings.Again(_bounds(folder, hall), folder, needs.rendered(hall.workloads), hall.databases.of)
-    yield from map(TrialDone, runner.run(frozen, folder, *stage(needs, hall), before=again))
+    for trial in runner.run(frozen, folder, *stage(needs, hall), before=again):
+        yield from map(Said, again.failed())
+        yield TrialDone(trial)
 
 
 def _bounds(folder: Path, hall: Hall) -> ceiling.Bench:

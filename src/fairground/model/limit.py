@@ -36,9 +36,10 @@ class Limit:
 def over_a_run(limits: Iterable[Limit]) -> Limit | None:
     """What one limit comes to that was measured several times in a run: the geometric mean of its rates. None of none.
 
-    A machine's pace changes within a run, so that the stacks' numbers are held against what it could do all along.
+    A machine's pace changes within a run, so that the stacks' numbers are held against what it could do all along. A rate of 0
+    is no limit: nothing came to its end in that second.
     """
-    measured = list(limits)
+    measured = [one for one in limits if one.rate_per_s > 0]
     if len(measured) < 2:
         return next(iter(measured), None)
     rates = [one.rate_per_s for one in measured]

@@ -30,24 +30,31 @@ def run(
 
     `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
     those of them that are void are tried again as often as `store` says; all attempts are kept. Interrupt it wherever you like:
-    what was yielded is done, and calling it again on the same folder goes on with the rest. A plan with a budget measures in each
-    block the heats that `stopping` still finds open, and ends after the whole block that it says; the folder then holds why.
+    what was yielded is done, and calling it again on the same folder goes on with the rest. `before` is called for each round, and
+    its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open, and ends after the whole block that it says; the folder then holds why.
     """
     known = store.load(folder)
     _one_machine(known, bench.keeper.awake)
     _one_measure(folder, known, bench)
     bench = replace(bench, machine=known.machine)
-    measured, unneeded = list(known.everything), list[int]()
+    measured, unneeded, beside_s = list(known.everything), list[int](), list[float]()
+
+    def timed(slots: Sequence[Slot]) -> None:
+        began = time.monotonic()
+        before(slots)
+        beside_s.append(time.monotonic() - began)
+
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
         wanted, left_out = stopping.wanted(plan, tuple(slots), [one for one in measured if one.block < block])
         unneeded += left_out
-        for one in _measure(wanted, known, folder, stacks, workloads, bench, before):
+        for one in _measure(wanted, known, folder, stacks, workloads, bench, timed):
             measured.append(one)
             yield one
         newest = block >= max((one.block for one in measured), default=0)
-        if plan.budget_s is not None and newest and (ending := stopping.ending(plan, measured, plan.budget_s)):
-            store.end(folder, replace(ending, unneeded=tuple(unneeded)))
-            return
+        if plan.budget_s is not None and newest:
+            if ending := stopping.ending(plan, measured, plan.budget_s, beside_s=sum(beside_s)):
+                store.end(folder, replace(ending, unneeded=tuple(unneeded)))
+                return
     if unneeded:
         store.end(folder, Ending(plan.blocks, stopping.NO_MORE, tuple(unneeded)))
 
