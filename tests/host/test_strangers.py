@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fairground.host import strangers
 from fairground.host.process import NS_PER_TICK
 from fairground.host.strangers import IDLE, Strangers, Used
 
@@ -91,16 +92,14 @@ def test_threads_that_run_where_nobody_else_would_do_not_count(tmp_path: Path) -
     assert spent[1].since(spent[0]) == Used(7 * NS_PER_TICK, NAME, 7 * NS_PER_TICK)
 
 
-def test_a_thread_that_ends_while_we_look_ends_no_run(tmp_path: Path) -> None:
-    """It is listed, and its file is gone: what the others did is known all the same."""
-    root = proc(tmp_path, {EDITOR: 1000})
-    for thread, written in ((1, False), (2, True)):
+def test_a_thread_that_ends_while_we_look_ends_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is listed, and has ended when its file is read: what the others did is known all the same."""
+    root, read = proc(tmp_path, {EDITOR: 1000}), strangers.read
+    for thread in (1, 2):
         folder = root / str(EDITOR) / "task" / str(thread)
         folder.mkdir(parents=True)
-        if written:
-            (folder / "stat").write_text(line(thread, SHELL, 400, EDITOR, IDLE))
-        else:
-            (folder / "stat").symlink_to("nowhere")
+        (folder / "stat").write_text(line(thread, SHELL, 400, EDITOR, IDLE))
+    monkeypatch.setattr(strangers, "read", lambda path: b"" if path.endswith("task/1/stat") else read(path))
     assert dict(Strangers.now(LAB, root).cpu_ns)[(EDITOR, EDITOR)][1] == 600 * NS_PER_TICK
 
 

@@ -30,8 +30,9 @@ def run(
 
     `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
     those of them that are void are tried again as often as `store` says; all attempts are kept. Interrupt it wherever you like:
-    what was yielded is done, and calling it again on the same folder goes on with the rest. `before` is called for each round, and
-    its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open, and ends after the whole block that it says; the folder then holds why.
+    what was yielded is done, and calling it again on the same folder goes on with the rest. `before` is called for each round,
+    and its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open, and
+    ends after the whole block that it says; the folder then holds why.
     """
     known = store.load(folder)
     _one_machine(known, bench.keeper.awake)
@@ -51,10 +52,10 @@ def run(
             measured.append(one)
             yield one
         newest = block >= max((one.block for one in measured), default=0)
-        if plan.budget_s is not None and newest:
-            if ending := stopping.ending(plan, measured, plan.budget_s, beside_s=sum(beside_s)):
-                store.end(folder, replace(ending, unneeded=tuple(unneeded)))
-                return
+        budget_s = plan.budget_s if newest else None
+        if budget_s is not None and (ending := stopping.ending(plan, measured, budget_s, beside_s=sum(beside_s))):
+            store.end(folder, replace(ending, unneeded=tuple(unneeded)))
+            return
     if unneeded:
         store.end(folder, Ending(plan.blocks, stopping.NO_MORE, tuple(unneeded)))
 
