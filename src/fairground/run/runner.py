@@ -31,8 +31,8 @@ def run(
     `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
     those of them that are void are tried again as often as `store` says; all attempts are kept. Interrupt it wherever you like:
     what was yielded is done, and calling it again on the same folder goes on with the rest. `before` is called for each round,
-    and its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open, and
-    ends after the whole block that it says; the folder then holds why.
+    and its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open,
+    and ends after the whole block that it says; the folder then holds why.
     """
     known = store.load(folder)
     _one_machine(known, bench.keeper.awake)
