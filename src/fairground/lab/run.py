@@ -346,9 +346,8 @@ def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator
     yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
     again = ceilings.Again(_bounds(folder, hall), folder, needs.rendered(hall.workloads), hall.databases.of)
-    for trial in runner.run(frozen, folder, *stage(needs, hall), before=again):
-        yield from map(Said, again.failed())
-        yield TrialDone(trial)
+    yield from map(TrialDone, runner.run(frozen, folder, *stage(needs, hall), before=again))
+    yield from map(Said, again.failed())
 
 
 def _bounds(folder: Path, hall: Hall) -> ceiling.Bench:
