@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from fairground import measure
@@ -38,13 +38,7 @@ def run(
     _one_machine(known, bench.keeper.awake)
     _one_measure(folder, known, bench)
     bench = replace(bench, machine=known.machine)
-    measured, unneeded, beside_s = list(known.everything), list[int](), list[float]()
-
-    def timed(slots: Sequence[Slot]) -> None:
-        began = time.monotonic()
-        before(slots)
-        beside_s.append(time.monotonic() - began)
-
+    measured, unneeded, timed = list(known.everything), list[int](), _Timed(before)
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
         wanted, left_out = stopping.wanted(plan, tuple(slots), [one for one in measured if one.block < block])
         unneeded += left_out
@@ -53,11 +47,24 @@ def run(
             yield one
         newest = block >= max((one.block for one in measured), default=0)
         budget_s = plan.budget_s if newest else None
-        if budget_s is not None and (ending := stopping.ending(plan, measured, budget_s, beside_s=sum(beside_s))):
+        if budget_s is not None and (ending := stopping.ending(plan, measured, budget_s, beside_s=timed.spent_s)):
             store.end(folder, replace(ending, unneeded=tuple(unneeded)))
             return
     if unneeded:
         store.end(folder, Ending(plan.blocks, stopping.NO_MORE, tuple(unneeded)))
+
+
+@dataclass
+class _Timed:
+    """What is done before rounds, and the seconds that it took so far."""
+
+    before: Before
+    spent_s: float = 0.0
+
+    def __call__(self, slots: Sequence[Slot]) -> None:
+        began = time.monotonic()
+        self.before(slots)
+        self.spent_s += time.monotonic() - began
 
 
 def _measure(
