@@ -29,7 +29,7 @@ GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), Settings(workers=1,
 SUITE = Suite("one", "one", "", 1, 1, (GROUP,))
 ZOO = ROOT / "tests" / "zoo"
 VALUES = ("fairground.model", "fairground.lab.events")
-MOST_RETURNS = 8
+MOST_RETURNS = 7
 """How often a suite, or the plan made of it, may come back to a module that it has left before the first trial."""
 
 
@@ -165,7 +165,7 @@ def stays(work: Callable[[], object]) -> list[str]:
     """
     found: list[str] = []
     plans: list[Plan] = []
-    begun: set[int] = set()
+    begun: dict[int, FrameType] = {}
 
     def holds(value: object) -> bool:
         return isinstance(value, Suite) or any(value is one for one in plans)
@@ -184,7 +184,7 @@ def stays(work: Callable[[], object]) -> list[str]:
         if code.co_flags & inspect.CO_GENERATOR:
             if event == "return" or id(frame) in begun:
                 return
-            begun.add(id(frame))
+            begun[id(frame)] = frame  # kept, so that no other frame gets its address
         if isinstance(value, Plan) and frame.f_globals.get("__name__") == "fairground.run.plan":
             plans.append(value)
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

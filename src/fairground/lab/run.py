@@ -72,7 +72,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     """
     places, suite = inputs.places, settled(suite, inputs.database_url)
     servers, workloads = places.load_servers(), places.workloads()
-    _, wish = _foreseen(suite, inputs, servers, workloads)
+    foreseen, wish = _foreseen(suite, inputs, servers, workloads)
     chosen = wish.stacks_of(servers)
     with ExitStack() as held:
         tools = setup.tools(places, wish.generators)
@@ -87,7 +87,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         lacking |= {one.id: building.reason(made) for one in chosen if isinstance(made := builds[one.server.id], Unavailable)}
         if keeper.groups.version is None:
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
-        frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking)
+        frozen = plan.of_suite(suite, servers, workloads, inputs.command, lacking) if lacking else foreseen
         needs = Needs.of(frozen)
         found = held.enter_context(
             Databases(keeper, places, inputs.database_url, needs.database, needs.versions, inputs.elsewhere.database)
