@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from builders.pages import runs_only_its_own_script, section
 from fairground.claims import tables
+from fairground.claims.judgement import ClaimVerdict
 from fairground.model import PublishedTable
 from fairground.report import replication
 from fairground.report.charts import slope
@@ -31,6 +32,15 @@ def test_page_has_every_claim_and_row_and_escapes_all() -> None:
     assert "http://" not in html.replace("http://www.w3.org", "") and "https://" not in html
     assert "loam | sand" in section(html, "conditions") and "page &lt;1&gt;" in html and "not run; here" in html
     assert "Of 3 claims 1 holds, 1 does not and 1 cannot be tested here." in html
+
+
+def test_summary_counts_every_claim() -> None:
+    """Where each verdict occurs, the sentence names all of them, and its numbers add up to the claims."""
+    one, *_ = replicated().judgements
+    every = [replace(one, verdict=verdict) for verdict in ClaimVerdict]
+    told = replication.summary(replace(replicated(), judgements=every))
+    total, *rest = map(int, re.findall(r"\d+", told))
+    assert total == len(ClaimVerdict) and rest == [1] * total, told
 
 
 def test_published_stands_beside_measured() -> None:

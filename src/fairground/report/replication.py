@@ -132,7 +132,9 @@ def summary(found: Replication) -> str:
         (counts[ClaimVerdict.UNTESTED], "cannot be tested here", "cannot be tested here"),
     ]
     said = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
-    return f"Of {words.plural(len(found.judgements), 'claim')} {words.listed(said)}." if said else "The suite makes no claims."
+    if not said:
+        return "The suite makes no claims."
+    return f"Of {words.plural(len(found.judgements), 'claim')} {words.listed(said, at_most=len(said))}."
 
 
 def agreement(reading: TableReading) -> str:
