@@ -187,6 +187,31 @@ def test_small_differences_and_shares_have_a_size(test: str, published: float, w
     assert found.words == words
 
 
+@pytest.mark.parametrize(
+    ("test", "failing", "window_s", "verdict"),
+    [
+        ("timeouts(c:x ping) > 0", 1, 1.0, ClaimVerdict.HOLDS),
+        ("timeouts(c:x ping) > 0", 0, 1.0, ClaimVerdict.INCONCLUSIVE),
+        ("timeouts(c:x ping) > 0", 0, 15.0, ClaimVerdict.FAILS),
+        ("timeouts(c:x ping) <= 0", 1, 1.0, ClaimVerdict.FAILS),
+        ("timeouts(c:x ping) <= 0", 0, 1.0, ClaimVerdict.HOLDS),
+        ("timeouts(c:x ping) > 300", 1, 1.0, ClaimVerdict.FAILS),
+        ("timeouts(c:x ping) > 100", 1, 1.0, ClaimVerdict.INCONCLUSIVE),
+        ("timeouts(c:x ping) > 100", 2, 1.0, ClaimVerdict.HOLDS),
+    ],
+)
+def test_one_event_shows_that_there_are_some(test: str, failing: int, window_s: float, verdict: ClaimVerdict) -> None:
+    """One trial with a timeout proves that there are some. Two short ones without prove nothing, and 30 s of them do."""
+    trials = [
+        replace(one, result=replace(one.result, window_s=window_s))
+        for one in (trial("c:x", 870), trial("c:x", 870, 2))
+        if one.result
+    ]
+    found = verdict_of(test, [*map(failed, trials[:failing]), *trials[failing:]])
+    assert found.verdict is verdict
+    assert ("none in 30 s would decide it" in found.sentence) == (verdict is ClaimVerdict.INCONCLUSIVE and not failing)
+
+
 def failed(one: Trial) -> Trial:
     """The trial with a timeout for each four good answers."""
     assert one.result is not None

@@ -46,6 +46,9 @@ TIED = 0.05
 BAND = 0.25
 """A published size is found when ours is within this share of it. One for all suites."""
 
+LONG_S = 30.0
+"""Seconds of load in which something has to be absent before "there is some" does not hold: what is rare is missed by less."""
+
 ALIKE = 2.0
 """And where a ratio is held against 1, when its logarithm is neither more nor less than so many times the published one."""
 
@@ -251,7 +254,7 @@ def _ratios(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[T
 
 
 def _number(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
-    """Shares and counts: the statement is asked of each trial by itself, since they may be zero."""
+    """Shares and counts: of each trial by itself, since they may be zero."""
     (term,) = statement.terms
     found = [
         value for trial in seen.trials if trial.cell == cells[term] and (value := share_or_count(term.metric, trial)) is not None
@@ -259,12 +262,30 @@ def _number(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tup
     if not found:
         raise Untestable(f"{term} is not known of any trial")
     low, high = statement.left.factor * min(found), statement.left.factor * max(found)
-    bound = statement.right.factor
-    agreed = [_holds(statement.op, statement.left.factor * value, bound) for value in found]
-    verdict = ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
+    loaded_s = math.fsum(trial.result.window_s for trial in seen.trials if trial.cell == cells[term] and trial.result)
+    verdict = _of_numbers(statement, found, loaded_s)
     written = [f"{value:.2%}" if term.metric in ("errors", "shed") else f"{value:,.0f}" for value in (low, high)]
     words = written[0] if written[0] == written[1] else f"{written[0]} to {written[1]}"
-    return verdict, f"{words} in {len(found)} trial{'s' if len(found) > 1 else ''}", None
+    told = f"{words} in {len(found)} trial{'s' if len(found) > 1 else ''}"
+    if verdict is ClaimVerdict.INCONCLUSIVE and not any(found):
+        told += f", in {loaded_s:.3g} s of load; none in {LONG_S:.0f} s would decide it"
+    return verdict, told, None
+
+
+def _of_numbers(statement: Statement, found: Sequence[float], loaded_s: float) -> ClaimVerdict:
+    """What the trials' numbers say together, after so many seconds of load.
+
+    That there is something, or nothing, is a statement on all of them: one that has some decides it. None at all is no proof
+    in a short time. Any other bound is asked of each trial.
+    """
+    bound = statement.right.factor
+    if bound == 0 and statement.op in (">", "<="):
+        some, says_some = any(found), statement.op == ">"
+        if says_some and not some and loaded_s < LONG_S:
+            return ClaimVerdict.INCONCLUSIVE
+        return ClaimVerdict.HOLDS if some == says_some else ClaimVerdict.FAILS
+    agreed = [_holds(statement.op, statement.left.factor * value, bound) for value in found]
+    return ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
 
 
 def _word(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
