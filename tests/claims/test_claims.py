@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders.claims import suite, trial, verdict_of
+from builders.facts import DATABASE
 from fairground.claims import cells, judgement, tables
 from fairground.claims.judgement import ClaimVerdict
 from fairground.claims.statement import Term
@@ -194,14 +195,18 @@ def test_small_differences_and_shares_have_a_size(test: str, published: float, w
         ("timeouts(c:x ping) > 0", 0, 1.0, ClaimVerdict.INCONCLUSIVE),
         ("timeouts(c:x ping) > 0", 0, 15.0, ClaimVerdict.FAILS),
         ("timeouts(c:x ping) <= 0", 1, 1.0, ClaimVerdict.FAILS),
-        ("timeouts(c:x ping) <= 0", 0, 1.0, ClaimVerdict.HOLDS),
+        ("timeouts(c:x ping) <= 0", 0, 1.0, ClaimVerdict.INCONCLUSIVE),
+        ("timeouts(c:x ping) <= 0", 0, 15.0, ClaimVerdict.HOLDS),
+        ("errors(c:x ping) > 0", 1, 1.0, ClaimVerdict.HOLDS),
+        ("errors(c:x ping) <= 0", 1, 1.0, ClaimVerdict.FAILS),
+        ("errors(c:x ping) <= 0", 0, 1.0, ClaimVerdict.HOLDS),
         ("timeouts(c:x ping) > 300", 1, 1.0, ClaimVerdict.FAILS),
         ("timeouts(c:x ping) > 100", 1, 1.0, ClaimVerdict.INCONCLUSIVE),
         ("timeouts(c:x ping) > 100", 2, 1.0, ClaimVerdict.HOLDS),
     ],
 )
 def test_one_event_shows_that_there_are_some(test: str, failing: int, window_s: float, verdict: ClaimVerdict) -> None:
-    """One trial with a timeout proves that there are some. Two short ones without prove nothing, and 30 s of them do."""
+    """One trial with a timeout proves that there are some. Two short ones without prove nothing, and 30 s do; a share needs no time."""
     trials = [
         replace(one, result=replace(one.result, window_s=window_s))
         for one in (trial("c:x", 870), trial("c:x", 870, 2))
@@ -210,6 +215,18 @@ def test_one_event_shows_that_there_are_some(test: str, failing: int, window_s: 
     found = verdict_of(test, [*map(failed, trials[:failing]), *trials[failing:]])
     assert found.verdict is verdict
     assert ("none in 30 s would decide it" in found.sentence) == (verdict is ClaimVerdict.INCONCLUSIVE and not failing)
+
+
+def test_a_trial_that_counted_nothing_is_no_time_without_an_event() -> None:
+    """Where deadlocks are known of one trial of two, only that one's seconds are seconds without a deadlock."""
+    known = [
+        replace(one, result=replace(one.result, window_s=16.0), database=DATABASE)
+        for one in (trial("c:x", 870), trial("c:x", 870, 2))
+        if one.result
+    ]
+    test = "deadlocks(c:x ping) > 0"
+    assert verdict_of(test, known).verdict is ClaimVerdict.FAILS
+    assert verdict_of(test, [known[0], replace(known[1], database=None)]).verdict is ClaimVerdict.INCONCLUSIVE
 
 
 def failed(one: Trial) -> Trial:

@@ -24,7 +24,7 @@ from statistics import fmean
 from fairground.claims import turns
 from fairground.claims.cells import Untestable, meant
 from fairground.claims.numbers import share_or_count, values, why_none
-from fairground.claims.statement import SHARE_METRICS, Product, Statement, Term, parse, with_stacks
+from fairground.claims.statement import COUNT_METRICS, SHARE_METRICS, Product, Statement, Term, parse, with_stacks
 from fairground.claims.tables import published
 from fairground.claims.turns import Fields
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
@@ -47,7 +47,7 @@ BAND = 0.25
 """A published size is found when ours is within this share of it. One for all suites."""
 
 LONG_S = 30.0
-"""Seconds of load in which something has to be absent before "there is some" does not hold: what is rare is missed by less."""
+"""Seconds of load after which a count of 0 says that there are none: what is rare is missed in less."""
 
 ALIKE = 2.0
 """And where a ratio is held against 1, when its logarithm is neither more nor less than so many times the published one."""
@@ -254,36 +254,38 @@ def _ratios(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[T
 
 
 def _number(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
-    """Shares and counts: of each trial by itself, since they may be zero."""
+    """Shares and counts, trial by trial: they may be zero, so there are no ratios of them."""
     (term,) = statement.terms
-    found = [
-        value for trial in seen.trials if trial.cell == cells[term] and (value := share_or_count(term.metric, trial)) is not None
+    told = [
+        (value, trial.result.window_s)
+        for trial in seen.trials
+        if trial.cell == cells[term] and trial.result and (value := share_or_count(term.metric, trial)) is not None
     ]
-    if not found:
+    if not told:
         raise Untestable(f"{term} is not known of any trial")
+    found, loaded_s = [value for value, _ in told], math.fsum(window_s for _, window_s in told)
     low, high = statement.left.factor * min(found), statement.left.factor * max(found)
-    loaded_s = math.fsum(trial.result.window_s for trial in seen.trials if trial.cell == cells[term] and trial.result)
     verdict = _of_numbers(statement, found, loaded_s)
     written = [f"{value:.2%}" if term.metric in ("errors", "shed") else f"{value:,.0f}" for value in (low, high)]
     words = written[0] if written[0] == written[1] else f"{written[0]} to {written[1]}"
-    told = f"{words} in {len(found)} trial{'s' if len(found) > 1 else ''}"
+    words += f" in {len(found)} trial{'s' if len(found) > 1 else ''}"
     if verdict is ClaimVerdict.INCONCLUSIVE and not any(found):
-        told += f", in {loaded_s:.3g} s of load; none in {LONG_S:.0f} s would decide it"
-    return verdict, told, None
+        words += f", in {loaded_s:.3g} s of load; none in {LONG_S:.0f} s would decide it"
+    return verdict, words, None
 
 
 def _of_numbers(statement: Statement, found: Sequence[float], loaded_s: float) -> ClaimVerdict:
     """What the trials' numbers say together, after so many seconds of load.
 
-    That there is something, or nothing, is a statement on all of them: one that has some decides it. None at all is no proof
-    in a short time. Any other bound is asked of each trial.
+    "There are some" and "there are none" are about all trials: one that has some decides both. Without any, a count has to stay
+    at 0 for LONG_S, whichever of the two was claimed; a share is of so many answers that 0 is known. Any other bound is asked of
+    each trial.
     """
     bound = statement.right.factor
     if bound == 0 and statement.op in (">", "<="):
-        some, says_some = any(found), statement.op == ">"
-        if says_some and not some and loaded_s < LONG_S:
+        if not any(found) and statement.terms[0].metric in COUNT_METRICS and loaded_s < LONG_S:
             return ClaimVerdict.INCONCLUSIVE
-        return ClaimVerdict.HOLDS if some == says_some else ClaimVerdict.FAILS
+        return ClaimVerdict.HOLDS if any(found) == (statement.op == ">") else ClaimVerdict.FAILS
     agreed = [_holds(statement.op, statement.left.factor * value, bound) for value in found]
     return ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
 
