@@ -126,9 +126,12 @@ def test_a_failed_arm_ends_a_comparison() -> None:
 
 
 def side_by_side(
-    rates: Sequence[float] = (1000, 1000, 1000), window_s: float = 3.0, failing: int | None = None
+    rates: Sequence[float] = (1000, 1000, 1000),
+    window_s: float = 3.0,
+    failing: int | None = None,
+    warm: Sequence[Sequence[float]] = (),
 ) -> list[Turns | Whole]:
-    """All questions of a round of three arms that answer at these rates."""
+    """All questions of a round of three arms that answer at these rates; `warm`: at others in each of the turns, the last for good."""
     load = replace(LOAD, window_s=window_s)
     asked: list[Turns | Whole] = []
     windows: list[Window] = []
@@ -143,6 +146,9 @@ def side_by_side(
         if isinstance(ask, Whole):
             windows.append(replace(window(ask.arm, len(asked), round(speeds[ask.arm] * window_s), window_s), result=RESULT))
         else:
+            if warm:
+                at = min(sum(isinstance(one, Turns) for one in asked), len(warm)) - 1
+                speeds = dict(zip(("a", "b", "c"), warm[at], strict=True))
             lasted_s = {arm: ask.cycles * ask.turn_of(arm) for arm in ask.arms}
             some = [window(arm, len(asked), round(speeds[arm] * lasted_s[arm]), lasted_s[arm]) for arm in ask.arms]
             windows += [replace(one, warm_up=ask.warm_up) for one in some]
@@ -235,9 +241,29 @@ def test_whole_windows_alone_where_requests_lock_each_other_out() -> None:
 def test_answers_that_take_long_have_no_turns() -> None:
     """Where four turns of all arms would take more than two windows of each the whole windows stand alone."""
     slow = LOAD.connections * TURN_ROUND_TRIPS * LEAST_TURNS / (MOST_IN_TURNS * 3.0)
-    assert not any(isinstance(ask, Turns) for ask in side_by_side((slow - 2, slow - 2, slow - 2)))
-    assert any(isinstance(ask, Turns) for ask in side_by_side((slow + 2, slow + 2, slow + 2)))
-    assert any(isinstance(ask, Turns) for ask in side_by_side((1000, 1000, slow - 2)))  # fast arms leave it their time
+
+    def counting(*rates: float) -> bool:
+        """Whether any turn counts; each arm has had one to warm up, which tells."""
+        return any(not ask.warm_up for ask in side_by_side(rates) if isinstance(ask, Turns))
+
+    assert not counting(slow - 2, slow - 2, slow - 2)
+    assert counting(slow + 2, slow + 2, slow + 2)
+    assert counting(1000, 1000, slow - 2)  # fast arms leave it their time
+
+
+def test_turns_of_a_server_that_was_cold_are_as_short_as_when_it_is_warm() -> None:
+    """In its whole window it compiled itself, and in its warm-up in turns it was faster: that, or what came later, sets its turn."""
+    asked = side_by_side((10_000, 10_000, 60), warm=((10_000, 10_000, 200), (10_000, 10_000, 600), (10_000, 10_000, 300)))
+    turns = [ask.turn_of("c") for ask in asked if isinstance(ask, Turns)]
+    assert turns == pytest.approx([0.4, 0.12, 0.04, 0.04])  # six times four connections, at 60, 200 and 600 a second
+    first = next(ask for ask in asked if isinstance(ask, Turns) and not ask.warm_up)
+    assert sum(first.cycles * first.turn_of(arm) for arm in "abc") == pytest.approx(3 * 1.0, rel=0.1)
+
+
+def test_a_server_that_was_cold_does_not_cost_its_round_the_turns() -> None:
+    """Its whole window was too slow for turns; warm it has them, and so have all others."""
+    asked = side_by_side((10, 10, 10), warm=((1000, 1000, 1000),))
+    assert [ask.warm_up for ask in asked if isinstance(ask, Turns)] == [True, False, False, False]
 
 
 def used(one: Window, server_us: float | None, generator_us: float) -> Window:

@@ -12,6 +12,7 @@ import pytest
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, FakeStack, Server, World
 from fairground.host import disk
 from fairground.measure import Attempt, loaded, session, stack, stand, together
+from fairground.measure import schedule as schedules
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import Session
@@ -269,6 +270,7 @@ def test_turns_that_the_machine_spoiled_do_not_count(
     said = iter([*[()] * 4, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, warm-up, pieces
     monkeypatch.setattr(session.validity, "findings", lambda *_, **of: next(said) if of else ())
     monkeypatch.setattr(loaded.validity, "unmade", lambda *_: ())
+    monkeypatch.setattr(schedules, "TURN_S", 0.5)  # every turn of these servers is as long, whatever is asked for
     found = together(world.bench(), attempts("ab", folder), WORKLOAD)
     assert [(one.verdict is Verdict.VOID, len(one.turns)) for one in found] == [(verdict is Verdict.VOID, left)] * 2
     assert all((void in one.findings) == (verdict is Verdict.VOID) for one in found)

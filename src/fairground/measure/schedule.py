@@ -141,9 +141,11 @@ class SideBySide:
 
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
     move all arms alike. Each arm's turns are as long as its answers ask for, so that slow ones do not lengthen the turns of all:
-    a cycle must stay shorter than a phase. There are no turns where one arm alone is left, or where `LEAST_TURNS` of each arm
-    would take more than MOST_IN_TURNS of their whole windows: then the whole windows stand side by side. Nor are there where
-    `turns_s` is 0: a deadlock holds its rows for a second, of which a short turn counts little.
+    a cycle must stay shorter than a phase. What counts is the window in which they were fastest. A server that compiles itself
+    may need ten times as long in its first, and its turns would take the time of all. There are no turns where one arm alone is
+    left. Where LEAST_TURNS of each arm would take more than MOST_IN_TURNS of their whole windows after the warm-up in turns, too,
+    none follows: the whole windows stand side by side. Nor are there any where `turns_s` is 0: a deadlock holds its rows for a
+    second, of which a short turn counts little.
 
     A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
     counts in place of the first.
@@ -176,12 +178,11 @@ class SideBySide:
         if self.turns_s == 0:
             return None
         some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
-        here = tuple(window.arm for window in some)
-        each = {window.arm: _turn_s(self.load, [window], TURN_S) for window in some}
-        cycle_s = sum(each.values())
-        if len(here) < 2 or LEAST_TURNS * cycle_s > MOST_IN_TURNS * max(self.load.window_s, self._asked_s) * len(here):
+        if len(some) < 2:
             return None
-        turn_s = max(each.values())
+        here = tuple(window.arm for window in some)
+        each = {arm: min(_turn_s(self.load, [window], TURN_S) for window in windows if window.arm == arm) for arm in here}
+        cycle_s, turn_s = sum(each.values()), max(each.values())
         sized_s = 0.0 if self.most_s is None else max(window.window_s for window in some)
         whole_s = max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
         window_s = turn_s * max(LEAST_TURNS, whole_s * len(here) / cycle_s)
@@ -189,6 +190,8 @@ class SideBySide:
         if not made:
             # their whole windows have warmed the servers
             return Turns(here, self.load, turn_s, turn_s, warm_up=True, each=tuple(each.items()))
+        if LEAST_TURNS * cycle_s > MOST_IN_TURNS * max(self.load.window_s, self._asked_s) * len(here):
+            return None
         pieces, done = _pieces(whole_s), len(made) - 1
         loaded_s = max(sum(window.window_s for window in windows if window.arm == arm and window.result is None) for arm in here)
         if done >= pieces or (done and loaded_s > LINGERING * window_s):
