@@ -3,61 +3,73 @@
     bench/limits.py --repeat 10 --write docs/limits.md
 
 Each row of `tests/zoo/expected.toml` that plants a limit is tried so many times, with a new seed each time, and no trial is tried
-again: a machine that others use shows up as limits that were not named.
+again: a machine that others use shows up as limits that were not named. Seats take turns: the roles share all cores in one trial,
+and have cores of their own in the next.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fairground.host import machine
+from fairground.inputs import seating
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
 
 import planted  # noqa: E402
 
+SEATS = (seating.SHARED, seating.APART)
+# A row's place in `planted.ROWS`, and the seats → how often each set of limits was named.
+Found = dict[tuple[int, str], Counter[str]]
+
 
 def main() -> None:
     """Try the rows, say each result as it comes, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeat", type=int, default=10, help="trials of each row (10)")
+    parser.add_argument("--repeat", type=int, default=10, help="trials of each row in each of the seats (10)")
     parser.add_argument("--only", default="", help="only rows with this in their name")
+    parser.add_argument("--seats", choices=SEATS, help="only these seats (default: both)")
     parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
     options = parser.parse_args()
     rows = [row for row in planted.ROWS if options.only in planted.name(row)]
-    found, began = {}, time.monotonic()
+    seats = (options.seats,) if options.seats else SEATS
+    found: Found = {}
+    began = time.monotonic()
     for place in sorted({str(row.get("place", "")) for row in rows}):
-        found |= measure([row for row in rows if row.get("place", "") == place], options.repeat)
-    text = page([(row, found[planted.name(row)]) for row in rows], options.repeat, time.monotonic() - began)
+        found |= measure([row for row in rows if row.get("place", "") == place], seats, options.repeat)
+    text = page(rows, seats, found, options.repeat, time.monotonic() - began)
     if options.write is None:
         print(text, end="")
     else:
         options.write.write_text(text)
 
 
-def measure(rows: list[dict[str, object]], repeat: int) -> dict[str, Counter[str]]:
-    """Rows of one place: a row's name → how often each set of limits was named; a row that cannot be tried here has none."""
-    found: dict[str, Counter[str]] = {planted.name(row): Counter() for row in rows}
+def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -> Found:
+    """Rows of one place, each in all seats; a row that cannot be tried here has none."""
+    found: Found = {(planted.ROWS.index(row), seat): Counter() for row in rows for seat in seats}
     todo = [row for row in rows if planted.lacking(row) is None]
     if not todo:
         return found
     with planted.standing(todo[0], lambda said: print(said, file=sys.stderr)) as (bench, scratch):
-        for number in range(1, repeat + 1):
-            for place, row in enumerate(todo):
-                name = planted.name(row)
-                trial = planted.tried(bench, row, scratch / f"{place}-{number}", seed=number)
-                found[name][", ".join(planted.named(trial)) or "none"] += 1
-                sys.stderr.write(f"{number}/{repeat} {name}: {', '.join(planted.named(trial)) or 'none'}\n")
+        for number, row, seat in itertools.product(range(1, repeat + 1), todo, seats):
+            place = planted.ROWS.index(row)
+            trial = planted.tried(bench, row, scratch / f"{place}-{number}-{seat}", seed=number, seats=seat)
+            named = ", ".join(planted.named(trial)) or "none"
+            found[place, seat][named] += 1
+            sys.stderr.write(f"{number}/{repeat} {planted.name(row)}, {seat}: {named}\n")
     return found
 
 
-def page(rows: list[tuple[dict[str, object], Counter[str]]], repeat: int, seconds: float) -> str:
-    """The table, as Markdown."""
+def page(rows: Sequence[dict[str, Any]], seats: Sequence[str], found: Found, repeat: int, seconds: float) -> str:
+    """The page, as Markdown: a row for each planted limit, with how often it was named alone in each of the seats."""
     here = machine.fingerprint()
     lines = [
         "# How often a planted limit is named",
@@ -65,16 +77,25 @@ def page(rows: list[tuple[dict[str, object], Counter[str]]], repeat: int, second
         f"Trials of 3 s on {here.cpu_model}, {here.cores} cores, {repeat} of each row, none tried again,",
         f"in {seconds / 60:.0f} minutes. Made anew by `make bench-limits`.",
         "",
-        "| planted | in | named alone | otherwise |",
-        "|--|--|--|--|",
+        "*Shared*: all roles share all cores. *Apart*: the server has cores of its own, as it has by default. There a server of",
+        "one process fills its seat, which is `app-cpu` and not `app-serial`.",
+        "",
+        "| planted | in | " + " | ".join(f"{seat}: named alone | otherwise" for seat in seats) + " |",
+        "|--|--|" + "--|--|" * len(seats),
     ]
-    for row, counts in rows:
-        alone = counts[str(row["diagnosis"])]
-        others = "; ".join(f"{count} × {named}" for named, count in counts.most_common() if named != row["diagnosis"])
+    for row in rows:
         why = planted.lacking(row)
-        told = f"not here: {why}" if why else f"{alone} of {counts.total()}"
-        lines.append(f"| `{row['diagnosis']}` | {str(row['stack']).partition(':')[0]}, {row['workload']} | {told} | {others} |")
+        place = planted.ROWS.index(row)
+        cells = [f"not here: {why} | " if why else told(planted.expected(row, seat), found[place, seat]) for seat in seats]
+        where = f"{row['stack'].partition(':')[0]}, {row['workload']}{', closed connections' if row.get('close') else ''}"
+        lines.append(f"| `{row['diagnosis']}` | {where} | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
+
+
+def told(expected: str, counts: Counter[str]) -> str:
+    """Two cells: how often the limit was named alone, and what was named otherwise."""
+    others = "; ".join(f"{count} × {named}" for named, count in counts.most_common() if named != expected)
+    return f"{counts[expected]} of {counts.total()} | {others}"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 from builders.paths import ROOT, TESTS
 from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
-from fairground.inputs import manifest, wires
+from fairground.inputs import manifest, seating, wires
 from fairground.judge import bottleneck
 from fairground.lab import setup, why
 from fairground.lab.places import Places
@@ -109,8 +109,13 @@ def standing(row: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[tup
         yield Bench(keeper, database, engine, cases, machine.cores(), ready_timeout_s=5.0), scratch
 
 
-def cell(row: Mapping[str, Any], connections: int | None = None) -> Cell:
-    """The cell of a row; with other than its own `connections`, where they are given."""
+def expected(row: Mapping[str, Any], seats: str = seating.SHARED) -> str:
+    """The limit that a row's trial must name with these seats."""
+    return str(row.get(seats, row["diagnosis"]))
+
+
+def cell(row: Mapping[str, Any], connections: int | None = None, seats: str = seating.SHARED) -> Cell:
+    """The cell of a row, in these seats; with other than its own `connections`, where they are given."""
     load = Load(
         connections or row["connections"],
         keep_alive=not row.get("close"),
@@ -124,6 +129,8 @@ def cell(row: Mapping[str, Any], connections: int | None = None) -> Cell:
         settings = replace(settings, pin=(("server", (min(os.sched_getaffinity(0)),)),))
     if row.get("place") == "durable":
         settings = replace(settings, durability=Durability.DURABLE)
+    wish = seating.Wish(seats, workers=True)
+    settings = seating.seated(settings, (path(row),), wish, setup.machine_seats(None))
     return Cell(row["stack"], row["workload"], path(row), load, settings)
 
 
@@ -133,9 +140,16 @@ def stack(row: Mapping[str, Any]) -> Stack:
     return found
 
 
-def tried(bench: Bench, row: Mapping[str, Any], folder: Path, seed: int = 7, connections: int | None = None) -> Trial:
-    """One trial of a row; with other than its own `connections`, where they are given."""
-    return run(bench, Slot(1, 1, cell(row, connections), seed), 1, stack(row), WORKLOADS[row["workload"]], folder, "trial")
+def tried(
+    bench: Bench,
+    row: Mapping[str, Any],
+    folder: Path,
+    seed: int = 7,
+    connections: int | None = None,
+    seats: str = seating.SHARED,
+) -> Trial:
+    """One trial of a row, in these seats; with other than its own `connections`, where they are given."""
+    return run(bench, Slot(1, 1, cell(row, connections, seats), seed), 1, stack(row), WORKLOADS[row["workload"]], folder, "trial")
 
 
 def experiment(
