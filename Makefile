@@ -59,7 +59,7 @@ bench-equals: setup             ## how often a run calls equal stacks different,
 bench-design: setup              ## windows in turns against whole trials, into docs/design.md: make bench-design STACK=SERVER:ONE
 	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/design.md
 
-bench-limits: setup              ## how often a planted limit is named, and no other, with roles that share cores and apart, into docs/limits.md: about half an hour
+bench-limits: setup              ## how often a planted limit is named, and no other, in shared seats and in seats apart, into docs/limits.md: about 40 minutes
 	$(PYTHON) bench/limits.py --write docs/limits.md
 
 bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/reasons-proven.md: about 45 minutes, and in parts

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 import planted
 from builders.bench import bench
 from fairground.inputs.seating import APART, SHARED
@@ -13,7 +15,7 @@ LIMITS = bench("limits")
 ROWS = {planted.name(row): row for row in planted.ROWS}
 
 
-def test_roles_of_a_planted_trial_sit_apart_where_that_is_asked(monkeypatch):
+def test_roles_of_a_planted_trial_sit_apart_where_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is pinned where roles share; apart, server and database have the machine's seats, and a quota stays."""
     monkeypatch.setattr(planted.setup, "machine_seats", lambda url: Seats((0,), (1,), (1,), "said by a test"))
     row = ROWS["throttled-healthy:asyncio"]
@@ -23,14 +25,14 @@ def test_roles_of_a_planted_trial_sit_apart_where_that_is_asked(monkeypatch):
     assert (apart.workers, apart.cpus) == (1, 0.3)
 
 
-def test_the_pooler_of_a_planted_trial_has_a_seat_too(monkeypatch):
+def test_the_pooler_of_a_planted_trial_has_a_seat_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """It sits with generator and database, and not on the server's core."""
     monkeypatch.setattr(planted.setup, "machine_seats", lambda url: Seats((0,), (1,), (1,), "said by a test"))
     apart = planted.cell(ROWS["pooler-hauler:asyncio"], seats=APART).settings
     assert dict(apart.pin)["pooler"] == (1,)
 
 
-def test_one_full_core_is_expected_where_the_server_has_one():
+def test_one_full_core_is_expected_where_the_server_has_one() -> None:
     """A server of one process leaves cores idle where they are shared, and fills its seat where it has one."""
     row = ROWS["app-serial-crew:asyncio"]
     assert (planted.expected(row, SHARED), planted.expected(row, APART)) == ("app-serial", "app-cpu")
@@ -38,7 +40,7 @@ def test_one_full_core_is_expected_where_the_server_has_one():
     assert planted.expected(other, APART) == "pool"
 
 
-def test_a_row_counts_each_of_the_seats(monkeypatch):
+def test_a_row_counts_each_of_the_seats(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was expected there counts, alone; everything else is listed, with what was named besides."""
     monkeypatch.setattr(planted, "lacking", lambda row: None)
     row = ROWS["app-serial-crew:asyncio"]
@@ -52,14 +54,14 @@ def test_a_row_counts_each_of_the_seats(monkeypatch):
     assert "| planted | in | shared: named alone | otherwise | apart: named alone | otherwise |" in page
 
 
-def test_a_row_that_cannot_be_tried_here_says_why(monkeypatch):
+def test_a_row_that_cannot_be_tried_here_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is no failure, and it is no success."""
     monkeypatch.setattr(planted, "lacking", lambda row: "pgbouncer is missing")
     page = LIMITS.page([ROWS["pooler-hauler:asyncio"]], (SHARED,), {}, 10, 600)
     assert "| `pooler` | hauler, db-ping | not here: pgbouncer is missing |  |" in page
 
 
-def test_two_plantings_of_one_limit_are_two_rows(monkeypatch):
+def test_two_plantings_of_one_limit_are_two_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same server runs out of ports with open connections and with closed ones, and neither counts for the other."""
     monkeypatch.setattr(planted, "lacking", lambda row: None)
     rows = [row for row in planted.ROWS if row["diagnosis"] == "ports"]

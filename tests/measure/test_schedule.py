@@ -266,6 +266,16 @@ def test_a_server_that_was_cold_does_not_cost_its_round_the_turns() -> None:
     assert [ask.warm_up for ask in asked if isinstance(ask, Turns)] == [True, False, False, False]
 
 
+def test_errors_do_not_make_turns_shorter() -> None:
+    """A warm-up in turns that gave nothing but errors, however fast, tells nothing of how long an answer takes."""
+    schedule = SideBySide(("a", "b"), LOAD, 7)
+    wholes = [replace(window(arm, number, 100), result=RESULT) for number, arm in enumerate("ab", 1)]
+    refused = [replace(window(arm, 3, 0, 0.1, warm_up=True), not_ok=9000) for arm in "ab"]
+    first, second = schedule.next(wholes, ()), schedule.next((*wholes, *refused), ())
+    assert isinstance(first, Turns) and isinstance(second, Turns) and not second.warm_up
+    assert first.turn_of("a") == second.turn_of("a") == pytest.approx(TURN_ROUND_TRIPS * 4 / 100)
+
+
 def used(one: Window, server_us: float | None, generator_us: float) -> Window:
     """The window, with so much CPU of the server and of the generator for each answer."""
     costs = {"server": server_us, "generator": generator_us}

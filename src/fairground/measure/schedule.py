@@ -181,7 +181,8 @@ class SideBySide:
         if len(some) < 2:
             return None
         here = tuple(window.arm for window in some)
-        each = {arm: min(_turn_s(self.load, [window], TURN_S) for window in windows if window.arm == arm) for arm in here}
+        sound = [window for window in windows if window.ok]  # what gave errors alone tells of no answer
+        each = {arm: min(_turn_s(self.load, [window], TURN_S) for window in sound if window.arm == arm) for arm in here}
         cycle_s, turn_s = sum(each.values()), max(each.values())
         sized_s = 0.0 if self.most_s is None else max(window.window_s for window in some)
         whole_s = max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
