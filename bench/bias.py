@@ -1,10 +1,11 @@
-"""Whether turns give what windows without breaks give: rates and CPU per answer of the same servers, in turns of several lengths.
+"""Whether turns give what windows without breaks give: rates and CPU per answer of the same servers, in turns as runs have them.
 
-    bench/bias.py --workload db-ping --repeat 8 --keep results/bench-bias.jsonl --write docs/bias.md
+    bench/bias.py --repeat 12 --keep results/bench-bias.jsonl --write docs/bias.md
 
-All stacks are up at once. In each repetition every stack has one whole window, and all have a window in turns of each length; the
-order changes. The table holds the geometric mean over repetitions of turns over whole windows, with its standard error: for each
-stack, and for the stack's ratio to the first, which is what a run says. It measures, and asserts nothing.
+All stacks are up at once. In each repetition every stack has one whole window, all have one in turns of the lengths that a run
+would choose, and one in turns of a second; the order changes. The table holds the geometric mean over repetitions of turns over
+whole windows, with its 95 % interval: for each stack, and for its ratio to the first, which is what a run says. It measures, and
+asserts nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ import argparse
 import json
 import math
 import os
-import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,61 +30,68 @@ from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.arm import StackArm, Window
-from fairground.measure.schedule import Ask, Turns, Whole
+from fairground.measure.schedule import Ask, SideBySide, Turns, Whole
 from fairground.measure.session import Session
 from fairground.model import Cell, Load, Settings, Topology
+from fairground.stats.intervals import t_interval
 
 STACKS = (
-    "go-nethttp:pgx",
-    "node-fastify:cluster",
-    "python-fastapi:asyncpg",
-    "rust-actix:sqlx",
-    "go-nethttp:pq",
-    "node-express:pg",
-    "rust-axum",
+    "go-nethttp:documented",
+    "node-fastify:documented",
+    "python-fastapi:documented",
+    "rust-actix:documented",
+    "java-webflux:documented",
+    "cpp-epoll:libpq",
 )
-TURNS_S = (0.03, 0.1, 0.3, 1.0)
-WHOLE = "whole"
+WORKLOADS = ("ping", "db-ping", "users", "tx")
+WHOLE, OWN, LONG = "whole", "a run's", "1 s"
+LONG_TURN_S = 1.0
+MARGIN = 0.02
+"""How far the ratio of two stacks may be off."""
 ABOUT = """\
 # Turns against windows without breaks
 
-`bench/bias.py`: all stacks up at once; what a window in turns gives over what a whole window of the same repetition gives. 1 is
-no bias; after ± stands one standard error. `ratio`: the stack's ratio to the first stack in turns, over the same ratio in whole
-windows. That is the bias of what a run says.
+`bench/bias.py` has six stacks of six languages up at once. In each repetition every stack has a whole window. All have one
+in turns as a run would choose them, and one in turns of a second. *Turns over whole* is the mean of what a window in turns
+gives over what a whole window of the same repetition gives: 1 is no bias. *Ratio* is the same of the stack's ratio to the
+first stack, which is what a run says. After ± stands half of a 95 % interval.
 
-| workload | stack | turns of | repetitions | goodput | goodput ratio | CPU per answer | CPU ratio |
-|--|--|--:|--:|--:|--:|--:|--:|
+"""
+HEAD = """\
+| workload | stack | turns | repetitions | goodput, turns over whole | ratio | CPU per answer, turns over whole | ratio |
+|--|--|--|--:|--:|--:|--:|--:|
 """
 
 
 def main() -> None:
     """Measure one workload and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--workload", default="db-ping")
+    parser.add_argument("--workload", action="append", help="may be given several times")
     parser.add_argument("--stack", action="append", help="may be given several times; the first is the anchor")
     parser.add_argument("--connections", type=int, default=50)
-    parser.add_argument("--repeat", type=int, default=6)
+    parser.add_argument("--repeat", type=int, default=12, help="0: only write the table of what was kept")
     parser.add_argument("--keep", type=Path, help="JSON lines: add each window, and count the earlier ones too")
     parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
     began = time.time()
-    rows += [row | {"began": began} for row in measure(options)]
-    if options.keep:
-        options.keep.parent.mkdir(parents=True, exist_ok=True)
-        options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    text = ABOUT + "".join(f"{line}\n" for line in table(rows))
+    for workload in options.workload or WORKLOADS if options.repeat else ():
+        rows += [row | {"began": began} for row in measure(options, workload)]
+        if options.keep:
+            options.keep.parent.mkdir(parents=True, exist_ok=True)
+            options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = page(rows)
     print(text, end="")
     if options.write:
         options.write.write_text(text)
 
 
-def measure(options: argparse.Namespace) -> Iterator[dict[str, object]]:
-    """One session; a row for each window that the machine left alone."""
+def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object]]:
+    """One session of a workload; a row for each window that the machine left alone."""
     places = Places.of(os.environ)
     known = places.load_servers()
     stacks = [manifest.find_stack(known, name)[0] for name in options.stack or STACKS]
-    chosen = next(one for one in places.workloads() if one.id == options.workload)
+    chosen = next(one for one in places.workloads() if one.id == name)
     settings = seating.seated(Settings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=options.connections, warmup_min_s=0.5, warmup_max_s=0.5, window_s=1.0)
     workload = manifest.render(chosen, settings.scale)
@@ -98,10 +105,11 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, object]]:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]
         with Session(bench, arms, folder) as session:
-            session.load(Turns(tuple(arm.label for arm in arms), load, 0.5, 1.5, warm_up=True))
+            labels = [arm.label for arm in arms]
+            warm = list(session.load(Turns(tuple(labels), load, 0.5, 1.5, warm_up=True)))
             for number in range(options.repeat):
                 print(f"{chosen.id}: repetition {number + 1} of {options.repeat}", file=sys.stderr)
-                for design, window in repetition(session, [arm.label for arm in arms], load, number):
+                for design, window in repetition(session, labels, load, number, warm):
                     if window.void is None and window.server_cpu_us is not None:
                         said = {"workload": chosen.id, "arm": window.arm, "repetition": number, "design": design}
                         yield said | {"rate": window.rate_per_s, "cost": window.server_cpu_us / window.ok}
@@ -110,17 +118,56 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, object]]:
                 print(f"{label}: {finding.severity} {finding.sentence}", file=sys.stderr)
 
 
-def repetition(session: Session, labels: Sequence[str], load: Load, number: int) -> Iterator[tuple[str, Window]]:
-    """Each design once; every other repetition goes through all of it backwards."""
+def repetition(
+    session: Session, labels: Sequence[str], load: Load, number: int, known: list[Window]
+) -> Iterator[tuple[str, Window]]:
+    """Each design once; every other repetition goes through all of it backwards.
+
+    `known`: windows so far, of which a warm-up in turns and whole windows decide on the lengths of turns. It grows.
+    """
     order = tuple(labels if number % 2 == 0 else labels[::-1])
-    wholes: list[tuple[str, Ask]] = [(WHOLE, Whole(arm, load, 1 + number)) for arm in order]
-    turns: list[tuple[str, Ask]] = [(f"{turn_s:g} s", Turns(order, load, turn_s, load.window_s)) for turn_s in TURNS_S]
-    for design, ask in [*wholes, *turns] if number % 2 == 0 else [*turns[::-1], *wholes]:
-        for window in session.load(ask):
-            yield design, window
+    designs = [WHOLE, OWN, LONG] if number % 2 == 0 else [LONG, OWN, WHOLE]
+    for design in designs:
+        for ask in _asks(design, order, load, number, known):
+            for window in session.load(ask):
+                known += [window] if design == WHOLE else []
+                yield design, window
 
 
-def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _asks(design: str, order: tuple[str, ...], load: Load, number: int, known: Sequence[Window]) -> Sequence[Ask]:
+    """What a repetition loads in a design; nothing where a run would have no turns, since answers are too slow."""
+    if design == WHOLE:
+        return [Whole(arm, load, 1 + number) for arm in order]
+    if design == LONG:
+        return [Turns(order, load, LONG_TURN_S, load.window_s)]
+    ask = SideBySide(order, load, 1 + number, first=number).next(known, ())
+    return [ask] if isinstance(ask, Turns) else []
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table. `off`: how many of its two ratios, of goodput and of CPU, are off."""
+
+    workload: str
+    arm: str
+    design: str
+    line: str
+    off: int
+
+
+def page(rows: Sequence[dict[str, Any]]) -> str:
+    """The whole page as Markdown."""
+    made = list(table(rows))
+    first = rows[0]["arm"]
+    ratios_of = 2 * sum(row.arm != first for row in made)
+    where = ", ".join(f"`{row.arm}` on {row.workload} in turns of {row.design}" for row in made if row.off)
+    said = (
+        f"{sum(row.off for row in made)} of {ratios_of} ratios are off by more than {MARGIN:.0%} with an interval that excludes 1"
+    )
+    return ABOUT + f"{said}{': ' if where else ''}{where}.\n\n" + HEAD + "".join(f"{row.line}\n" for row in made)
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
     """A row for each workload, stack and length of turns."""
     of: dict[tuple[str, str, str], dict[tuple[float, int], dict[str, Any]]] = {}
     for row in rows:
@@ -129,12 +176,14 @@ def table(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     for (workload, arm, design), some in sorted(of.items()):
         if design == WHOLE:
             continue
-        cells = []
+        cells, off = [], 0
         for quantity in ("rate", "cost"):
             apart = ratios(some, of.get((workload, arm, WHOLE), {}), quantity)
             anchor = ratios(of.get((workload, first, design), {}), of.get((workload, first, WHOLE), {}), quantity)
-            cells += [said(apart.values()), said([value - anchor[at] for at, value in apart.items() if at in anchor])]
-        yield f"| {workload} | `{arm}` | {design} | {len(some)} | {' | '.join(cells)} |"
+            against = [value - anchor[at] for at, value in apart.items() if at in anchor]
+            cells += [said(list(apart.values())), "–" if arm == first else said(against)]
+            off += arm != first and is_off(against)
+        yield Row(workload, arm, design, f"| {workload} | `{arm}` | {design} | {len(some)} | {' | '.join(cells)} |", off)
 
 
 def ratios(some: Mapping[Any, dict[str, Any]], wholes: Mapping[Any, dict[str, Any]], quantity: str) -> dict[Any, float]:
@@ -142,12 +191,16 @@ def ratios(some: Mapping[Any, dict[str, Any]], wholes: Mapping[Any, dict[str, An
     return {at: math.log(row[quantity] / wholes[at][quantity]) for at, row in some.items() if at in wholes}
 
 
-def said(logs: Iterable[float]) -> str:
-    """`0.991 ± 0.006`, or a dash where nothing is known."""
-    values = list(logs)
-    if len(values) < 2:
-        return "–"
-    return f"{math.exp(statistics.fmean(values)):.3f} ± {statistics.stdev(values) / math.sqrt(len(values)):.3f}"
+def said(logs: Sequence[float]) -> str:
+    """`0.991 ± 0.6 %`, or a dash where nothing is known."""
+    found = t_interval(logs)
+    return "–" if found is None else f"{math.exp(found.middle):.3f} ± {50 * (found.high - found.low):.1f} %"
+
+
+def is_off(logs: Sequence[float]) -> bool:
+    """Whether the ratio of two stacks is another in turns: by more than the margin, and not by chance alone."""
+    found = t_interval(logs)
+    return found is not None and abs(found.middle) > MARGIN and not found.low <= 0 <= found.high
 
 
 if __name__ == "__main__":
