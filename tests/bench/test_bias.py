@@ -75,6 +75,6 @@ def test_turns_are_those_that_a_run_would_have() -> None:
     known = [window("a", 1, 10_000), window("b", 1, 2_000), window("a", 2, 10_000, RESULT), window("b", 3, 2_000, RESULT)]
     (ask,) = BIAS._asks(BIAS.OWN, ("a", "b"), LOAD, 0, known)
     assert isinstance(ask, Turns) and not ask.warm_up
-    assert dict(ask.each) == {"a": pytest.approx(0.03), "b": pytest.approx(0.15)}
+    assert [(ask.turn_of(arm), ask.turns_of(arm)) for arm in "ab"] == [(pytest.approx(0.03), 33), (pytest.approx(0.15), 7)]
     slow = [window("a", 1, 50), window("b", 1, 50), window("a", 2, 50, RESULT), window("b", 3, 50, RESULT)]
     assert BIAS._asks(BIAS.OWN, ("a", "b"), LOAD, 0, slow) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from fairground.measure.schedule import (
     MOST_IN_TURNS,
     TURN_ROUND_TRIPS,
     TURN_S,
+    UNSETTLED_TURNS,
     WARMING_S,
     InTurns,
     Schedule,
@@ -149,7 +151,7 @@ def side_by_side(
             if warm:
                 at = min(sum(isinstance(one, Turns) for one in asked), len(warm)) - 1
                 speeds = dict(zip(("a", "b", "c"), warm[at], strict=True))
-            lasted_s = {arm: ask.cycles * ask.turn_of(arm) for arm in ask.arms}
+            lasted_s = {arm: ask.loaded_s(arm) for arm in ask.arms}
             some = [window(arm, len(asked), round(speeds[arm] * lasted_s[arm]), lasted_s[arm]) for arm in ask.arms]
             windows += [replace(one, warm_up=ask.warm_up) for one in some]
     return asked
@@ -173,28 +175,74 @@ def test_each_turn_of_a_round_suits_its_arm() -> None:
     (first, *_) = (ask for ask in side_by_side((150, 10_000, 10_000)) if isinstance(ask, Turns))
     assert [first.turn_of(arm) for arm in "abc"] == pytest.approx([0.16, TURN_S, TURN_S])
     (first, *_) = (ask for ask in side_by_side((10_000, 10_000, 10_000)) if isinstance(ask, Turns))
-    assert {first.turn_of(arm) for arm in "abc"} == {first.turn_s} == {TURN_S}
+    assert {first.turn_of(arm) for arm in "abc"} == {TURN_S}
 
 
-def test_turns_of_a_round_take_as_long_in_all_as_its_whole_windows() -> None:
-    """A slow arm has long turns and fast ones have short ones, equally many of each: three windows' time is shared out so."""
+def test_each_arm_of_a_round_is_loaded_as_long_as_in_its_whole_window() -> None:
+    """A slow arm has long turns and few of them, fast ones have short ones and many."""
     asked = [ask for ask in side_by_side((150, 10_000, 10_000)) if isinstance(ask, Turns) and not ask.warm_up]
-    turns = sum(ask.cycles for ask in asked)
-    assert sum(ask.cycles * ask.turn_of(arm) for ask in asked for arm in "abc") == pytest.approx(3 * 3.0, rel=0.05)
-    assert turns == pytest.approx(3 * 3.0 / (0.16 + 2 * TURN_S), abs=1.5)
+    assert [round(sum(ask.loaded_s(arm) for ask in asked), 1) for arm in "abc"] == pytest.approx([3.0, 3.0, 3.0], rel=0.05)
+    assert [sum(ask.turns_of(arm) for ask in asked) for arm in "abc"] == [18, 99, 99]
+
+
+def test_the_turns_of_a_slow_arm_are_spread_over_those_of_the_fast() -> None:
+    """Evenly, and around the middle: what drifts then meets all alike. Every other cycle is reversed."""
+    ask = Turns(("a", "b"), LOAD, 0.03, 1.0, each=(("a", 0.3, 2), ("b", 0.03, 8)))
+    assert "".join(ask.sequence) == "b" + "b" + "ab" + "b" + "b" + "b" + "ab" + "b"
+    even = Turns(("a", "b", "c"), LOAD, 0.25, 1.0)
+    assert "".join(even.sequence) == "abc" + "cba" + "abc" + "cba"
+
+
+@pytest.mark.parametrize(("some", "many"), [(1, 1), (1, 2), (1, 7), (3, 7), (4, 33), (16, 33), (32, 33)])
+def test_the_middle_of_each_arms_turns_is_that_of_the_window(some: int, many: int) -> None:
+    """However many there are, all of them are taken, and their mean place is the middle."""
+    ask = Turns(("slow", "fast"), LOAD, 0.03, 1.0, each=(("slow", 0.3, some), ("fast", 0.03, many)))
+    sequence = list(ask.sequence)
+    before = [sequence[:place].count("fast") for place, arm in enumerate(sequence) if arm == "slow"]
+    assert (len(before), sequence.count("fast")) == (some, many)
+    assert sum(before) / some == pytest.approx(many / 2, abs=1)
+    assert max(before[place + 1] - before[place] for place in range(some - 1)) <= math.ceil(many / some) + 1 if some > 1 else True
 
 
 def test_a_turn_is_never_longer_than_its_window() -> None:
-    """What is asked for is one turn then, for each arm."""
-    ask = Turns(("a", "b"), LOAD, 0.5, 0.2, each=(("a", 0.3), ("b", 0.1)))
-    assert (ask.cycles, ask.turn_of("a"), ask.turn_of("b")) == (1, 0.2, 0.1)
+    """What is asked for is one turn then, for each arm that has none of its own."""
+    ask = Turns(("a", "b"), LOAD, 0.5, 0.2, each=(("b", 0.1, 3),))
+    assert [(ask.turns_of(arm), ask.turn_of(arm)) for arm in "ab"] == [(1, 0.2), (3, 0.1)]
+
+
+def asked_after(**of_a: float | bool) -> Turns:
+    """The first piece of a round in which the warm-up in turns of `a` was like this."""
+    schedule = SideBySide(("a", "b"), LOAD, 7)
+    wholes = [replace(window(arm, number, 10_000), result=RESULT) for number, arm in enumerate("ab", 1)]
+    warm = [window(arm, 3, 300, 0.03, warm_up=True) for arm in "ab"]
+    found = schedule.next((*wholes, replace(warm[0], **of_a), warm[1]), ())
+    assert isinstance(found, Turns) and not found.warm_up
+    return found
+
+
+def test_the_last_answers_of_turns_belong_to_the_time_of_their_arm() -> None:
+    """Who is waited for after each turn, a second here, has the fewest turns; the other arm has all of its time."""
+    assert [asked_after(lingered_s=1.0).turns_of(arm) for arm in "ab"] == [LEAST_TURNS, 33]
+    assert [asked_after(lingered_s=0.03).turns_of(arm) for arm in "ab"] == [17, 33]
+
+
+def test_turns_without_a_settled_part_get_longer() -> None:
+    """Twice as long, up to four times; the other arm's stay what they are."""
+    asked = asked_after(unsettled=True)
+    assert [asked.turn_of(arm) for arm in "ab"] == [2 * TURN_S, TURN_S]
+    wholes = [replace(window(arm, number, 10_000), result=RESULT) for number, arm in enumerate("ab", 1)]
+    never = [replace(window(arm, number, 300, 0.03), unsettled=arm == "a") for number in range(3, 8) for arm in "ab"]
+    again = SideBySide(("a", "b"), LOAD, 7, turns_s=9.0).next((*wholes, *never), ())
+    assert isinstance(again, Turns) and again.turn_of("a") == UNSETTLED_TURNS * TURN_S
 
 
 def test_slow_answers_make_the_window_in_turns_longer() -> None:
     """Three arms' windows of 3 s hold four turns of 2.4 s only when they are longer, in pieces: the machine's noise is shared then."""
     asked = [ask for ask in side_by_side((1000, 1000, 10)) if isinstance(ask, Turns)]
-    assert asked[0].turn_s == pytest.approx(2.4)
-    assert sum(ask.window_s for ask in asked if not ask.warm_up) == pytest.approx(LEAST_TURNS * 2.4)
+    assert asked[0].turn_of("c") == pytest.approx(2.4)
+    loaded_s = [sum(ask.loaded_s(arm) for ask in asked if not ask.warm_up) for arm in "abc"]
+    assert loaded_s == pytest.approx([3.0, 3.0, 2 * 3 * 2.4], rel=0.03)  # in three pieces, of which each has two turns
+    assert max(ask.turn_of("c") for ask in side_by_side((1000, 1000, 1)) if isinstance(ask, Turns)) == MOST_IN_TURNS * 3.0
 
 
 def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
@@ -206,7 +254,7 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     wholes = [replace(window(arm, 1, 9000, seconds), result=RESULT) for arm, seconds in (("a", 5.0), ("b", 9.0))]
     warm = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
     turns = schedule.next((*wholes, *warm), ())
-    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_s) == (1.0, TURN_S)
+    assert isinstance(turns, Turns) and (turns.window_s, turns.turn_of("a")) == (1.0, TURN_S)
     made = [window(arm, number, 1000) for number in range(4, 9) for arm in "ab"]
     assert isinstance(schedule.next((*wholes, *warm, *made), ()), Turns)
     assert schedule.next((*wholes, *warm, *made, *(window(arm, 9) for arm in "ab")), ()) is None
@@ -257,7 +305,7 @@ def test_turns_of_a_server_that_was_cold_are_as_short_as_when_it_is_warm() -> No
     turns = [ask.turn_of("c") for ask in asked if isinstance(ask, Turns)]
     assert turns == pytest.approx([0.4, 0.12, 0.04, 0.04])  # six times four connections, at 60, 200 and 600 a second
     first = next(ask for ask in asked if isinstance(ask, Turns) and not ask.warm_up)
-    assert sum(first.cycles * first.turn_of(arm) for arm in "abc") == pytest.approx(3 * 1.0, rel=0.1)
+    assert [first.loaded_s(arm) for arm in "abc"] == pytest.approx([1.0] * 3, rel=0.1)
 
 
 def test_a_server_that_was_cold_does_not_cost_its_round_the_turns() -> None:

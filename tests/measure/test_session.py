@@ -106,13 +106,14 @@ def test_rates_of_turns_are_those_of_their_settled_parts(folder: Path, monkeypat
 
 
 def test_each_arm_is_loaded_for_its_own_turn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As often as the others, and for as long as its answers ask for."""
+    """As often as its time allows, and for as long as its answers ask for; what its last answers take is told."""
     slept: list[float] = []
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
     monkeypatch.setattr("fairground.measure.turntaking.time.sleep", slept.append)
     with Session(world.bench(), world.arms(), folder) as session:
-        session.load(Turns(("a", "b"), LOAD, 0.4, 0.8, each=(("a", 0.1), ("b", 0.4))))
-    assert slept == [0.1, 0.4, 0.4, 0.1] and world.log.count("a turn") == world.log.count("b turn") == 2
+        made = session.load(Turns(("a", "b"), LOAD, 0.4, 0.8, each=(("a", 0.1, 3), ("b", 0.4, 1))))
+    assert slept == [0.1, 0.4, 0.1, 0.1] and (world.log.count("a turn"), world.log.count("b turn")) == (3, 1)
+    assert [(window.arm, window.window_s, round(window.lingered_s, 6)) for window in made] == [("a", 3.0, 0.9), ("b", 1.0, 0.6)]
 
 
 def test_settled_parts_are_never_held_against_whole_turns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +121,7 @@ def test_settled_parts_are_never_held_against_whole_turns(folder: Path, monkeypa
     played = pair(Server(settled=300), Server(), folder, monkeypatch)
     every = [*played.windows, *(window for ended in played.ended.values() for window in ended.windows)]
     assert every and all((window.settled_s, window.rate_per_s) == (0.0, window.ok / window.window_s) for window in every)
+    assert {(window.arm, window.unsettled) for window in every} == {("a", False), ("b", True)}
 
 
 @pytest.mark.parametrize(

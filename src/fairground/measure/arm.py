@@ -128,6 +128,10 @@ class Window:
     settled_ok: int = 0
     settled_s: float = 0.0
     """Of turns: good answers and seconds while all connections were busy; see the tally."""
+    unsettled: bool = False
+    """Of turns: this arm's had no settled part. Both of the above are 0 for all arms then."""
+    lingered_s: float = 0.0
+    """Of turns: how long the last answers of one took after its end, on average."""
     looks: tuple[Look, ...] = ()
     """What was seen of its roles meanwhile, five times a second; empty for a window made of turns."""
     handshakes: Handshakes | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -28,14 +28,16 @@ DEADLOCK_TURN_S = 5.0
 """… and where requests lock each other out: a deadlock holds its rows for a second."""
 TURN_ROUND_TRIPS = 6
 """A turn is at least so many times as long as an answer takes. Its burst, which its settled part leaves out, lasts two."""
+UNSETTLED_TURNS = 4
+"""An arm's turns that had no settled part become twice as long with each window, and so many times at most."""
 LEAST_TURNS = 4
 """A window in turns has at least so many of them."""
 MOST_IN_TURNS = 2.0
-"""Where answers are slow, turns take up to so many times a whole window."""
+"""Where answers are slow, turns take up to so many times a whole window, and none is longer."""
 PIECE_S = 1.0
 """A window in turns is made of pieces of about so many seconds."""
 LINGERING = 4.0
-"""There is no further piece once an arm was loaded for so many times the window: its last answers of each turn linger."""
+"""There is no further piece once an arm was loaded for so many times its time: its last answers of some turns linger."""
 WARM = 0.8
 """An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms, …"""
 PACED = 0.9
@@ -70,8 +72,8 @@ class Whole:
 class Turns:
     """Load some arms in turns of `turn_s`, each for `window_s` in all. The order is the first turn's; every other is reversed.
 
-    `warm_up`: what it gives counts for nothing. `own`: the arms that have a load of their own, with it. `each`: the arms whose
-    turns are shorter than `turn_s`, with their length. They have as many, so that their windows are shorter, too.
+    `warm_up`: what it gives counts for nothing. `own`: the arms that have a load of their own, with it. `each`: the arms that
+    have turns of their own, with their length and number.
     """
 
     arms: tuple[str, ...]
@@ -80,20 +82,37 @@ class Turns:
     window_s: float
     warm_up: bool = False
     own: tuple[tuple[str, Load], ...] = ()
-    each: tuple[tuple[str, float], ...] = ()
+    each: tuple[tuple[str, float, int], ...] = ()
 
     def load_of(self, arm: str) -> Load:
         """What an arm is loaded with."""
         return dict(self.own).get(arm, self.load)
 
     def turn_of(self, arm: str) -> float:
-        """How long one turn of an arm is."""
-        return min(dict(self.each).get(arm, self.turn_s), self.window_s)
+        """How long one turn of an arm is, in seconds."""
+        return {name: turn_s for name, turn_s, _ in self.each}.get(arm, min(self.turn_s, self.window_s))
+
+    def turns_of(self, arm: str) -> int:
+        """How many turns an arm has."""
+        alike = max(1, round(self.window_s / min(self.turn_s, self.window_s)))
+        return {name: turns for name, _, turns in self.each}.get(arm, alike)
+
+    def loaded_s(self, arm: str) -> float:
+        """How long an arm is loaded in all, without the last answers of its turns."""
+        return self.turns_of(arm) * self.turn_of(arm)
 
     @property
-    def cycles(self) -> int:
-        """How many turns each arm has."""
-        return max(1, round(self.window_s / min(self.turn_s, self.window_s)))
+    def sequence(self) -> Iterator[str]:
+        """Whose turn it is, from the first turn to the last.
+
+        Who has most turns has one in each cycle. The others' are spread evenly around the middle, so that what drifts meets all.
+        """
+        cycles = max(self.turns_of(arm) for arm in self.arms)
+        for number in range(cycles):
+            for arm in self.arms if number % 2 == 0 else self.arms[::-1]:
+                due, had = (_nearest(cycle * self.turns_of(arm), cycles) for cycle in (number + 1, number))
+                if due > had:
+                    yield arm
 
 
 Ask = Whole | Turns
@@ -140,17 +159,20 @@ class SideBySide:
     """The arms of a run's round: each in one whole window, as a trial, and then all in turns.
 
     The whole window gives each arm's own numbers and reasons. The turns give the ratios between them: there the machine's phases
-    move all arms alike. Each arm's turns are as long as its answers ask for, so that slow ones do not lengthen the turns of all:
-    a cycle must stay shorter than a phase. What counts is the window in which they were fastest. A server that compiles itself
-    may need ten times as long in its first, and its turns would take the time of all. There are no turns where one arm alone is
-    left. Where LEAST_TURNS of each arm would take more than MOST_IN_TURNS of their whole windows after the warm-up in turns, too,
-    none follows: the whole windows stand side by side. Nor are there any where `turns_s` is 0: a deadlock holds its rows for a
-    second, of which a short turn counts little.
+    move all arms alike. Each arm's turns are as long as its answers ask for, and it has as many as its time holds, LEAST_TURNS at
+    the least. So slow arms lengthen neither the turns nor the cycles of fast ones: a cycle must stay shorter than a phase.
+
+    What an answer takes is that of the window in which they were fastest. A server that compiles itself may need ten times as
+    long in its first. The last answers of a turn belong to its arm's time. A turn that had no settled part becomes twice as long.
+
+    There are no turns where one arm alone is left. Where LEAST_TURNS of each arm would take more than MOST_IN_TURNS of their
+    whole windows after the warm-up in turns, too, none follows: the whole windows stand side by side. Nor are there any where
+    `turns_s` is 0: a deadlock holds its rows for a second, of which a short turn counts little.
 
     A server that still compiled itself in its whole window costs less in its turns. It has another whole window then, which
     counts in place of the first.
 
-    `turns_s`: how long an arm is loaded in turns, on average over the arms; None: as long as its window. `most_s` as in `Whole`.
+    `turns_s`: how long an arm is loaded in turns; None: as long as its window. `most_s` as in `Whole`.
     Where events size the whole windows, the window in turns is as long as the longest of them, up to MOST_IN_TURNS times what was
     asked for: the ends of turns take longest where answers wait for events.
     """
@@ -164,7 +186,7 @@ class SideBySide:
 
     @property
     def _asked_s(self) -> float:
-        """How long arms are loaded in turns, on average, where no events made their windows longer."""
+        """How long arms are loaded in turns, where no events made their windows longer."""
         return self.load.window_s if self.turns_s is None else self.turns_s
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
@@ -180,32 +202,47 @@ class SideBySide:
         some = [window for window in _firsts(wholes) if window.arm not in failed and window.ok]
         if len(some) < 2:
             return None
-        here = tuple(window.arm for window in some)
-        sound = [window for window in windows if window.ok]  # what gave errors alone tells of no answer
-        each = {arm: min(_turn_s(self.load, [window], TURN_S) for window in sound if window.arm == arm) for arm in here}
-        cycle_s, turn_s = sum(each.values()), max(each.values())
-        sized_s = 0.0 if self.most_s is None else max(window.window_s for window in some)
-        whole_s = max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
-        window_s = turn_s * max(LEAST_TURNS, whole_s * len(here) / cycle_s)
-        made = _by_number([window for window in windows if window.result is None])
-        if not made:
-            # their whole windows have warmed the servers
-            return Turns(here, self.load, turn_s, turn_s, warm_up=True, each=tuple(each.items()))
-        if LEAST_TURNS * cycle_s > MOST_IN_TURNS * max(self.load.window_s, self._asked_s) * len(here):
-            return None
-        pieces, done = _pieces(whole_s), len(made) - 1
-        loaded_s = max(sum(window.window_s for window in windows if window.arm == arm and window.result is None) for arm in here)
-        if done >= pieces or (done and loaded_s > LINGERING * window_s):
-            return self._again(wholes, made[1:], failed)
-        turned = (done + self.first) % len(here)
-        order = here[turned:] + here[:turned]
-        return Turns(order, self.load, turn_s, window_s / pieces, each=tuple(each.items()))
+        return self._turns(tuple(window.arm for window in some), windows) or self._again(wholes, windows, failed)
 
-    def _again(self, wholes: Sequence[Window], made: Sequence[Sequence[Window]], failed: Collection[str]) -> Whole | None:
-        """Another whole window, once, of the next arm that was not warm in its first. It is warm now."""
+    def _turns(self, here: tuple[str, ...], windows: Sequence[Window]) -> Turns | None:
+        """The warm-up in turns, a piece of the window in turns, or None at their end and where answers are too slow for them."""
+        turned = [window for window in windows if window.result is None]
+        due_s = {arm: self._turn_s(arm, windows) for arm in here}
+        if not turned:  # their whole windows have warmed the servers
+            return Turns(here, self.load, TURN_S, TURN_S, warm_up=True, each=tuple((arm, due_s[arm], 1) for arm in here))
+        if LEAST_TURNS * sum(due_s.values()) > MOST_IN_TURNS * max(self.load.window_s, self._asked_s) * len(here):
+            return None
+        whole_s = self._whole_s(windows)
+        pieces, done = _pieces(whole_s), len(_by_number(turned)) - 1
+        loaded_s = max(sum(window.window_s for window in turned if window.arm == arm) for arm in here)
+        if done >= pieces or (done and loaded_s > LINGERING * max(whole_s, LEAST_TURNS * max(due_s.values()))):
+            return None
+        each = []
+        for arm in here:
+            ours = [window for window in turned if window.arm == arm]
+            longer = min(UNSETTLED_TURNS, 2 ** sum(window.unsettled for window in ours))
+            turn_s = min(due_s[arm] * longer, MOST_IN_TURNS * self.load.window_s)
+            takes_s = turn_s + min((window.lingered_s for window in ours), default=0.0)
+            each.append((arm, turn_s, max(math.ceil(LEAST_TURNS / pieces), round(whole_s / pieces / takes_s))))
+        first = (done + self.first) % len(here)
+        return Turns(here[first:] + here[:first], self.load, TURN_S, whole_s / pieces, each=tuple(each))
+
+    def _turn_s(self, arm: str, windows: Sequence[Window]) -> float:
+        """How long an arm's turns are, by its fastest window so far. What gave errors alone tells of no answer."""
+        fastest_s = min(_turn_s([window], TURN_S) for window in windows if window.arm == arm and window.ok)
+        return min(fastest_s, MOST_IN_TURNS * self.load.window_s)
+
+    def _whole_s(self, windows: Sequence[Window]) -> float:
+        """How long an arm is loaded in turns: as long as its window where events sized that, up to MOST_IN_TURNS times."""
+        sized_s = max(window.window_s for window in windows if window.result is not None)
+        return self._asked_s if self.most_s is None else max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
+
+    def _again(self, wholes: Sequence[Window], windows: Sequence[Window], failed: Collection[str]) -> Whole | None:
+        """Another whole window, once, of the next arm that was not warm in its first, as its pieces tell. It is warm now."""
+        made = _by_number([window for window in windows if window.result is None])[1:]
         load = replace(self.load, warmup_max_s=self.load.warmup_min_s)
         had = [window.arm for window in wholes]
-        cold = [arm for arm in _cold(_firsts(wholes), made) if had.count(arm) == 1 and arm not in failed]
+        cold = [arm for arm in _cold(_firsts(wholes), made) if made and had.count(arm) == 1 and arm not in failed]
         return Whole(cold[0], load, self.seed, folder="again", trial=True, most_s=self.most_s, again=True) if cold else None
 
     def left_s(self, windows: Sequence[Window]) -> float | None:
@@ -241,7 +278,7 @@ class InTurns:
         made = _by_number(windows)
         warm = [some for some in made if some[0].warm_up]
         done = len(made) - len(warm)
-        turn_s = _turn_s(self.load, warm[-1], self.turn_s) if warm else self.turn_s
+        turn_s = min(_turn_s(warm[-1], self.turn_s), self.load.window_s) if warm else self.turn_s
         if not done and not self._is_warm(warm):
             return Turns(self.arms, self.load, turn_s, WARMING_S, warm_up=True, own=self.own)
         if done >= self.windows:
@@ -277,10 +314,10 @@ def shortest_turn_s(settings: Settings, deadlocks: bool, retried: bool = False) 
     return TURN_S if settings.cpus is None else QUOTA_TURN_S
 
 
-def _turn_s(load: Load, some: Sequence[Window], shortest_s: float) -> float:
-    """The turn that suits the slowest answers of some windows, up to a whole window: all connections' time over its answers."""
+def _turn_s(some: Sequence[Window], shortest_s: float) -> float:
+    """The turn that suits the slowest answers of some windows: all connections' time over its answers."""
     answers_s = [window.window_s * window.load.connections / max(1, window.ok + window.not_ok) for window in some]
-    return min(max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0)), load.window_s)
+    return max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0))
 
 
 def _firsts(wholes: Sequence[Window]) -> list[Window]:
@@ -314,6 +351,11 @@ def _change(before: float | None, after: float | None) -> float | None:
 def _pieces(window_s: float) -> int:
     """Of how many pieces a window in turns is made, so that one that the machine spoiled can be left out."""
     return max(1, round(window_s / PIECE_S))
+
+
+def _nearest(above: int, below: int) -> int:
+    """The whole number nearest to a fraction; a half goes up."""
+    return (2 * above + below) // (2 * below)
 
 
 def _by_number(windows: Sequence[Window]) -> list[list[Window]]:

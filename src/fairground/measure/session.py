@@ -182,10 +182,9 @@ class Session:
             if not ask.warm_up:
                 self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)).measure())
             self._seen[label].open_window(afresh=False)
-            self._loaded[label].on(label, Doing("turns", 0.0, ask.window_s))
-        for number in range(ask.cycles):
-            for label in here if number % 2 == 0 else here[::-1]:
-                self._guarded(label, lambda loaded: self._turn(ask, loaded))
+            self._loaded[label].on(label, Doing("turns", 0.0, ask.loaded_s(label)))
+        for label in ask.sequence:
+            self._guarded(label, lambda loaded: self._turn(ask, loaded))
         for label in here:
             self._seen[label].close_window()
             self._loaded[label].notice_end()
@@ -245,7 +244,9 @@ class Session:
         database = seen.so_far() if seen.database is not None else None
         window = Window(label, self._number, ask.load_of(label), *counted, database=database, warm_up=ask.warm_up)
         loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
-        return replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s)
+        lingered_s = max(0.0, told.active_s - ask.loaded_s(label)) / ask.turns_of(label)
+        settled = replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s, unsettled=not told.settled_s)
+        return replace(settled, lingered_s=lingered_s)
 
     def _used(self, before: _Still, after: _Still) -> list[RoleUse]:
         """What all arms' roles used between two moments; the database server, which they share, counts once."""

@@ -234,7 +234,7 @@ class Slot:
     `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU. Slots of one
     `round` are measured together, in turns; 0: this one is measured by itself. `window_most_s`: its window may last so many
     seconds, as its workload's events ask for; None: it lasts as long as its load says. The stacks of its round
-    are loaded in turns for `turns_s` seconds each, on average; None: as long as their window, 0: not at all.
+    are loaded in turns for `turns_s` seconds each; None: as long as their window, 0: not at all.
     """
 
     number: int
