@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -58,6 +58,9 @@ bench-equals: setup             ## how often a run calls equal stacks different,
 
 bench-design: setup              ## windows in turns against whole trials, into docs/design.md: make bench-design STACK=SERVER:ONE
 	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/design.md
+
+bench-bias: setup                ## whether turns give what windows without breaks give, into docs/bias.md: about 20 minutes
+	$(PYTHON) bench/bias.py --keep results/bench-bias.jsonl --write docs/bias.md
 
 bench-limits: setup              ## how often a planted limit is named, and no other, in shared seats and in seats apart, into docs/limits.md: about 40 minutes
 	$(PYTHON) bench/limits.py --write docs/limits.md
