@@ -30,7 +30,7 @@ from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.measure.arm import StackArm, Window
-from fairground.measure.schedule import Ask, SideBySide, Turns, Whole
+from fairground.measure.schedule import SideBySide, Turns, Whole
 from fairground.measure.session import Session
 from fairground.model import Cell, Load, Settings, Topology
 from fairground.stats.intervals import t_interval
@@ -106,10 +106,10 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
         arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]
         with Session(bench, arms, folder) as session:
             labels = [arm.label for arm in arms]
-            warm = list(session.load(Turns(tuple(labels), load, 0.5, 1.5, warm_up=True)))
+            wholes: list[Window] = []
             for number in range(options.repeat):
                 print(f"{chosen.id}: repetition {number + 1} of {options.repeat}", file=sys.stderr)
-                for design, window in repetition(session, labels, load, number, warm):
+                for design, window in repetition(session, labels, load, number, wholes):
                     if window.void is None and window.server_cpu_us is not None:
                         said = {"workload": chosen.id, "arm": window.arm, "repetition": number, "design": design}
                         yield said | {"rate": window.rate_per_s, "cost": window.server_cpu_us / window.ok}
@@ -119,29 +119,38 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
 
 
 def repetition(
-    session: Session, labels: Sequence[str], load: Load, number: int, known: list[Window]
+    session: Session, labels: Sequence[str], load: Load, number: int, wholes: list[Window]
 ) -> Iterator[tuple[str, Window]]:
     """Each design once; every other repetition goes through all of it backwards.
 
-    `known`: windows so far, of which a warm-up in turns and whole windows decide on the lengths of turns. It grows.
+    `wholes`: whole windows so far, which decide on the lengths of turns as they do in a run. It grows.
     """
     order = tuple(labels if number % 2 == 0 else labels[::-1])
-    designs = [WHOLE, OWN, LONG] if number % 2 == 0 else [LONG, OWN, WHOLE]
-    for design in designs:
-        for ask in _asks(design, order, load, number, known):
-            for window in session.load(ask):
-                known += [window] if design == WHOLE else []
-                yield design, window
+    for part in (_whole, _in_turns) if number % 2 == 0 else (_in_turns, _whole):
+        yield from part(session, order, load, number, wholes)
 
 
-def _asks(design: str, order: tuple[str, ...], load: Load, number: int, known: Sequence[Window]) -> Sequence[Ask]:
-    """What a repetition loads in a design; nothing where a run would have no turns, since answers are too slow."""
-    if design == WHOLE:
-        return [Whole(arm, load, 1 + number) for arm in order]
-    if design == LONG:
-        return [Turns(order, load, LONG_TURN_S, load.window_s)]
-    ask = SideBySide(order, load, 1 + number, first=number).next(known, ())
-    return [ask] if isinstance(ask, Turns) else []
+def _whole(
+    session: Session, order: tuple[str, ...], load: Load, number: int, wholes: list[Window]
+) -> Iterator[tuple[str, Window]]:
+    for arm in order:
+        for window in session.load(Whole(arm, load, 1 + number)):
+            wholes.append(window)
+            yield WHOLE, window
+
+
+def _in_turns(
+    session: Session, order: tuple[str, ...], load: Load, number: int, wholes: Sequence[Window]
+) -> Iterator[tuple[str, Window]]:
+    """A run's warm-ups in turns, and then both designs; only the long turns where answers are too slow for those of a run."""
+    schedule, windows = SideBySide(order, load, 1 + number, first=number), list(wholes)
+    while isinstance(ask := schedule.next(windows, session.failed), Turns) and ask.warm_up:
+        windows += session.load(ask)
+    asks: list[tuple[str, Turns]] = [(OWN, ask)] if isinstance(ask, Turns) else []
+    asks.append((LONG, Turns(order, load, LONG_TURN_S, load.window_s)))
+    for design, turns in asks if number % 2 == 0 else asks[::-1]:
+        for window in session.load(turns):
+            yield design, window
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -68,13 +69,40 @@ def window(arm: str, number: int, ok: int, result: object | None = None) -> Wind
     return Window(arm, number, LOAD, ok, 0, 1.0, {}, None, (), result=cast(Any, result), warm_up=result is None)
 
 
+class FakeSession:
+    """Arms that answer so many times a second; what is asked for is kept."""
+
+    failed: frozenset[str] = frozenset()
+
+    def __init__(self, **rates: int) -> None:
+        self.rates = rates
+        self.asked: list[Whole | Turns] = []
+
+    def load(self, ask: Whole | Turns) -> list[Window]:
+        """A window of each arm."""
+        self.asked.append(ask)
+        if isinstance(ask, Whole):
+            return [window(ask.arm, len(self.asked), self.rates[ask.arm], RESULT)]
+        lasted_s = {arm: ask.loaded_s(arm) for arm in ask.arms}
+        some = [window(arm, len(self.asked), round(self.rates[arm] * lasted_s[arm])) for arm in ask.arms]
+        return [replace(one, window_s=lasted_s[one.arm], warm_up=ask.warm_up) for one in some]
+
+
 def test_turns_are_those_that_a_run_would_have() -> None:
-    """Each arm's are as long as its answers ask for; where those are too slow for turns, there are none."""
-    wholes = BIAS._asks(BIAS.WHOLE, ("a", "b"), LOAD, 0, [])
-    assert [type(ask) for ask in wholes] == [Whole, Whole]
-    known = [window("a", 1, 10_000), window("b", 1, 2_000), window("a", 2, 10_000, RESULT), window("b", 3, 2_000, RESULT)]
-    (ask,) = BIAS._asks(BIAS.OWN, ("a", "b"), LOAD, 0, known)
-    assert isinstance(ask, Turns) and not ask.warm_up
-    assert [(ask.turn_of(arm), ask.turns_of(arm)) for arm in "ab"] == [(pytest.approx(0.03), 33), (pytest.approx(0.15), 7)]
-    slow = [window("a", 1, 50), window("b", 1, 50), window("a", 2, 50, RESULT), window("b", 3, 50, RESULT)]
-    assert BIAS._asks(BIAS.OWN, ("a", "b"), LOAD, 0, slow) == []
+    """Each arm's are as long as its answers ask for, and warm-ups precede them; every other repetition goes backwards."""
+    session, wholes = FakeSession(a=10_000, b=2_000), list[Window]()
+    made = [design for design, _ in BIAS.repetition(session, "ab", LOAD, 0, wholes)]
+    assert made == [*[BIAS.WHOLE] * 2, *[BIAS.OWN] * 2, *[BIAS.LONG] * 2]
+    own, long = (ask for ask in session.asked if isinstance(ask, Turns) and not ask.warm_up)
+    assert [(own.turn_of(arm), own.turns_of(arm)) for arm in "ab"] == [(pytest.approx(0.03), 33), (pytest.approx(0.15), 7)]
+    assert [(long.turn_of(arm), long.turns_of(arm)) for arm in "ab"] == [(1.0, 1)] * 2
+    assert [type(ask) for ask in session.asked[:2]] == [Whole] * 2 and all(ask.warm_up for ask in session.asked[2:4])
+    made = [(design, window.arm) for design, window in BIAS.repetition(session, "ab", LOAD, 1, wholes)]
+    assert [design for design, _ in made] == [*[BIAS.LONG] * 2, *[BIAS.OWN] * 2, *[BIAS.WHOLE] * 2]
+    assert [arm for _, arm in made[-2:]] == ["b", "a"] and len(wholes) == 4
+
+
+def test_answers_too_slow_for_turns_leave_the_long_ones() -> None:
+    """A run would have none; a turn of a second is held against whole windows all the same."""
+    made = [design for design, _ in BIAS.repetition(FakeSession(a=50, b=50), "ab", LOAD, 0, [])]
+    assert made == [*[BIAS.WHOLE] * 2, *[BIAS.LONG] * 2]

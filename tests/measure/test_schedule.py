@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
 
+from fairground.judge import sizing
 from fairground.measure.arm import Window
 from fairground.measure.schedule import (
     LEAST_TURNS,
     MOST_IN_TURNS,
+    MOST_WARM_UPS,
     TURN_ROUND_TRIPS,
     TURN_S,
     UNSETTLED_TURNS,
@@ -165,7 +168,7 @@ def test_a_round_has_whole_windows_and_then_turns() -> None:
     alone = SideBySide(("a",), LOAD, 7).next((), ())
     assert isinstance(alone, Whole) and not alone.before_turns  # nothing would tell afterwards whether it was warm
     assert [(ask.arms[0], ask.warm_up, ask.window_s) for ask in turns if isinstance(ask, Turns)] == [
-        ("a", True, TURN_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
+        ("a", True, TURN_S), ("a", True, sizing.WARMING_S), ("a", False, 1.0), ("b", False, 1.0), ("c", False, 1.0)
     ]  # fmt: skip
     assert all(sorted(ask.arms) == ["a", "b", "c"] for ask in turns if isinstance(ask, Turns))
 
@@ -210,12 +213,21 @@ def test_a_turn_is_never_longer_than_its_window() -> None:
     assert [(ask.turns_of(arm), ask.turn_of(arm)) for arm in "ab"] == [(1, 0.2), (3, 0.1)]
 
 
+WHOLES = [replace(window(arm, number, 10_000), result=RESULT) for number, arm in enumerate("ab", 1)]
+"""Whole windows of two arms."""
+
+
+def warmed(number: int, of_a: Mapping[str, Any] = MappingProxyType({}), arms: str = "ab") -> list[Window]:
+    """A warm-up in turns of two arms, of which the first was like this."""
+    made = [window(arm, number, 300, 0.03, warm_up=True) for arm in arms]
+    return [replace(made[0], **of_a), *made[1:]]
+
+
 def asked_after(**of_a: float | bool) -> Turns:
-    """The first piece of a round in which the warm-up in turns of `a` was like this."""
-    schedule = SideBySide(("a", "b"), LOAD, 7)
-    wholes = [replace(window(arm, number, 10_000), result=RESULT) for number, arm in enumerate("ab", 1)]
-    warm = [window(arm, 3, 300, 0.03, warm_up=True) for arm in "ab"]
-    found = schedule.next((*wholes, replace(warm[0], **of_a), warm[1]), ())
+    """The first piece of a round in which one of the warm-ups in turns of `a` was like this, and both were warm by then."""
+    found = SideBySide(("a", "b"), LOAD, 7).next(
+        (*WHOLES, *warmed(3, of_a), *warmed(4, {"lingered_s": of_a.get("lingered_s", 0)})), ()
+    )
     assert isinstance(found, Turns) and not found.warm_up
     return found
 
@@ -226,13 +238,52 @@ def test_the_last_answers_of_turns_belong_to_the_time_of_their_arm() -> None:
     assert [asked_after(lingered_s=0.03).turns_of(arm) for arm in "ab"] == [17, 33]
 
 
+def used(one: Window, server_us: float | None, generator_us: float) -> Window:
+    """The window, with so much CPU of the server and of the generator for each answer."""
+    costs = {"server": server_us, "generator": generator_us}
+    uses = {role: RoleUse(None if us is None else us * one.ok, None, None, "cgroup2") for role, us in costs.items()}
+    return replace(one, roles=uses)
+
+
+def costs(number: int, **server_us: float) -> list[Window]:
+    """A warm-up in turns in which each arm's server used so much for an answer, and its generator 20 µs."""
+    return [used(window(arm, number, 300, 0.03, warm_up=True), us, 20) for arm, us in server_us.items()]
+
+
+@pytest.mark.parametrize(
+    ("before", "cold"),
+    [
+        ([costs(3, a=100, b=100)], "ab"),  # the first turn of each tells nothing of what is warm
+        ([costs(3, a=100, b=100), costs(4, a=79, b=81)], "a"),
+        ([costs(3, a=100, b=100), costs(4, a=79, b=81), costs(5, a=72)], ""),
+        ([costs(3, a=100, b=100), costs(4, a=79, b=81), costs(5, a=70)], "a"),
+        ([costs(3, a=100, b=100), costs(4, a=120, b=100)], ""),
+        ([costs(3 + n, a=100 * 0.7**n, b=100) for n in range(MOST_WARM_UPS)], ""),
+        ([costs(3 + n, a=100 * 0.7**n, b=100) for n in range(MOST_WARM_UPS - 1)], "a"),
+        ([costs(3, a=100, b=100), costs(4, a=50, b=100), [window("a", 5)]], ""),  # what counts has begun
+    ],
+    ids=["idle", "compiling", "warm", "still compiling", "dearer", "for ever", "not yet", "pieces"],
+)
+def test_servers_that_get_cheaper_are_warmed_for_longer(before: Sequence[Sequence[Window]], cold: str) -> None:
+    """Each by itself, and until what an answer costs is steady; the others wait."""
+    found = SideBySide(("a", "b"), LOAD, 7, turns_s=2.0).next((*WHOLES, *(one for some in before for one in some)), ())
+    assert isinstance(found, Turns) and found.warm_up is bool(cold)
+    assert not cold or ("".join(found.arms), found.window_s) == (cold, sizing.WARMING_S)
+
+
+def test_the_machines_pace_does_not_look_like_a_server_that_compiles_itself() -> None:
+    """The generator's cost fell as much."""
+    faster = [used(window(arm, 4, 300, 0.03, warm_up=True), 50, 10) for arm in "ab"]
+    found = SideBySide(("a", "b"), LOAD, 7).next((*WHOLES, *costs(3, a=100, b=100), *faster), ())
+    assert isinstance(found, Turns) and not found.warm_up
+
+
 def test_turns_without_a_settled_part_get_longer() -> None:
     """Twice as long, up to four times; the other arm's stay what they are."""
     asked = asked_after(unsettled=True)
     assert [asked.turn_of(arm) for arm in "ab"] == [2 * TURN_S, TURN_S]
-    wholes = [replace(window(arm, number, 10_000), result=RESULT) for number, arm in enumerate("ab", 1)]
     never = [replace(window(arm, number, 300, 0.03), unsettled=arm == "a") for number in range(3, 8) for arm in "ab"]
-    again = SideBySide(("a", "b"), LOAD, 7, turns_s=9.0).next((*wholes, *never), ())
+    again = SideBySide(("a", "b"), LOAD, 7, turns_s=9.0).next((*WHOLES, *never), ())
     assert isinstance(again, Turns) and again.turn_of("a") == UNSETTLED_TURNS * TURN_S
 
 
@@ -252,7 +303,7 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
     first = schedule.next((), ())
     assert isinstance(first, Whole) and first.most_s == 12.0
     wholes = [replace(window(arm, 1, 9000, seconds), result=RESULT) for arm, seconds in (("a", 5.0), ("b", 9.0))]
-    warm = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
+    warm = [window(arm, number, 100, 0.1, warm_up=True) for number in (2, 3) for arm in "ab"]
     turns = schedule.next((*wholes, *warm), ())
     assert isinstance(turns, Turns) and (turns.window_s, turns.turn_of("a")) == (1.0, TURN_S)
     made = [window(arm, number, 1000) for number in range(4, 9) for arm in "ab"]
@@ -268,7 +319,7 @@ def test_turns_may_last_longer_than_whole_windows() -> None:
     schedule = SideBySide(("a", "b"), LOAD, 7, turns_s=4.0)
     assert schedule.left_s([]) == 2 * (LOAD.warmup_min_s + LOAD.window_s) + 2 * 4.0
     wholes = [replace(window(arm, number, 9000), result=RESULT) for number, arm in enumerate("ab", 1)]
-    made = [window(arm, 3, 100, 0.1, warm_up=True) for arm in "ab"]
+    made = [window(arm, number, 100, 0.1, warm_up=True) for number in (2, 3) for arm in "ab"]
     lasted = list[float]()
     while isinstance(ask := schedule.next((*wholes, *made), ()), Turns):
         lasted.append(ask.window_s)
@@ -303,7 +354,7 @@ def test_turns_of_a_server_that_was_cold_are_as_short_as_when_it_is_warm() -> No
     """In its whole window it compiled itself, and in its warm-up in turns it was faster: that, or what came later, sets its turn."""
     asked = side_by_side((10_000, 10_000, 60), warm=((10_000, 10_000, 200), (10_000, 10_000, 600), (10_000, 10_000, 300)))
     turns = [ask.turn_of("c") for ask in asked if isinstance(ask, Turns)]
-    assert turns == pytest.approx([0.4, 0.12, 0.04, 0.04])  # six times four connections, at 60, 200 and 600 a second
+    assert turns == pytest.approx([0.4, 0.12, 0.04, 0.04, 0.04])  # six times four connections, at 60, 200 and 600 a second
     first = next(ask for ask in asked if isinstance(ask, Turns) and not ask.warm_up)
     assert [first.loaded_s(arm) for arm in "abc"] == pytest.approx([1.0] * 3, rel=0.1)
 
@@ -311,24 +362,17 @@ def test_turns_of_a_server_that_was_cold_are_as_short_as_when_it_is_warm() -> No
 def test_a_server_that_was_cold_does_not_cost_its_round_the_turns() -> None:
     """Its whole window was too slow for turns; warm it has them, and so have all others."""
     asked = side_by_side((10, 10, 10), warm=((1000, 1000, 1000),))
-    assert [ask.warm_up for ask in asked if isinstance(ask, Turns)] == [True, False, False, False]
+    assert [ask.warm_up for ask in asked if isinstance(ask, Turns)] == [True, True, False, False, False]
 
 
 def test_errors_do_not_make_turns_shorter() -> None:
     """A warm-up in turns that gave nothing but errors, however fast, tells nothing of how long an answer takes."""
     schedule = SideBySide(("a", "b"), LOAD, 7)
     wholes = [replace(window(arm, number, 100), result=RESULT) for number, arm in enumerate("ab", 1)]
-    refused = [replace(window(arm, 3, 0, 0.1, warm_up=True), not_ok=9000) for arm in "ab"]
+    refused = [replace(window(arm, number, 0, 0.1, warm_up=True), not_ok=9000) for number in (3, 4) for arm in "ab"]
     first, second = schedule.next(wholes, ()), schedule.next((*wholes, *refused), ())
     assert isinstance(first, Turns) and isinstance(second, Turns) and not second.warm_up
     assert first.turn_of("a") == second.turn_of("a") == pytest.approx(TURN_ROUND_TRIPS * 4 / 100)
-
-
-def used(one: Window, server_us: float | None, generator_us: float) -> Window:
-    """The window, with so much CPU of the server and of the generator for each answer."""
-    costs = {"server": server_us, "generator": generator_us}
-    uses = {role: RoleUse(None if us is None else us * one.ok, None, None, "cgroup2") for role, us in costs.items()}
-    return replace(one, roles=uses)
 
 
 def costing(
@@ -395,7 +439,7 @@ def test_a_round_goes_on_without_an_arm_that_fails() -> None:
     """An arm that fails in its trial takes no turn; one without a good answer neither, and a single one has nobody to take turns with."""
     rest = side_by_side(failing=1)
     assert [ask.arm for ask in rest if isinstance(ask, Whole)] == ["a", "b", "c"]
-    assert all(set(ask.arms) == {"b", "c"} for ask in rest if isinstance(ask, Turns)) and len(rest) == 7
+    assert all(set(ask.arms) == {"b", "c"} for ask in rest if isinstance(ask, Turns)) and len(rest) == 8
     assert all(set(ask.arms) == {"a", "c"} for ask in side_by_side((1000, 0, 1000)) if isinstance(ask, Turns))
     assert not any(isinstance(ask, Turns) for ask in side_by_side((1000, 0, 0)))
 

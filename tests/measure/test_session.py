@@ -269,7 +269,7 @@ def test_turns_that_the_machine_spoiled_do_not_count(
     """A piece that is void is left out; where all four are, the trial is void and says of what."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
     void = Finding("foreign-cpu", Severity.VOID, "others were at work")
-    said = iter([*[()] * 4, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, warm-up, pieces
+    said = iter([*[()] * 6, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, two warm-ups, pieces
     monkeypatch.setattr(session.validity, "findings", lambda *_, **of: next(said) if of else ())
     monkeypatch.setattr(loaded.validity, "unmade", lambda *_: ())
     monkeypatch.setattr(schedules, "TURN_S", 0.5)  # every turn of these servers is as long, whatever is asked for

@@ -283,7 +283,7 @@ def test_estimate_counts_every_slot() -> None:
     """The estimate is the window, the likely warm-up, the overhead of each slot, and the turns of those in a round."""
     load = Load(window_s=4, warmup_min_s=3, warmup_max_s=5)
     assert plan.estimate_s(made(1, 3, 2, loads=(load,))) == pytest.approx(6 * (plan.OVERHEAD_S + 5 + 4))
-    turns_s = plan.TURNS_COST * 4 + plan.TURNS_WARMING_S
+    turns_s = plan.TURNS_COST * (4 + 0.5) + plan.TURNS_WARMING_S
     assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.TOGETHER_S + 5 + 4 + turns_s))
     early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
     named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})

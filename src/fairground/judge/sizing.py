@@ -16,6 +16,9 @@ from fairground.stats.intervals import brief
 
 PILOT_LEAST_S = 2.0
 """A shorter pilot says nothing: PostgreSQL looks for a deadlock once somebody has waited for a second."""
+WARMING_S, WARMING_SHARE = 0.5, 0.25
+"""Servers that stood idle for some seconds are warmed for so long in turns, and for so much of what their turns last, at most.
+Functions that Node.js has compiled are slow again at first."""
 OF_ANSWERS = {WorkloadEvent.BEYOND_P99: 0.01}
 """Events that are a share of the good answers: as these are known, so are they."""
 
@@ -42,6 +45,11 @@ def sizing(
     longest_s = max(needed_s)
     window_s = most_s if longest_s >= most_s else max(asked_s, float(math.ceil(longest_s)))
     return Sizing(asked_s, most_s, pilot_s, min(window_s, most_s), counts)
+
+
+def warming_s(turns_s: float) -> float:
+    """For how many seconds each stack of a round is loaded in turns before its `turns_s` seconds, which count."""
+    return min(WARMING_S, WARMING_SHARE * turns_s)
 
 
 def _needed_s(wanted: float, seen: float | None, pilot_s: float) -> float:

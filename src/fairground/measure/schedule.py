@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from fairground.judge import sizing
 from fairground.measure.arm import Window
 from fairground.model import Load, Settings
 from fairground.model.window import summed
@@ -44,6 +45,10 @@ PACED = 0.9
 """… and than so much of it as against its generator: the machine's pace can change between the arms' windows, too."""
 WARMING_S = 0.5
 """Where turns alone warm servers, that is judged by windows of so many seconds of load on each arm."""
+WARMER = 0.9
+"""Where turns follow whole windows, an arm is not warm while an answer costs less than so much of what it cost before, …"""
+MOST_WARM_UPS = 7
+"""… in its warm-ups in turns, of which there are no more than so many. The cost is that of the server over its generator's."""
 
 
 @dataclass(frozen=True)
@@ -205,27 +210,43 @@ class SideBySide:
         return self._turns(tuple(window.arm for window in some), windows) or self._again(wholes, windows, failed)
 
     def _turns(self, here: tuple[str, ...], windows: Sequence[Window]) -> Turns | None:
-        """The warm-up in turns, a piece of the window in turns, or None at their end and where answers are too slow for them."""
+        """A warm-up in turns, a piece of the window in turns, or None at their end and where answers are too slow for them.
+
+        The first warm-up is a turn of each arm, and tells how long turns are. The others warm servers that stood idle while
+        others had their whole windows, or that still compile themselves.
+        """
         turned = [window for window in windows if window.result is None]
         due_s = {arm: self._turn_s(arm, windows) for arm in here}
-        if not turned:  # their whole windows have warmed the servers
+        if not turned:
             return Turns(here, self.load, TURN_S, TURN_S, warm_up=True, each=tuple((arm, due_s[arm], 1) for arm in here))
         if LEAST_TURNS * sum(due_s.values()) > MOST_IN_TURNS * max(self.load.window_s, self._asked_s) * len(here):
             return None
         whole_s = self._whole_s(windows)
-        pieces, done = _pieces(whole_s), len(_by_number(turned)) - 1
-        loaded_s = max(sum(window.window_s for window in turned if window.arm == arm) for arm in here)
+        done = len(_by_number([window for window in turned if not window.warm_up]))
+        cold = {arm: turn_s for arm, turn_s in due_s.items() if not done and _is_cold(arm, turned)}
+        if cold:
+            warming_s = sizing.warming_s(whole_s)
+            return Turns(tuple(cold), self.load, TURN_S, warming_s, True, each=self._each(cold, turned, warming_s, 1))
+        pieces = _pieces(whole_s)
+        loaded_s = max(sum(window.window_s for window in turned if window.arm == arm and not window.warm_up) for arm in here)
         if done >= pieces or (done and loaded_s > LINGERING * max(whole_s, LEAST_TURNS * max(due_s.values()))):
             return None
-        each = []
-        for arm in here:
+        first = (done + self.first) % len(here)
+        each = self._each(due_s, turned, whole_s / pieces, math.ceil(LEAST_TURNS / pieces))
+        return Turns(here[first:] + here[:first], self.load, TURN_S, whole_s / pieces, each=each)
+
+    def _each(
+        self, due_s: Mapping[str, float], turned: Sequence[Window], seconds: float, least: int
+    ) -> tuple[tuple[str, float, int], ...]:
+        """The turns of each arm for so many seconds of load, with the last answers of each turn; `least` of them in any case."""
+        found = []
+        for arm, turn_s in due_s.items():
             ours = [window for window in turned if window.arm == arm]
             longer = min(UNSETTLED_TURNS, 2 ** sum(window.unsettled for window in ours))
-            turn_s = min(due_s[arm] * longer, MOST_IN_TURNS * self.load.window_s)
-            takes_s = turn_s + min((window.lingered_s for window in ours), default=0.0)
-            each.append((arm, turn_s, max(math.ceil(LEAST_TURNS / pieces), round(whole_s / pieces / takes_s))))
-        first = (done + self.first) % len(here)
-        return Turns(here[first:] + here[:first], self.load, TURN_S, whole_s / pieces, each=tuple(each))
+            longer_s = min(turn_s * longer, MOST_IN_TURNS * self.load.window_s)
+            takes_s = longer_s + min((window.lingered_s for window in ours), default=0.0)
+            found.append((arm, longer_s, max(least, round(seconds / takes_s))))
+        return tuple(found)
 
     def _turn_s(self, arm: str, windows: Sequence[Window]) -> float:
         """How long an arm's turns are, by its fastest window so far. What gave errors alone tells of no answer."""
@@ -239,7 +260,7 @@ class SideBySide:
 
     def _again(self, wholes: Sequence[Window], windows: Sequence[Window], failed: Collection[str]) -> Whole | None:
         """Another whole window, once, of the next arm that was not warm in its first, as its pieces tell. It is warm now."""
-        made = _by_number([window for window in windows if window.result is None])[1:]
+        made = _by_number([window for window in windows if window.result is None and not window.warm_up])
         load = replace(self.load, warmup_max_s=self.load.warmup_min_s)
         had = [window.arm for window in wholes]
         cold = [arm for arm in _cold(_firsts(wholes), made) if made and had.count(arm) == 1 and arm not in failed]
@@ -248,7 +269,7 @@ class SideBySide:
     def left_s(self, windows: Sequence[Window]) -> float | None:
         """Whole windows that are still to come, with their shortest warm-ups, and the turns."""
         had = len(_firsts([window for window in windows if window.result is not None]))
-        done = max(0, len(_by_number([window for window in windows if window.result is None])) - 1)
+        done = len(_by_number([window for window in windows if window.result is None and not window.warm_up]))
         whole_s = self.load.warmup_min_s + self.load.window_s
         left = max(0.0, 1 - done / _pieces(self._asked_s))
         return (len(self.arms) - had) * whole_s + left * self._asked_s * len(self.arms)
@@ -342,6 +363,18 @@ def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[st
         return []
     pace = statistics.median(server for server, _ in changes.values())
     return [arm for arm, (server, paced) in changes.items() if server < WARM * pace and paced < PACED]
+
+
+def _is_cold(arm: str, turned: Sequence[Window]) -> bool:
+    """Whether an arm lacks a warm-up in turns: after its first turn, and while its answers become cheaper by the last of them."""
+    warm = [window.tally for window in turned if window.arm == arm]
+    if len(warm) < 2:
+        return bool(warm)
+    server = _change(warm[-2].cpu_us_per_answer, warm[-1].cpu_us_per_answer)
+    generator = _change(warm[-2].generator_us_per_answer, warm[-1].generator_us_per_answer)
+    if server is None or generator is None or len(warm) >= MOST_WARM_UPS:
+        return False
+    return server < generator * (WARM if len(warm) == 2 else WARMER)  # a first turn is short, and its cost not sure
 
 
 def _change(before: float | None, after: float | None) -> float | None:

@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from fairground.judge import sizing
 from fairground.model import (
     Approach,
     Cell,
@@ -68,6 +69,7 @@ TOGETHER_S = 1.0
 TURNS_COST = 1.15
 """Seconds that a second of load in turns takes: each turn ends with its last answers."""
 TURNS_WARMING_S = 0.15
+"""… and the first turn of each stack, which tells how long its turns are."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,14 @@ def _fitted(
     costs_s = [cost_s(replace(suite, turns_s=one_s), some) for one_s, some in zip(in_turns_s, steps, strict=True)]
     place = next((place for place, one_s in enumerate(costs_s) if one_s <= block_s), -1)
     turns_s = in_turns_s[place]
-    if suite.turns_s is None and costs_s[place] > block_s:  # what turns cost is linear in them
+    if suite.turns_s is None and costs_s[place] > block_s:  # what turns cost is all but linear in them
         least_s = cost_s(replace(suite, turns_s=longest_s[place]), steps[place])
         share = (block_s - least_s) / (costs_s[place] - least_s) if costs_s[place] > least_s else 0.0
         room_s = max(0.0, share) * (turns_s - longest_s[place])
-        turns_s = longest_s[place] + math.floor(10 * room_s) / 10
+        tenths = math.floor(10 * room_s)
+        while tenths > 0 and cost_s(replace(suite, turns_s=longest_s[place] + tenths / 10), steps[place]) > block_s:
+            tenths -= 1
+        turns_s = longest_s[place] + tenths / 10
     return replace(suite, turns_s=turns_s), steps[place]
 
 
@@ -327,7 +332,7 @@ def _slot_s(slot: Slot) -> float:
     load = slot.cell.load
     window_s, overhead_s = slot.window_most_s or load.window_s, TOGETHER_S if slot.round else OVERHEAD_S
     turns_s = max(_in_turns_s(slot), slot.window_most_s or 0.0) if _in_turns_s(slot) else 0.0
-    turning_s = TURNS_COST * turns_s + TURNS_WARMING_S if turns_s else 0.0
+    turning_s = TURNS_COST * (sizing.warming_s(turns_s) + turns_s) + TURNS_WARMING_S if turns_s else 0.0
     return overhead_s + min(2 * load.warmup_min_s, load.warmup_max_s) + window_s + turning_s
 
 
