@@ -45,7 +45,7 @@ def test_seconds_in_turns_are_as_many_as_a_budget_has_room_for() -> None:
 
     assert of(3600) == (Load().window_s, Load().window_s)
     short_s = windows.SHORTER_S[-1][0]
-    window_s, turns_s = of(150)
+    window_s, turns_s = of(165)
     assert window_s < windows.TURNS_S == turns_s
     window_s, turns_s = of(100)
     assert window_s == short_s < turns_s < windows.TURNS_S
