@@ -171,7 +171,8 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
     made = list(table(rows))
     halves = [one for row in made for one in row.halves]
     where = ", ".join(f"`{row.arm}` on {row.workload} in turns of {row.design}" for row in made if row.off)
-    off = f"{sum(row.off for row in made)} of {len(halves)} ratios are off by more than {MARGIN:.0%} with an interval that excludes 1"
+    count = sum(row.off for row in made)
+    off = f"{count} of {len(halves)} ratios are off by more than {MARGIN:.0%} with an interval that excludes 1"
     sure = (
         f" Half of an interval is {statistics.median(halves):.0%} (median): a smaller bias would not be seen." if halves else ""
     )
