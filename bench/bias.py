@@ -111,7 +111,9 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
             for number in range(options.repeat):
                 print(f"{chosen.id}: repetition {number + 1} of {options.repeat}", file=sys.stderr)
                 for design, window in repetition(session, labels, load, number, wholes):
-                    if window.void is None and window.server_cpu_us is not None:
+                    if window.void is not None:
+                        print(f"{window.arm}, {design}: left out, {window.void}", file=sys.stderr)
+                    elif window.server_cpu_us is not None:
                         said = {"workload": chosen.id, "arm": window.arm, "repetition": number, "design": design}
                         yield said | {"rate": window.rate_per_s, "cost": window.server_cpu_us / window.ok}
         for label, ended in session.ended.items():

@@ -116,6 +116,20 @@ def test_each_arm_is_loaded_for_its_own_turn(folder: Path, monkeypatch: pytest.M
     assert [(window.arm, window.window_s, round(window.lingered_s, 6)) for window in made] == [("a", 3.0, 0.9), ("b", 1.0, 0.6)]
 
 
+def test_turns_after_a_whole_window_are_those_of_their_own_generator(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole window has a generator of its own. What the turns' generator uses afterwards is no stranger's."""
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    turns = Turns(("a", "b"), LOAD, 0.1, 0.1)
+    with Session(world.bench(), world.arms(), folder) as session:
+        session.load(turns)
+        meters = session._seen["a"].meters
+        ours = meters["generator"]
+        session.load(Whole("a", LOAD, 7))
+        assert meters["generator"] is not ours
+        session.load(turns)
+        assert meters["generator"] is ours
+
+
 def test_settled_parts_are_never_held_against_whole_turns(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one arm has none, both arms' windows are of whole turns, also where they are kept."""
     played = pair(Server(settled=300), Server(), folder, monkeypatch)

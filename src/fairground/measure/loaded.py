@@ -247,6 +247,7 @@ class Loaded:
         """A generator that stands still until it is its turn; it lives as long as the arm."""
         if self.turns is None:
             self.turns = TurnTaking(self, load)
+        self.seen.meters["generator"] = self.turns.meter  # a whole window since then had a generator of its own
         return self.turns
 
     def notice_end(self) -> None:

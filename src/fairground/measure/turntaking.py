@@ -44,7 +44,7 @@ class TurnTaking:
         folder.mkdir(parents=True, exist_ok=True)
         process = running.started(bench.keeper, bench.engine, folder, bench.elsewhere, cores)
         self.session = engine.Session(process, plan)
-        loaded.seen.meters["generator"] = self.session.meter()
+        self.meter = self.session.meter()
         self.told = Told()
         self.shared_us: dict[str, float] = {}
         """CPU of roles that all arms share, while it was this one's turn."""
