@@ -59,7 +59,7 @@ bench-equals: setup             ## how often a run calls equal stacks different,
 bench-design: setup              ## windows in turns against whole trials, into docs/design.md: make bench-design STACK=SERVER:ONE
 	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/design.md
 
-bench-bias: setup                ## whether turns give what windows without breaks give, into docs/bias.md: about 20 minutes
+bench-bias: setup                ## whether turns give what windows without breaks give, into docs/bias.md: about 25 minutes
 	$(PYTHON) bench/bias.py --keep results/bench-bias.jsonl --write docs/bias.md
 
 bench-limits: setup              ## how often a planted limit is named, and no other, in shared seats and in seats apart, into docs/limits.md: about 40 minutes

@@ -55,7 +55,7 @@ ABOUT = """\
 `bench/bias.py` has six stacks of six languages up at once. In each repetition every stack has a whole window. All have one
 in turns as a run would choose them, and one in turns of a second. *Turns over whole* is the mean of what a window in turns
 gives over what a whole window of the same repetition gives: 1 is no bias. *Ratio* is the same of the stack's ratio to the
-first stack, which is what a run says. After ± stands half of a 95 % interval.
+first stack, which is what a run says. After ± stands half of a 95 % interval of the logarithm.
 
 """
 HEAD = """\
@@ -65,7 +65,7 @@ HEAD = """\
 
 
 def main() -> None:
-    """Measure one workload and print or write the table."""
+    """Measure some workloads and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workload", action="append", help="may be given several times")
     parser.add_argument("--stack", action="append", help="may be given several times; the first is the anchor")
@@ -81,6 +81,8 @@ def main() -> None:
         if options.keep:
             options.keep.parent.mkdir(parents=True, exist_ok=True)
             options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if not rows:
+        parser.error("there is no window to tell of: give --repeat, or --keep a file that has some")
     text = page(rows)
     print(text, end="")
     if options.write:
@@ -91,7 +93,7 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
     """One session of a workload; a row for each window that the machine left alone."""
     places = Places.of(os.environ)
     known = places.load_servers()
-    stacks = [manifest.find_stack(known, name)[0] for name in options.stack or STACKS]
+    stacks = [manifest.find_stack(known, one)[0] for one in options.stack or STACKS]
     chosen = next(one for one in places.workloads() if one.id == name)
     settings = seating.seated(Settings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=options.connections, warmup_min_s=0.5, warmup_max_s=0.5, window_s=1.0)
@@ -174,9 +176,11 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
     halves = [one for row in made for one in row.halves]
     where = ", ".join(f"`{row.arm}` on {row.workload} in turns of {row.design}" for row in made if row.off)
     count = sum(row.off for row in made)
-    off = f"{count} of {len(halves)} ratios are off by more than {MARGIN:.0%} with an interval that excludes 1"
+    off = f"{count} of {len(halves)} ratios are off by more than {MARGIN * 100:.0f} % with an interval that excludes 1"
     sure = (
-        f" Half of an interval is {statistics.median(halves):.0%} (median): a smaller bias would not be seen." if halves else ""
+        f" Half of an interval is {100 * statistics.median(halves):.0f} % (median): a smaller bias would not be seen."
+        if halves
+        else ""
     )
     return ABOUT + f"{off}{': ' if where else ''}{where}.{sure}\n\n" + HEAD + "".join(f"{row.line}\n" for row in made)
 

@@ -54,8 +54,8 @@ def test_a_ratio_is_off_beyond_margin_and_interval(logs: list[float], off: bool)
 def test_the_page_counts_ratios_that_are_off_and_names_them() -> None:
     """The first stack has no ratio, and each other one has two."""
     page = BIAS.page(rows("ping", "a", 1000, 1000) + rows("ping", "b", 500, 450) + rows("tx", "a", 10, 10))
-    assert "1 of 2 ratios are off by more than 2% with an interval that excludes 1: `b` on ping in turns of a run's." in page
-    assert "Half of an interval is 0% (median): a smaller bias would not be seen." in page
+    assert "1 of 2 ratios are off by more than 2 % with an interval that excludes 1: `b` on ping in turns of a run's." in page
+    assert "Half of an interval is 0 % (median): a smaller bias would not be seen." in page
 
 
 def test_windows_without_a_whole_one_of_their_repetition_are_left_out() -> None:

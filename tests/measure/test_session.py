@@ -9,24 +9,19 @@ from typing import Any, cast
 
 import pytest
 
-from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, FakeStack, Server, World
+from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
 from fairground.host import disk
-from fairground.measure import Attempt, loaded, session, stack, stand, together
-from fairground.measure import schedule as schedules
+from fairground.measure import loaded, stack, stand
 from fairground.measure.arm import Ended, Window
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
 from fairground.measure.session import Session
 from fairground.model import (
-    Cell,
     Finding,
     HostUse,
     MachineError,
     RoleUse,
-    Settings,
     Severity,
-    Slot,
     StorageError,
-    Topology,
     Verdict,
     WorkloadEvent,
 )
@@ -266,44 +261,6 @@ def test_who_asks_in_spite_of_a_failure_gets_nothing(folder: Path, monkeypatch: 
     with Session(world.bench(), world.arms(), folder) as session:
         assert session.load(Whole("a", LOAD, 1)) == ()
     assert "a measure" not in world.log and session.ended["a"].verdict is Verdict.REJECTED
-
-
-def attempts(labels: str, folder: Path) -> list[Attempt]:
-    """Slots of one round, a letter each, with windows long enough for turns."""
-    load = replace(LOAD, window_s=4.0)
-    cells = [Cell(label, WORKLOAD.id, Topology(), load, Settings()) for label in labels]
-    slots = [Slot(number, 1, cell, 7, round=1) for number, cell in enumerate(cells, 1)]
-    return [Attempt(one, 1, cast(Any, FakeStack(one.cell.stack)), folder / one.cell.stack, one.cell.stack) for one in slots]
-
-
-@pytest.mark.parametrize(("spoiled", "verdict", "left"), [(4, Verdict.VOID, 0), (3, Verdict.VALID, 1)])
-def test_turns_that_the_machine_spoiled_do_not_count(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, spoiled: int, verdict: Verdict, left: int
-) -> None:
-    """A piece that is void is left out; where all four are, the trial is void and says of what."""
-    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
-    void = Finding("foreign-cpu", Severity.VOID, "others were at work")
-    said = iter([*[()] * 6, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, two warm-ups, pieces
-    monkeypatch.setattr(session.validity, "findings", lambda *_, **of: next(said) if of else ())
-    monkeypatch.setattr(loaded.validity, "unmade", lambda *_: ())
-    monkeypatch.setattr(schedules, "TURN_S", 0.5)  # every turn of these servers is as long, whatever is asked for
-    found = together(world.bench(), attempts("ab", folder), WORKLOAD)
-    assert [(one.verdict is Verdict.VOID, len(one.turns)) for one in found] == [(verdict is Verdict.VOID, left)] * 2
-    assert all((void in one.findings) == (verdict is Verdict.VOID) for one in found)
-
-
-def test_a_round_of_trials_is_measured_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All are up at once; each has its whole window and then its turns, which its rate comes from; a bad one is named alone."""
-    world = World({"a": Server(), "b": Server(), "c": Server(wrong_case=True)}).moved_into(monkeypatch)
-    found = together(world.bench(), attempts("abc", folder), WORKLOAD)
-    assert [(one.number, one.round, one.cell.stack, one.folder) for one in found] == [
-        (1, 1, "a", "a"), (2, 1, "b", "b"), (3, 1, "c", "c")
-    ]  # fmt: skip
-    assert world.log.index("c verify") < world.log.index("a measure") < world.log.index("b measure") < world.log.index("a turn")
-    assert "c measure" not in world.log and "c turn" not in world.log
-    assert [bool(one.turns) for one in found] == [True, True, False]
-    assert found[2].verdict is Verdict.REJECTED and all(one.verdict is not Verdict.REJECTED for one in found[:2])
-    assert all(one.audit and one.audit[0].holds for one in found[:2])
 
 
 def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,20 @@
-"""Which schedule the cells of a round have."""
+"""A round of trials: which schedule its cells have, and what comes of their turns."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from builders.fakes import LOAD, WORKLOAD, FakeStack, Server, World
 from builders.paths import ROOT
 from fairground.inputs import manifest
-from fairground.measure import trial
+from fairground.measure import loaded, session, trial
+from fairground.measure import schedule as schedules
 from fairground.measure.schedule import SideBySide
-from fairground.model import Cell, Control, Load, Settings, Slot, Topology
+from fairground.model import Cell, Control, Finding, Load, Settings, Severity, Slot, Topology, Verdict
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 
@@ -49,3 +52,41 @@ def test_turns_are_as_long_as_the_slots_say(turns_s: float | None, tmp_path: Pat
         trial.together(None, attempts, WORKLOADS["ping"])  # type: ignore[arg-type]
     schedule = asked.value.args[0]
     assert isinstance(schedule, SideBySide) and schedule.turns_s == turns_s
+
+
+def attempts(labels: str, folder: Path) -> list[trial.Attempt]:
+    """Slots of one round, a letter each, with windows long enough for turns."""
+    load = replace(LOAD, window_s=4.0)
+    cells = [Cell(label, WORKLOAD.id, Topology(), load, Settings()) for label in labels]
+    slots = [Slot(number, 1, cell, 7, round=1) for number, cell in enumerate(cells, 1)]
+    return [trial.Attempt(one, 1, cast(Any, FakeStack(one.cell.stack)), folder / one.cell.stack, one.cell.stack) for one in slots]
+
+
+@pytest.mark.parametrize(("spoiled", "verdict", "left"), [(4, Verdict.VOID, 0), (3, Verdict.VALID, 1)])
+def test_turns_that_the_machine_spoiled_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoiled: int, verdict: Verdict, left: int
+) -> None:
+    """A piece that is void is left out; where all four are, the trial is void and says of what."""
+    world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
+    void = Finding("foreign-cpu", Severity.VOID, "others were at work")
+    said = iter([*[()] * 6, *[(void,)] * 2 * spoiled, *[()] * 8])  # for both arms: whole windows, two warm-ups, pieces
+    monkeypatch.setattr(session.validity, "findings", lambda *_, **of: next(said) if of else ())
+    monkeypatch.setattr(loaded.validity, "unmade", lambda *_: ())
+    monkeypatch.setattr(schedules, "TURN_S", 0.5)  # every turn of these servers is as long, whatever is asked for
+    found = trial.together(world.bench(), attempts("ab", tmp_path), WORKLOAD)
+    assert [(one.verdict is Verdict.VOID, len(one.turns)) for one in found] == [(verdict is Verdict.VOID, left)] * 2
+    assert all((void in one.findings) == (verdict is Verdict.VOID) for one in found)
+
+
+def test_a_round_of_trials_is_measured_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are up at once; each has its whole window and then its turns, which its rate comes from; a bad one is named alone."""
+    world = World({"a": Server(), "b": Server(), "c": Server(wrong_case=True)}).moved_into(monkeypatch)
+    found = trial.together(world.bench(), attempts("abc", tmp_path), WORKLOAD)
+    assert [(one.number, one.round, one.cell.stack, one.folder) for one in found] == [
+        (1, 1, "a", "a"), (2, 1, "b", "b"), (3, 1, "c", "c")
+    ]  # fmt: skip
+    assert world.log.index("c verify") < world.log.index("a measure") < world.log.index("b measure") < world.log.index("a turn")
+    assert "c measure" not in world.log and "c turn" not in world.log
+    assert [bool(one.turns) for one in found] == [True, True, False]
+    assert found[2].verdict is Verdict.REJECTED and all(one.verdict is not Verdict.REJECTED for one in found[:2])
+    assert all(one.audit and one.audit[0].holds for one in found[:2])

@@ -1,4 +1,4 @@
-"""How long a window must be for the events that its workload's number depends on, and what came of it. Pure.
+"""How long a window must be for the events that its workload's number depends on, and a warm-up in turns. Pure.
 
 A workload may be about something rare: `transfer` meets a deadlock or two in a second, each of which holds rows for a second. A
 window of few of them is mostly chance. The warm-up is the pilot: its events say how long the window must be. None of its seconds
@@ -16,9 +16,10 @@ from fairground.stats.intervals import brief
 
 PILOT_LEAST_S = 2.0
 """A shorter pilot says nothing: PostgreSQL looks for a deadlock once somebody has waited for a second."""
-WARMING_S, WARMING_SHARE = 0.5, 0.25
-"""Servers that stood idle for some seconds are warmed for so long in turns, and for so much of what their turns last, at most.
-Functions that Node.js has compiled are slow again at first."""
+WARMING_S = 0.5
+"""A warm-up in turns loads each server for so many seconds. What it shows says whether another one follows."""
+WARMING_SHARE = 0.25
+"""In a run's rounds it takes no more than so much of the seconds in turns that count."""
 OF_ANSWERS = {WorkloadEvent.BEYOND_P99: 0.01}
 """Events that are a share of the good answers: as these are known, so are they."""
 

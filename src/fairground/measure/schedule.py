@@ -43,8 +43,6 @@ WARM = 0.8
 """An arm was not warm in its whole window where an answer costs less than so much of it in turns, as against the other arms, …"""
 PACED = 0.9
 """… and than so much of it as against its generator: the machine's pace can change between the arms' windows, too."""
-WARMING_S = 0.5
-"""Where turns alone warm servers, that is judged by windows of so many seconds of load on each arm."""
 WARMER = 0.9
 """Where turns follow whole windows, an arm is not warm while an answer costs less than so much of what it cost before, …"""
 MOST_WARM_UPS = 7
@@ -223,7 +221,7 @@ class SideBySide:
             return None
         whole_s = self._whole_s(windows)
         done = len(_by_number([window for window in turned if not window.warm_up]))
-        cold = {arm: turn_s for arm, turn_s in due_s.items() if not done and _is_cold(arm, turned)}
+        cold = {arm: turn_s for arm, turn_s in due_s.items() if not done and _needs_warming(arm, turned)}
         if cold:
             warming_s = sizing.warming_s(whole_s)
             return Turns(tuple(cold), self.load, TURN_S, warming_s, True, each=self._each(cold, turned, warming_s, 1))
@@ -301,7 +299,7 @@ class InTurns:
         done = len(made) - len(warm)
         turn_s = min(_turn_s(warm[-1], self.turn_s), self.load.window_s) if warm else self.turn_s
         if not done and not self._is_warm(warm):
-            return Turns(self.arms, self.load, turn_s, WARMING_S, warm_up=True, own=self.own)
+            return Turns(self.arms, self.load, turn_s, sizing.WARMING_S, warm_up=True, own=self.own)
         if done >= self.windows:
             return None
         turned = (done + self.first) % len(self.arms)
@@ -365,7 +363,7 @@ def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[st
     return [arm for arm, (server, paced) in changes.items() if server < WARM * pace and paced < PACED]
 
 
-def _is_cold(arm: str, turned: Sequence[Window]) -> bool:
+def _needs_warming(arm: str, turned: Sequence[Window]) -> bool:
     """Whether an arm lacks a warm-up in turns: after its first turn, and while its answers become cheaper by the last of them."""
     warm = [window.tally for window in turned if window.arm == arm]
     if len(warm) < 2:

@@ -244,9 +244,8 @@ class Session:
         database = seen.so_far() if seen.database is not None else None
         window = Window(label, self._number, ask.load_of(label), *counted, database=database, warm_up=ask.warm_up)
         loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
-        lingered_s = max(0.0, told.active_s - ask.loaded_s(label)) / ask.turns_of(label)
         settled = replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s, unsettled=not told.settled_s)
-        return replace(settled, lingered_s=lingered_s)
+        return replace(settled, lingered_s=max(0.0, told.active_s - ask.loaded_s(label)) / ask.turns_of(label))
 
     def _used(self, before: _Still, after: _Still) -> list[RoleUse]:
         """What all arms' roles used between two moments; the database server, which they share, counts once."""

@@ -67,7 +67,7 @@ OVERHEAD_S = 1.5
 TOGETHER_S = 1.0
 """The same of a trial whose round is up at once."""
 TURNS_COST = 1.15
-"""Seconds that a second of load in turns takes: each turn ends with its last answers."""
+"""Seconds that a second of load in turns takes: slow answers need more than their share."""
 TURNS_WARMING_S = 0.15
 """… and the first turn of each stack, which tells how long its turns are."""
 
