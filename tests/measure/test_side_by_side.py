@@ -131,7 +131,7 @@ def costs(number: int, **server_us: float) -> list[Window]:
         ([costs(3, a=100, b=100), costs(4, a=120, b=100)], ""),
         ([costs(3 + n, a=100 * 0.7**n, b=100) for n in range(MOST_WARM_UPS)], ""),
         ([costs(3 + n, a=100 * 0.7**n, b=100) for n in range(MOST_WARM_UPS - 1)], "a"),
-        ([costs(3, a=100, b=100), costs(4, a=50, b=100), [window("a", 5)]], ""),  # what counts has begun
+        ([*[costs(n, a=100, b=100) for n in (3, 4)], [replace(costs(5, a=50)[0], warm_up=False)]], ""),  # what counts has begun
     ],
     ids=["idle", "compiling", "warm", "still compiling", "dearer", "for ever", "not yet", "pieces"],
 )
@@ -140,6 +140,22 @@ def test_servers_that_get_cheaper_are_warmed_for_longer(before: Sequence[Sequenc
     found = SideBySide(("a", "b"), LOAD, 7, turns_s=2.0).next((*WHOLES, *(one for some in before for one in some)), ())
     assert isinstance(found, Turns) and found.warm_up is bool(cold)
     assert not cold or ("".join(found.arms), found.window_s) == (cold, sizing.WARMING_S)
+
+
+def test_a_warm_up_takes_a_quarter_of_the_seconds_that_count_at_most() -> None:
+    """Where they are few, a warm-up is shorter."""
+    seconds = {
+        turns_s: SideBySide(("a", "b"), LOAD, 7, turns_s=turns_s).next((*WHOLES, *warmed(3, {})), ()) for turns_s in (1.0, 9.0)
+    }
+    assert [(turns_s, isinstance(ask, Turns) and ask.window_s) for turns_s, ask in seconds.items()] == [(1.0, 0.25), (9.0, 0.5)]
+
+
+def test_what_a_warm_up_costs_says_nothing_of_whole_windows() -> None:
+    """Answers were cheap in a warm-up in turns, and in the turns that count as dear as in the whole windows: no window follows."""
+    wholes = [used(one, 100, 20) for one in WHOLES]
+    warm = [used(window(arm, number, 9_000, warm_up=True), us, 20) for number in (3, 4) for arm, us in (("a", 20), ("b", 100))]
+    pieces = [used(window(arm, 5), 100, 20) for arm in "ab"]
+    assert SideBySide(("a", "b"), LOAD, 7).next((*wholes, *warm, *pieces), ()) is None
 
 
 def test_the_machines_pace_does_not_look_like_a_server_that_compiles_itself() -> None:
@@ -304,6 +320,7 @@ def test_turns_end_where_an_arm_lingers() -> None:
         assert (found is None) is is_last
     warm = [window(arm, 0, 1, 20.0, warm_up=True) for arm in "ab"]
     assert isinstance(schedule.next((*wholes, *warm), ()), Turns)  # there is one piece in any case
+    assert isinstance(schedule.next((*wholes, *warm, *(window(arm, 2) for arm in "ab")), ()), Turns)  # warm-ups may linger
 
 
 def test_a_round_goes_on_without_an_arm_that_fails() -> None:
