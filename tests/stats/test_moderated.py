@@ -25,7 +25,7 @@ def field(known: Sequence[Variance]) -> Spreads:
     """A field whose stacks have these variances."""
     freedom = math.fsum(one.freedom for one in known)
     shared = math.fsum(one.value * one.freedom for one in known) / freedom if freedom else 0.0
-    return Spreads(Variance(shared, freedom), tuple(known))
+    return Spreads(Variance(shared, freedom), dict(enumerate(known)))
 
 
 def test_variances_that_agree_are_one() -> None:
@@ -99,25 +99,69 @@ def test_a_noisy_workload_is_not_calmed_by_the_others() -> None:
     for seed in range(50):
         made = [field(variances(seed * 10 + place, 5, 2, sd=0.5 if place == 0 else 0.03)) for place in range(7)]
         first, *rest = moderated.priors(made)
-        assert first is not None
-        noisy.append(math.sqrt(first.variance))
-        calm += [math.sqrt(one.variance) for one in rest if one is not None]
+        noisy += [math.sqrt(one.variance) for one in first.values()]
+        calm += [math.sqrt(one.variance) for field in rest for one in field.values()]
     assert statistics.median(noisy) > 0.3 and statistics.median(calm) < 0.045
+
+
+def test_a_stack_that_is_noisy_everywhere_is_known_to_be() -> None:
+    """One stack of eight is ten times as noisy on all six fields: its prior says so, and those of the others do not rise for it."""
+    noisy, calm = list[float](), list[float]()
+    for seed in range(50):
+        made = []
+        for place in range(6):
+            (loud,) = variances(seed * 100 + place, 1, 2, sd=0.3)
+            made.append(field([loud, *variances(seed * 100 + 50 + place, 7, 2)]))
+        for first, *rest in ([prior.variance for prior in found.values()] for found in moderated.priors(made)):
+            noisy.append(math.sqrt(first))
+            calm += map(math.sqrt, rest)
+    assert statistics.median(noisy) > 0.15 and statistics.median(calm) < 0.045
+
+
+def test_no_variance_is_surer_than_its_field_and_its_stack() -> None:
+    """Both are estimates: what borrows from them has fewer degrees of freedom than either."""
+    made = [field(variances(seed, 8, 2)) for seed in range(6)]
+    most = [one.most for found in moderated.priors(made) for one in found.values()]
+    every = math.fsum(one.freedom for some in made for one in some.stacks.values())
+    assert min(most) > 0 and max(most) <= every / 2
+
+
+def test_two_stacks_of_each_field_differ_by_fields_alone() -> None:
+    """Residuals of two stacks are each other's: nothing tells which of them is noisy."""
+    pairs = [field(variances(seed, 2, 3)) for seed in range(8)]
+    found = []
+    for names in ([("a", "b")] * 8, [(f"a{number}", f"b{number}") for number in range(8)]):
+        named = [
+            replace(one, stacks=dict(zip(two, one.stacks.values(), strict=True))) for one, two in zip(pairs, names, strict=True)
+        ]
+        found.append([set(one.values()) for one in moderated.priors(named)])
+    assert found[0] == found[1]
+    assert [len(one) for one in found[0]] == [1] * 8 and len(set().union(*found[0])) == 8
 
 
 def test_fields_too_few_to_differ_share_one_prior() -> None:
     """Two fields, or variances too few in all: what is known is known of all; a field that does not vary takes it, too."""
     some = [field(variances(seed, 5, 3)) for seed in range(7)]
-    assert len(set(moderated.priors(some[:2]))) == 1 and moderated.priors(some[:2])[0] is not None
-    assert moderated.priors([field(variances(1, 3, 3))]) == (None,)
-    still = moderated.priors([*some, Spreads(Variance(0.0, 0), ())])
-    assert still[-1] == moderated.prior([one for spreads in some for one in spreads.independent])
-    assert len(set(still)) == 8
+    two = [one for found in moderated.priors(some[:2]) for one in found.values()]
+    assert len(two) == 10 and len(set(two)) == 1
+    assert moderated.priors([field(variances(1, 3, 3))]) == ({},)
+    *others, still = moderated.priors([*some, Spreads(Variance(0.0, 0), {"still": Variance(0.0, 0)})])
+    assert still == {"still": moderated.prior([one for spreads in some for one in spreads.independent.values()])}
+    assert len({prior for found in others for prior in found.values()}) == 35
+
+
+def test_most_stacks_may_not_vary_at_all() -> None:
+    """Four stacks that were measured once without any scatter, beside three that have some everywhere, are an answer too."""
+    made = [field(variances(seed, 3, 3)) for seed in range(6)]
+    still = dict.fromkeys(("w", "x", "y", "z"), Variance(0.0, 1))
+    made[0] = replace(made[0], stacks={**made[0].stacks, **still})
+    found = moderated.priors(made)
+    assert all(prior.variance > 0 for one in found for prior in one.values()) and found[0]["z"].variance < found[0][0].variance
 
 
 def test_two_stacks_have_one_variance() -> None:
     """Their residuals are each other's: counted twice, they would seem to agree."""
     one = Variance(0.01, 3)
-    assert Spreads(one, (one, one)).independent == (one,)
-    assert Spreads(one, (one, one, Variance(0.0, 0))).independent == (one,)
-    assert Spreads(one, (one, one, one)).independent == (one, one, one)
+    assert Spreads(one, {"a": one, "b": one}).independent == {frozenset("ab"): one}
+    assert Spreads(one, {"a": one, "b": one, "c": Variance(0.0, 0)}).independent == {frozenset("ab"): one}
+    assert Spreads(one, {"a": one, "b": one, "c": one}).independent == {"a": one, "b": one, "c": one}

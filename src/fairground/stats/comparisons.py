@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
-from fairground.stats import differences, intervals, moderated, modes, precision
+from fairground.stats import differences, fit, intervals, modes, precision
 from fairground.stats.differences import PRACTICAL, Difference, Standings, Word
 from fairground.stats.fit import Estimate, Fit, Point
-from fairground.stats.moderated import Prior
 from fairground.stats.modes import StartModes
 
 
@@ -33,18 +32,6 @@ Arm = tuple[str, Control | None]
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Values of one quantity of one field, and what their variances have in common with those of other fields."""
-
-    fit: Fit[Arm]
-    common: Prior | None
-
-    def against(self, one: Arm, other: Arm) -> Estimate | None:
-        """`one` over `other`; None where they cannot be held against each other."""
-        return self.fit.against(one, other, self.common)
-
-
-@dataclass(frozen=True)
 class Measured:
     """One quantity of one field: in turns, and in whole windows. Turns give less, so one is never held against the other.
 
@@ -52,8 +39,8 @@ class Measured:
     others in whole windows.
     """
 
-    turns: Layout
-    whole: Layout
+    turns: Fit[Arm]
+    whole: Fit[Arm]
 
     def against(self, one: Arm, other: Arm) -> Estimate | None:
         """`one` over `other`; None where they cannot be held against each other."""
@@ -62,14 +49,14 @@ class Measured:
 
     def ratios(self, one: Arm, other: Arm) -> tuple[float, ...]:
         """What `one` gave in each of its blocks, over the level of `other`, without what the machine did to all of its round."""
-        levels = (self.whole if self.turns.against(one, other) is None else self.turns).fit.levels
+        levels = (self.whole if self.turns.against(one, other) is None else self.turns).levels
         level = _mean(levels[other].values())
         return tuple(math.exp(log - level) for log in levels[one].values())
 
     @property
     def levels(self) -> Mapping[str, Mapping[int, float]]:
         """The logarithms of each stack by block, of those that have several."""
-        found = {**self.whole.fit.levels, **{name: some for name, some in self.turns.fit.levels.items() if len(some) > 1}}
+        found = {**self.whole.levels, **{name: some for name, some in self.turns.levels.items() if len(some) > 1}}
         return {name: blocks for (name, control), blocks in found.items() if control is None and len(blocks) > 1}
 
 
@@ -300,10 +287,9 @@ def measured(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
     return found
 
 
-def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> list[Layout]:
-    """The layouts of all fields, each with what its variances have in common with the others'."""
-    fits = [layout(field, quantity, in_turns=in_turns) for field in fields_of(trials)]
-    return [Layout(fit, prior) for fit, prior in zip(fits, moderated.priors([fit.spreads for fit in fits]), strict=True)]
+def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> list[Fit[Arm]]:
+    """The layouts of all fields, fitted together."""
+    return fit.together([layout(field, quantity, in_turns=in_turns) for field in fields_of(trials)])
 
 
 def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
@@ -314,7 +300,7 @@ def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
     found = dict[Cell, Estimate | None]()
     for field, made in zip(fields_of(trials), _layouts(trials, Quantity.GOODPUT, in_turns=False), strict=True):
         for cell in dict.fromkeys(trial.cell for trial in field):
-            found[cell] = made.fit.beside((cell.stack, None), made.common)
+            found[cell] = made.beside((cell.stack, None))
     return found
 
 

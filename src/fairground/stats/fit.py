@@ -5,6 +5,9 @@ all stacks and rounds take the machine out (Yates, "The recovery of inter-block 
 designs). So a round's pace is known from all its stacks, not from the anchor alone, and the errors of all of them say how noisy
 the field is. Each stack has a variance of its own, moderated by the others' (`moderated`); degrees of freedom are joined by
 Satterthwaite's rule.
+
+Fields of one run are fitted together (`together`). First all values count alike. The errors say how noisy each stack is on each
+workload, and then a value counts by that: a noisy stack says little of what the machine did to its round.
 """
 
 from __future__ import annotations
@@ -79,15 +82,29 @@ class Fit(Generic[Name]):
     and is left out, unless the stack has no other: then its values count as they are.
     """
 
-    def __init__(self, points: Iterable[Point[Name]]) -> None:
+    def __init__(
+        self,
+        points: Iterable[Point[Name]],
+        common: Mapping[Hashable, Prior] | None = None,
+        noise: Mapping[Hashable, float] | None = None,
+    ) -> None:
+        """`common`: what each stack's variance is drawn towards. `noise`: variances that values are weighed by; none: alike."""
         self._points = _joined(list(points))
         self._place = {name: place for place, name in enumerate(dict.fromkeys(point.name for point in self._points))}
-        self._known: dict[Prior | None, tuple[Array, Array]] = {}
+        self._common, self._noise = common or {}, noise or {}
 
     @property
     def names(self) -> tuple[Name, ...]:
         """The stacks that have a value, in the order of their first ones."""
         return tuple(self._place)
+
+    def weighed(self, noise: Mapping[Hashable, float]) -> Fit[Name]:
+        """The same values, each weighed by the variance that `noise` gives its stack."""
+        return Fit(self._points, self._common, noise)
+
+    def borrowing(self, common: Mapping[Hashable, Prior]) -> Fit[Name]:
+        """The same fit, with each stack's variance drawn towards its prior."""
+        return Fit(self._points, common, self._noise)
 
     @cached_property
     def spreads(self) -> Spreads:
@@ -96,16 +113,16 @@ class Fit(Generic[Name]):
         Squared residuals are less than squared errors, since stacks and rounds were fitted to them. A stack's own variance has
         the degrees of freedom of a chi-square with the same mean and variance as its sum of squares (Satterthwaite 1946).
         """
-        solved, own = self._solved, list[Variance]()
-        for place in range(len(self.names)):
+        solved, own = self._solved, dict[Hashable, Variance]()
+        summed = freedom = 0.0
+        for name, place in self._place.items():
             ours = solved.owner == place
             left = solved.free[ours][:, ours]
             share = float(left.trace())
             value = float((solved.residuals[ours] ** 2).sum()) / share if share > NOTHING else 0.0
-            own.append(Variance(value, share**2 / float((left**2).sum()) if share > NOTHING else 0.0))
-        freedom = float(solved.free.trace())
-        value = float((solved.residuals**2).sum()) / freedom if freedom > NOTHING else 0.0
-        return Spreads(Variance(value, freedom if freedom > NOTHING else 0.0), tuple(own))
+            own[name] = Variance(value, share**2 / float((left**2).sum()) if share > NOTHING else 0.0)
+            summed, freedom = summed + value * share, freedom + share
+        return Spreads(Variance(summed / freedom, freedom) if freedom > NOTHING else Variance(0.0, 0.0), own)
 
     @cached_property
     def levels(self) -> Mapping[Name, Mapping[int, float]]:
@@ -124,14 +141,14 @@ class Fit(Generic[Name]):
         ranges = [max(paces) - min(paces) for paces in self._solved.paces.values() if len(paces) > 1]
         return math.expm1(max(ranges)) if ranges else None
 
-    def against(self, one: Name, other: Name, common: Prior | None = None) -> Estimate | None:
-        """`one` over `other`, or None where no round joins them or one has a single block. `common`: what variances share."""
+    def against(self, one: Name, other: Name) -> Estimate | None:
+        """`one` over `other`, or None where no round joins them or one has a single block."""
         blocks = min(len(self.levels.get(name, ())) for name in (one, other))
         if blocks < LEAST_BLOCKS or self._solved.part[one] != self._solved.part[other]:
             return None
-        return self._estimate(self._weights(one) - self._weights(other), blocks, common)
+        return self._estimate(self._weights(one) - self._weights(other), blocks)
 
-    def beside(self, name: Name, common: Prior | None = None) -> Estimate | None:
+    def beside(self, name: Name) -> Estimate | None:
         """A stack over the mean of all that rounds join it with; for one by itself its own mean. None for a single block.
 
         Such intervals leave out what was done to all stacks alike: Loftus & Masson, "Using confidence intervals in within-subject
@@ -144,46 +161,61 @@ class Fit(Generic[Name]):
         same = [other for other in self.names if self._solved.part[other] == self._solved.part[name]]
         if len(same) > 1:
             weights = weights - sum(self._weights(other) for other in same) / len(same)
-        return self._estimate(weights, blocks, common)
+        return self._estimate(weights, blocks)
 
     def _weights(self, name: Name) -> Array:
         found: Array = self._solved.weights[self._place[name]]
         return found
 
-    def _estimate(self, weights: Array, blocks: int, common: Prior | None) -> Estimate | None:
+    def _estimate(self, weights: Array, blocks: int) -> Estimate | None:
         """The weighted sum of all values, each with its stack's variance; None where one of those is not known."""
         import numpy
 
         squares = numpy.bincount(self._solved.owner, weights**2, len(self._place))
-        values, freedoms = self._variances(common)
+        values, freedoms = self._variances
         ours = squares > NOTHING
         if not freedoms[ours].all():
             return None
         parts = (squares * values)[ours]
         total, apart = float(parts.sum()), float((parts**2 / freedoms[ours]).sum())
-        most = max(self.spreads.shared.freedom, common.most if common is not None else 0.0)
+        most = max([self.spreads.shared.freedom, *(one.most for one in self._common.values())])
         freedom = min(total**2 / apart, most) if apart else most
         return Estimate(float(weights @ self._solved.logs), math.sqrt(total), freedom, blocks)
 
-    def _variances(self, common: Prior | None) -> tuple[Array, Array]:
-        """The stacks' variances with their degrees of freedom, as this prior makes them."""
+    @cached_property
+    def _variances(self) -> tuple[Array, Array]:
+        """The stacks' variances with their degrees of freedom, as their priors make them."""
         import numpy
 
-        if common not in self._known:
-            made = [moderated.of(own, common) for own in self.spreads.stacks]
-            values, freedoms = ([getattr(one, part) for one in made] for part in ("value", "freedom"))
-            self._known[common] = numpy.array(values), numpy.array(freedoms)
-        return self._known[common]
+        made = [moderated.of(own, self._common.get(name)) for name, own in self.spreads.stacks.items()]
+        return numpy.array([one.value for one in made]), numpy.array([one.freedom for one in made])
 
     @cached_property
     def _solved(self) -> _Solved:
-        return _solve(self._points, self._place)
+        return _solve(self._points, self._place, [self._noise.get(name, 1.0) for name in self._place])
+
+
+def together(fits: Sequence[Fit[Name]]) -> list[Fit[Name]]:
+    """The fields of one run: values weighed by how noisy their stack is there, variances drawn towards what they share.
+
+    The weights are of the priors, never of a stack's own variance: two values that agree by chance must not count for much.
+    Priors are estimates too. So a value counts by the root of its prior's variance, which keeps intervals honest and most of
+    the gain.
+    """
+    alike = moderated.priors([fit.spreads for fit in fits])
+    weighed = [
+        fit.weighed({name: math.sqrt(prior.variance) for name, prior in common.items()})
+        for fit, common in zip(fits, alike, strict=True)
+    ]
+    priors = moderated.priors([fit.spreads for fit in weighed])
+    return [fit.borrowing(common) for fit, common in zip(weighed, priors, strict=True)]
 
 
 @dataclass(frozen=True)
 class _Solved:
     """`owner`: the place of each value's stack. `weights`: for each stack, those of all values in its level. `free` makes
-    residuals of errors. `part`: which stacks rounds join. `paces`: by part, what the machine gave in each of its rounds."""
+    residuals of errors, both over the square root of their noise. `part`: which stacks rounds join. `paces`: by part, what the
+    machine gave in each of its rounds."""
 
     owner: Array
     logs: Array
@@ -195,8 +227,8 @@ class _Solved:
     paces: Mapping[int, Sequence[float]]
 
 
-def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int]) -> _Solved:
-    """Least squares of the logarithms on stacks and rounds."""
+def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int], noise: Sequence[float]) -> _Solved:
+    """Least squares of the logarithms on stacks and rounds, each value weighed by the inverse of its stack's `noise`."""
     import numpy
 
     parts = _parts(points)
@@ -210,8 +242,9 @@ def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int]) -> _Solved
         design[row, owner[row]] = 1
         if one is not None:
             design[row, rounds[one]] = 1
-    solution = numpy.linalg.pinv(design)
-    fitted = design @ solution
+    weight = 1 / numpy.sqrt(numpy.array(noise))[owner]
+    inverse = numpy.linalg.pinv(design * weight[:, None])
+    solution = inverse * weight
     levels = (solution @ logs)[: len(places)]
     for part in sizes:  # a part's levels are known up to a constant: their mean becomes that of its values
         ours = numpy.array([parts[point.name] == part for point in points])
@@ -219,8 +252,9 @@ def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int]) -> _Solved
     paces: dict[int, list[float]] = {}
     for one, part in {one: parts[point.name] for point, one in zip(points, shared, strict=True) if one is not None}.items():
         paces.setdefault(part, []).append(float(solution[rounds[one]] @ logs))
-    free, weights = numpy.eye(len(points)) - fitted, solution[: len(places)]
-    return _Solved(owner, logs, levels, logs - fitted @ logs, weights, free, parts, paces)
+    free = numpy.eye(len(points)) - (design * weight[:, None]) @ inverse
+    residuals = logs - design @ (solution @ logs)
+    return _Solved(owner, logs, levels, residuals, solution[: len(places)], free, parts, paces)
 
 
 def _joined(points: list[Point[Name]]) -> list[Point[Name]]:

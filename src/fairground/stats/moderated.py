@@ -1,21 +1,23 @@
 """Few repetitions of many stacks: what their spreads have in common makes each of them surer. Pure.
 
 Two blocks of one stack say next to nothing of its own spread. But a run measures dozens of cells, and their spreads are much
-alike. Each one's variance is drawn towards what all have in common, as far as the variances themselves agree: the moderated t of
-Smyth, "Linear models and empirical Bayes methods for assessing differential expression", Statistical Applications in Genetics and
-Molecular Biology 2004.
+alike. Each one's variance is drawn towards what others have in common, as far as the variances themselves agree: the moderated t
+of Smyth, "Linear models and empirical Bayes methods for assessing differential expression", Statistical Applications in Genetics
+and Molecular Biology 2004.
 
-That is done twice, for workloads differ more than stacks do: deadlocks make rates of `transfer` ten times as noisy as those of
-the rest. The variance that a field's stacks share is drawn towards that of all fields, and each stack's towards its field's. A
-variance beyond what its prior foretells in nine of ten cases is not made smaller: a stack of two modes has its own.
+What a variance is drawn towards depends on its workload and on its stack, as Smyth's prior does on covariates in later work
+(Sartor et al., BMC Bioinformatics 2006). Deadlocks make rates of `transfer` ten times as noisy as those of the rest, and a stack
+that compiles itself while it runs is so on every workload. So a prior is the product of what a field's stacks share and of what
+a stack's fields share. Both are themselves drawn towards what all have in common.
 
-How much the variances agree is itself uncertain, and is taken a standard error lower. `tests/stats/test_fit.py` has simulations.
+A variance beyond what its prior foretells in nine of ten cases is not made smaller: a stack of two modes has its own. How much
+the variances agree is itself uncertain, and is taken a standard error lower. `tests/stats/test_fit.py` has simulations.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,6 +25,10 @@ LEAST_ROWS = 6
 """Fewer variances say nothing of what variances have in common."""
 LEAST_FIELDS = 3
 """Fewer fields say nothing of how fields differ: their stacks are taken together."""
+LEAST_STACKS = 3
+"""Fewer stacks say nothing of how stacks differ: only fields do."""
+PASSES = 5
+"""So many turns find levels and shares to a per cent."""
 LIKELY = 0.9
 """A variance beyond what its prior foretells in so many cases is not made smaller: calm stacks must not calm a noisy one."""
 
@@ -35,23 +41,29 @@ class Variance:
     freedom: float
 
 
+Cells = Mapping[tuple[int, Hashable], Variance]
+"""Variances by the place of their field and the name of their stack."""
+CERTAIN = Variance(1.0, math.inf)
+"""The share of a stack of which nothing else is known."""
+
+
 @dataclass(frozen=True)
 class Spreads:
     """What one field's residuals say: the variance that its stacks share, and that of each stack."""
 
     shared: Variance
-    stacks: tuple[Variance, ...]
+    stacks: Mapping[Hashable, Variance]
 
     @property
-    def independent(self) -> tuple[Variance, ...]:
-        """The known variances of the stacks. Of two stacks the residuals are each other's, so that they have one."""
-        known = tuple(one for one in self.stacks if one.freedom)
-        return (self.shared,) if len(known) == 2 else known
+    def independent(self) -> Mapping[Hashable, Variance]:
+        """The known variances of the stacks. Of two stacks the residuals are each other's: they have one, of both names."""
+        known = {name: one for name, one in self.stacks.items() if one.freedom}
+        return {frozenset(known): self.shared} if len(known) == 2 else known
 
 
 @dataclass(frozen=True)
 class Prior:
-    """The variance that the stacks of a run have in common, worth `freedom` degrees of freedom (infinite: they all agree).
+    """The variance that others have in common, worth `freedom` degrees of freedom (infinite: they all agree).
 
     `most`: with so many degrees of freedom it is known itself; none of the variances that borrow from it is surer than that.
     """
@@ -61,24 +73,34 @@ class Prior:
     most: float
 
 
-def priors(fields: Sequence[Spreads]) -> tuple[Prior | None, ...]:
-    """What the variances of each field's stacks have in common, in the fields' order; None where too little is known.
+@dataclass(frozen=True)
+class Effects:
+    """What the variances of each key have in common, and how many of their degrees of freedom that took."""
 
-    Fewer than LEAST_FIELDS fields share one prior. Of more, a field's own variance is moderated by that of all fields. No stack's
-    variance is surer than its field's.
+    of: Mapping[Hashable, Variance]
+    taken: float
+
+
+def priors(fields: Sequence[Spreads]) -> tuple[Mapping[Hashable, Prior], ...]:
+    """The prior of each field's stacks, in the fields' order; empty where too little is known.
+
+    Fewer than LEAST_FIELDS fields share one prior. Of more, a prior is that of its field, times that of its stack where there are
+    LEAST_STACKS. No variance is surer than those of its field and its stack together.
     """
-    together = prior([one for field in fields for one in field.independent])
-    varying = {index: field for index, field in enumerate(fields) if field.shared.freedom and field.shared.value}
-    if together is None or len(varying) < LEAST_FIELDS:
-        return tuple(together for _ in fields)
-    common = _in_common([field.shared for field in varying.values()], together.most)
-    levels = {index: _moderated(field.shared, common) for index, field in varying.items()}
-    ratios = [
-        Variance(one.value / levels[index].value, one.freedom) for index, field in varying.items() for one in field.independent
-    ]
-    agreement = _in_common(ratios, together.most).freedom
-    made = {index: Prior(level.value, agreement, level.freedom) for index, level in levels.items()}
-    return tuple(made.get(index, together) for index in range(len(fields)))
+    known = {(place, name): one for place, field in enumerate(fields) for name, one in field.independent.items()}
+    together = prior(list(known.values()))
+    if together is None:
+        return tuple({} for _ in fields)
+    varying = {place for place, field in enumerate(fields) if field.shared.freedom and field.shared.value}
+    if len(varying) < LEAST_FIELDS:
+        return tuple(dict.fromkeys(field.stacks, together) for field in fields)
+    levels, shares, agreement = _product({key: one for key, one in known.items() if key[0] in varying}, together.most)
+    return tuple(
+        {name: _joined(levels[place], shares.get(name, CERTAIN), agreement) for name in field.stacks}
+        if place in varying
+        else dict.fromkeys(field.stacks, together)
+        for place, field in enumerate(fields)
+    )
 
 
 def prior(known: Sequence[Variance]) -> Prior | None:
@@ -89,25 +111,66 @@ def prior(known: Sequence[Variance]) -> Prior | None:
     return _in_common(known, math.fsum(one.freedom for one in known))
 
 
-def _in_common(known: Sequence[Variance], most: float) -> Prior:
+def _product(known: Cells, most: float) -> tuple[Mapping[Hashable, Variance], Mapping[Hashable, Variance], float]:
+    """The variances as products of their field's level and their stack's share of it, and how much they agree with those.
+
+    Levels and shares are found by turns, each from the variances over the others (proportional fitting). A variance that is of
+    two stacks at once says nothing of a single one's share.
+    """
+    shares = Effects({}, 0.0)
+    of_one = {key: one for key, one in known.items() if not isinstance(key[1], frozenset)}
+    for _ in range(PASSES):
+        levels = _effects(known, 0, shares.of, most)
+        if len({name for _, name in of_one}) >= LEAST_STACKS:
+            shares = _effects(of_one, 1, levels.of, most)
+    ratios = [_over(one, levels.of[place], shares.of.get(name, CERTAIN)) for (place, name), one in known.items()]
+    return levels.of, shares.of, _in_common(ratios, most, levels.taken + shares.taken).freedom
+
+
+def _effects(known: Cells, part: int, others: Mapping[Hashable, Variance], most: float) -> Effects:
+    """What the variances of one `part` of the key share, over what `others` say of the other part; each moderated by all."""
+    found: dict[Hashable, list[Variance]] = {}
+    for key, one in known.items():
+        found.setdefault(key[part], []).append(_over(one, others.get(key[1 - part], CERTAIN)))
+    pooled = {key: Variance(_mean(some), math.fsum(one.freedom for one in some)) for key, some in found.items()}
+    common = _in_common(list(pooled.values()), most)
+    taken = math.fsum(one.freedom / (one.freedom + common.freedom) for one in pooled.values())
+    return Effects({key: _moderated(one, common) for key, one in pooled.items()}, taken)
+
+
+def _over(one: Variance, *others: Variance) -> Variance:
+    """A variance as a share of others."""
+    return Variance(one.value / math.prod(other.value for other in others), one.freedom)
+
+
+def _mean(known: Sequence[Variance]) -> float:
+    return math.fsum(one.value * one.freedom for one in known) / math.fsum(one.freedom for one in known)
+
+
+def _joined(level: Variance, share: Variance, agreement: float) -> Prior:
+    return Prior(level.value * share.value, agreement, 1 / (1 / level.freedom + 1 / share.freedom))
+
+
+def _in_common(known: Sequence[Variance], most: float, taken: float = 0.0) -> Prior:
     """The prior of variances with their degrees of freedom.
 
     Moments of the logarithms of the variances (Smyth 2004, section 6.2). Their excess spread is taken a standard error larger.
+    `taken`: so many parameters were fitted to the variances before, besides their mean.
     """
     from scipy.special import digamma, polygamma
 
-    least = 1e-5 * sorted(one.value for one in known)[len(known) // 2]
+    least = 1e-5 * (sorted(one.value for one in known)[len(known) // 2] or max(one.value for one in known))
     halves = [one.freedom / 2 for one in known]
     logs = [
         math.log(max(one.value, least)) - float(digamma(half)) + math.log(half) for one, half in zip(known, halves, strict=True)
     ]
     mean = math.fsum(logs) / len(logs)
-    seen = math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1)
+    left = max(1.0, len(logs) - 1 - taken)
+    seen = math.fsum((value - mean) ** 2 for value in logs) / left
     by_chance = math.fsum(float(polygamma(1, half)) for half in halves) / len(known)
-    apart = seen - by_chance + max(seen, by_chance) * math.sqrt(2 / (len(logs) - 1))
+    apart = seen - by_chance + max(seen, by_chance) * math.sqrt(2 / left)
     if apart <= 0:
-        pooled = math.fsum(one.value * one.freedom for one in known) / math.fsum(one.freedom for one in known)
-        return Prior(pooled, math.inf, most)
+        return Prior(_mean(known), math.inf, most)
     freedom = 2 * _inverse_trigamma(apart)
     return Prior(math.exp(mean + float(digamma(freedom / 2)) - math.log(freedom / 2)), freedom, most)
 
