@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,11 +71,15 @@ def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 class Asked:
-    """A run of eight blocks of two workloads, whose limits are measured again: what was asked, and what was kept."""
+    """A run of eight blocks of `workloads`, whose limits are measured again: what was asked, and what was kept."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *known: Limit, fails: bool = False) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *known: Limit, fails: bool = False, workloads: Sequence[str] = ("tx", "ping")
+    ) -> None:
         whole = run(1)
-        first = [next(one for one in whole.plan.slots if one.cell.workload == name) for name in ("tx", "ping")]
+        found = {one.cell.workload: one for one in whole.plan.slots}
+        like = found["ping"]
+        first = [found.get(name, replace(like, cell=replace(like.cell, workload=name))) for name in workloads]
         self.slots = [replace(one, block=block) for block in range(1, 9) for one in first]
         self.known, self.fails = list(known), fails
         self.asked: list[tuple[str, int | None, str]] = []
@@ -109,6 +114,16 @@ def test_limits_are_measured_again_beside_later_blocks(monkeypatch: pytest.Monke
     each = [("tx", 8), ("ping", None)]
     assert here.asked == [(*one, f"block-{block}") for block in (2, 4, 8) for one in each]
     assert [(one.workload, one.block) for one in here.known[2:]] == [(name, block) for block in (2, 4, 8) for name, _ in each]
+
+
+def test_workloads_without_a_database_share_a_limit_of_each_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The null responder is measured once in a block under a load, and again in the next block. pgbench's limits are each their own."""
+    here = Asked(monkeypatch, PING, replace(PING, workload="lookup"), TX, workloads=("lookup", "tx", "ping"))
+    here.play()
+    assert [(name, place) for name, _, place in here.asked if name != "tx"] == [("lookup", f"block-{n}") for n in (2, 4, 8)]
+    assert [(one.workload, one.block) for one in here.known[3:]] == [
+        (name, n) for n in (2, 4, 8) for name in ("lookup", "tx", "ping")
+    ]
 
 
 def test_a_limit_that_nobody_knows_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:

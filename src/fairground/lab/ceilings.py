@@ -49,7 +49,8 @@ def measured(
 class Again:
     """Measures the limits of a run once more beside its blocks 2, 4, 8 and so on: that follows the machine, and costs little.
 
-    It is called with the slots of each round, before they are measured.
+    It is called with the slots of each round, before they are measured. Workloads that work in no database share one limit of a
+    block here as well.
     """
 
     bench: ceiling.Bench
@@ -58,6 +59,8 @@ class Again:
     database: Callable[[int | None], Database]
     _seen: set[tuple[int, str, int | None]] = field(default_factory=set)
     """Blocks and what is limited in them: each is looked at once."""
+    _http: dict[tuple[int, Load], Limit] = field(default_factory=dict)
+    """What the null responder gave in a block under a load."""
     _failed: list[str] = field(default_factory=list)
 
     def __call__(self, slots: Sequence[Slot]) -> None:
@@ -72,8 +75,12 @@ class Again:
             return
         cell, (key, version) = _cells(run.plan)[limited], limited
         here = replace(self.bench, database=self.database(version), folder=self.bench.folder / f"block-{block}")
+        workload, shared = self.workloads[key], (block, cell.load)
         try:
-            found = ceiling.measure(here, self.workloads[key], cell.load, cell.settings, clients=kept[0].clients)
+            found = self._http.get(shared) if workload.limit_sql is None else None
+            found = found or ceiling.measure(here, workload, cell.load, cell.settings, clients=kept[0].clients)
+            if workload.limit_sql is None:
+                self._http[shared] = found
         except StorageError:
             raise
         except LabError as error:

@@ -45,6 +45,8 @@ PACED = 0.9
 """… and than so much of it as against its generator: the machine's pace can change between the arms' windows, too."""
 WARMER = 0.9
 """Where turns follow whole windows, an arm is not warm while an answer costs less than so much of what it cost before, …"""
+AGAIN_WARMUP_S = 0.2
+"""The warm-up of a second whole window: the server comes from its turns, and only its connections are new."""
 MOST_WARM_UPS = 7
 """… in its warm-ups in turns, of which there are no more than so many. The cost is that of the server over its generator's."""
 
@@ -259,7 +261,8 @@ class SideBySide:
     def _again(self, wholes: Sequence[Window], windows: Sequence[Window], failed: Collection[str]) -> Whole | None:
         """Another whole window, once, of the next arm that was not warm in its first, as its pieces tell. It is warm now."""
         made = _by_number([window for window in windows if window.result is None and not window.warm_up])
-        load = replace(self.load, warmup_max_s=self.load.warmup_min_s)
+        warmup_s = min(AGAIN_WARMUP_S, self.load.warmup_min_s)
+        load = replace(self.load, warmup_min_s=warmup_s, warmup_max_s=warmup_s)
         had = [window.arm for window in wholes]
         cold = [arm for arm in _cold(_firsts(wholes), made) if made and had.count(arm) == 1 and arm not in failed]
         return Whole(cold[0], load, self.seed, folder="again", trial=True, most_s=self.most_s, again=True) if cold else None

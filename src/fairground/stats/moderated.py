@@ -20,6 +20,12 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy
+
+    Array = numpy.ndarray[Any, numpy.dtype[Any]]
 
 LEAST_ROWS = 6
 """Fewer variances say nothing of what variances have in common."""
@@ -29,6 +35,14 @@ LEAST_STACKS = 3
 """Fewer stacks say nothing of how stacks differ: only fields do."""
 PASSES = 5
 """So many turns find levels and shares to a per cent."""
+WORTH, WORTHS = (0.5, 200.0), 60
+"""The degrees of freedom that a prior may be worth, besides infinitely many: from, to, and so many of them."""
+AGREEING = 0.5
+"""Logarithms of likelihoods that are nearer to the largest one agree with the variances: a standard error away."""
+LEAST_SHARE = 1e-9
+"""A variance of nothing counts as such a share of a typical one."""
+NEWTON_STEPS, CLOSE = 25, 1e-6
+"""Steps of at most a factor of e, to the most likely variance; the last of them is smaller than so much of it."""
 LIKELY = 0.9
 """A variance beyond what its prior foretells in so many cases is not made smaller: calm stacks must not calm a noisy one."""
 
@@ -152,27 +166,47 @@ def _joined(level: Variance, share: Variance, agreement: float) -> Prior:
 
 
 def _in_common(known: Sequence[Variance], most: float, taken: float = 0.0) -> Prior:
-    """The prior of variances with their degrees of freedom.
+    """The prior of variances with their degrees of freedom; so many parameters were `taken` from them before, besides their mean.
 
-    Moments of the logarithms of the variances (Smyth 2004, section 6.2). Their excess spread is taken a standard error larger.
-    `taken`: so many parameters were fitted to the variances before, besides their mean.
+    By Smyth's model a variance over the prior's is F distributed with its own and the prior's degrees of freedom. Of all that the
+    prior may be worth, the least is taken whose likelihood is within AGREEING of the largest one. A few noisy variances say by it
+    that there are some; logarithms, whose moments Smyth uses, are moved most by those that happen to be all but nothing.
     """
-    from scipy.special import digamma, polygamma
+    import numpy
+    from scipy.special import gammaln
 
-    least = 1e-5 * (sorted(one.value for one in known)[len(known) // 2] or max(one.value for one in known))
-    halves = [one.freedom / 2 for one in known]
-    logs = [
-        math.log(max(one.value, least)) - float(digamma(half)) + math.log(half) for one, half in zip(known, halves, strict=True)
-    ]
-    mean = math.fsum(logs) / len(logs)
-    left = max(1.0, len(logs) - 1 - taken)
-    seen = math.fsum((value - mean) ** 2 for value in logs) / left
-    by_chance = math.fsum(float(polygamma(1, half)) for half in halves) / len(known)
-    apart = seen - by_chance + max(seen, by_chance) * math.sqrt(2 / left)
-    if apart <= 0:
-        return Prior(_mean(known), math.inf, most)
-    freedom = 2 * _inverse_trigamma(apart)
-    return Prior(math.exp(mean + float(digamma(freedom / 2)) - math.log(freedom / 2)), freedom, most)
+    typical = sorted(one.value for one in known)[len(known) // 2] or max(one.value for one in known)
+    values = numpy.array([max(one.value, LEAST_SHARE * typical) for one in known])
+    own = numpy.array([one.freedom for one in known])
+    worth = numpy.geomspace(*WORTH, WORTHS)[:, None]
+    scale = _scales(values, own, worth)
+    ratio = own * values / (worth * scale)
+    likely = gammaln((own + worth) / 2) - gammaln(worth / 2) + own / 2 * numpy.log(ratio) - (own + worth) / 2 * numpy.log1p(ratio)
+    pooled = _mean(known)
+    alike = own / 2 * numpy.log(own * values / (2 * pooled)) - own * values / (2 * pooled)
+    left = max(1.0, len(known) - 1 - taken) / max(1, len(known) - 1)
+    likelihoods = left * numpy.append(likely.sum(axis=1), alike.sum())
+    place = int(numpy.argmax(likelihoods >= likelihoods.max() - AGREEING))
+    if place == WORTHS:
+        return Prior(pooled, math.inf, most)
+    return Prior(float(scale[place, 0]), float(worth[place, 0]), most)
+
+
+def _scales(values: Array, own: Array, worth: Array) -> Array:
+    """For each worth of a prior its most likely variance: where the likelihood's slope is 0, by Newton's method in logarithms."""
+    import numpy
+
+    logs = numpy.full(worth.shape, math.log(float(numpy.median(values))))
+    for _ in range(NEWTON_STEPS):
+        ratio = own * values / (worth * numpy.exp(logs))
+        slope = ((own + worth) / 2 * ratio / (1 + ratio) - own / 2).sum(axis=1, keepdims=True)
+        bend = ((own + worth) / 2 * ratio / (1 + ratio) ** 2).sum(axis=1, keepdims=True)
+        step = numpy.clip(slope / bend, -1, 1)
+        logs = logs + step
+        if numpy.abs(step).max() < CLOSE:
+            break
+    found: Array = numpy.exp(logs)
+    return found
 
 
 def _moderated(own: Variance, common: Prior) -> Variance:
@@ -202,21 +236,3 @@ def _likely(freedom: float, others: float) -> float:
     if math.isinf(others):
         return float(chdtri(freedom, 1 - LIKELY)) / freedom
     return float(fdtri(freedom, others, LIKELY))
-
-
-def _inverse_trigamma(value: float) -> float:
-    """The x whose trigamma is `value` (above 0), by Newton's method. Source: Smyth 2004, appendix."""
-    from scipy.special import polygamma
-
-    if value > 1e7:
-        return 1 / math.sqrt(value)
-    if value < 1e-6:
-        return 1 / value
-    at = 0.5 + 1 / value
-    for _ in range(50):
-        trigamma = float(polygamma(1, at))
-        step = trigamma * (1 - trigamma / value) / float(polygamma(2, at))
-        at += step
-        if -step / at < 1e-8:
-            break
-    return at
