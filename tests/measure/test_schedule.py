@@ -49,12 +49,10 @@ def test_a_trial_is_one_whole_window() -> None:
 
 
 def test_a_load_curve_is_one_whole_window_with_its_rates() -> None:
-    """The steps go to the generator at once; the time left is theirs and the warm-up's."""
+    """The steps go to the generator at once."""
     schedule = ramp("a", LOAD, ((100, 2.0), (200, 3.0)), 7)
-    assert schedule.left_s(()) == pytest.approx(6.0)
     (ask,) = played(schedule)
     assert isinstance(ask, Whole) and ask.rates == ((100, 2.0), (200, 3.0)) and not ask.trial
-    assert schedule.left_s([window("a", 1)]) == 0
 
 
 def test_turns_warm_up_and_then_measure() -> None:

@@ -204,14 +204,13 @@ def test_windows_in_turns_are_as_long_as_those_that_events_sized() -> None:
 def test_turns_may_last_longer_than_whole_windows() -> None:
     """As long as the round says: in pieces of a second, and each arm as long as another whose answers take as long."""
     schedule = SideBySide(("a", "b"), LOAD, 7, turns_s=4.0)
-    assert schedule.left_s([]) == 2 * (LOAD.warmup_min_s + LOAD.window_s) + 2 * 4.0
     wholes = [replace(window(arm, number, 9000), result=RESULT) for number, arm in enumerate("ab", 1)]
     made = [window(arm, number, 100, 0.1, warm_up=True) for number in (2, 3) for arm in "ab"]
     lasted = list[float]()
     while isinstance(ask := schedule.next((*wholes, *made), ()), Turns):
         lasted.append(ask.window_s)
         made += [window(arm, 3 + len(lasted), 1000, ask.window_s) for arm in "ab"]
-    assert lasted == [1.0] * 4 and schedule.left_s((*wholes, *made)) == 0
+    assert lasted == [1.0] * 4
 
 
 def test_whole_windows_alone_where_requests_lock_each_other_out() -> None:
@@ -221,7 +220,7 @@ def test_whole_windows_alone_where_requests_lock_each_other_out() -> None:
     assert isinstance(first, Whole) and not first.before_turns
     wholes = [replace(window(arm, number, 9000), result=RESULT) for number, arm in enumerate("ab", 1)]
     assert isinstance(schedule.next(wholes[:1], ()), Whole)
-    assert schedule.next(wholes, ()) is None and schedule.left_s(wholes) == 0
+    assert schedule.next(wholes, ()) is None
 
 
 def test_answers_that_take_long_have_no_turns() -> None:
@@ -330,12 +329,3 @@ def test_a_round_goes_on_without_an_arm_that_fails() -> None:
     assert all(set(ask.arms) == {"b", "c"} for ask in rest if isinstance(ask, Turns)) and len(rest) == 8
     assert all(set(ask.arms) == {"a", "c"} for ask in side_by_side((1000, 0, 1000)) if isinstance(ask, Turns))
     assert not any(isinstance(ask, Turns) for ask in side_by_side((1000, 0, 0)))
-
-
-def test_a_round_knows_what_is_left() -> None:
-    """Whole windows with their warm-ups, then the seconds in turns."""
-    schedule = SideBySide(("a", "b"), replace(LOAD, window_s=2.0), 7)
-    assert schedule.left_s(()) == pytest.approx(2 * 3.0 + 2 * 2.0)
-    had = [replace(window(arm, number), result=RESULT) for number, arm in enumerate("ab", 1)]
-    assert schedule.left_s(had) == pytest.approx(4.0)
-    assert schedule.left_s([*had, window("a", 3, warm_up=True), window("a", 4)]) == pytest.approx(2.0)

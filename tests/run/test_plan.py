@@ -19,6 +19,7 @@ from fairground.model import (
     LabError,
     Load,
     Plan,
+    Server,
     Settings,
     Suite,
     SuiteGroup,
@@ -351,6 +352,26 @@ def test_controls_take_every_place_as_stacks_do() -> None:
         entries = dict.fromkeys((slot.cell.stack, slot.control) for slot in block)
         places.update((control, place) for place, (_, control) in enumerate(entries) if control is not None)
     assert places == Counter({(control, place): 1 for control in Control for place in range(4)})
+
+
+def test_the_anchor_is_documented_and_in_most_workloads() -> None:
+    """Of stacks in as many workloads the first documented one; one that is in fewer gives way, documented or not."""
+    less, tuned, first, second = (
+        server("s0", documented=("v1",), skip={"w1": "it has none"}),
+        server("s1"),
+        *(server(name, documented=("v1",)) for name in ("s2", "s3")),
+    )
+    suite = compared(4, 1, 2)
+
+    def anchor(*servers: Server) -> str | None:
+        names = [one.id for one in servers]
+        group = replace(suite.groups[0], stacks=tuple(f"{name}:v1" for name in names))
+        return plan.of_suite(replace(suite, groups=(group,)), servers, workloads(2), "c").anchor
+
+    assert anchor(less, tuned, first, second) == "s2:v1"
+    assert anchor(second, first) == "s3:v1"
+    assert anchor(less, tuned) == "s1:v1"
+    assert anchor(less) == "s0:v1"
 
 
 def test_the_anchor_is_the_first_stack_or_the_named_one() -> None:

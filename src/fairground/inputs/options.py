@@ -206,7 +206,7 @@ SUITE = (
            if_given(numbers.seconds)),
     Option("until", "What ends it early: narrow intervals, or decided (default budget: 30m).", str | None, None, Of.SUITE,
            parse=if_given(numbers.until)),
-    Option("anchor", "The stack that the others are held against (default: the first).", str | None, None, Of.SUITE,
+    Option("anchor", "The stack that the others are held against (default: the first documented one).", str | None, None, Of.SUITE,
            key="anchor"),
     Option("controls", "Measure the anchor again, and slowed down (default: from 2 stacks, 3 blocks on).", bool | None, None,
            Of.SUITE, key="controls"),

@@ -59,7 +59,3 @@ class Ladder:
             return None
         clients = next_clients(rates, self.pool_size, self.most)
         return None if clients is None else replace(self.step, load=replace(self.step.load, connections=clients))
-
-    def left_s(self, windows: Sequence[Window]) -> float | None:
-        """Nobody knows how many counts will be tried."""
-        return None

@@ -1,6 +1,6 @@
 """What a session loads next. Pure values: a schedule is told what was measured, and answers with the next question.
 
-Two methods make a schedule: so a plan, a comparison and a search are driven in the same way, and tested without a server.
+One method makes a schedule: so a plan, a comparison and a search are driven in the same way, and tested without a server.
 """
 
 from __future__ import annotations
@@ -129,9 +129,6 @@ class Schedule(Protocol):
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
         """The next question, or None at the end. `windows` are all so far, in order, those of warm-ups among them."""
 
-    def left_s(self, windows: Sequence[Window]) -> float | None:
-        """About how many seconds of load are still to come; None where that is not known."""
-
 
 @dataclass(frozen=True)
 class WholeWindows:
@@ -143,10 +140,6 @@ class WholeWindows:
         """The first question that has no window yet; none for an arm that failed."""
         left = self.asks[len(windows) :]
         return left[0] if left and left[0].arm not in failed else None
-
-    def left_s(self, windows: Sequence[Window]) -> float | None:
-        """Windows and the shortest warm-ups."""
-        return sum(_seconds(ask) for ask in self.asks[len(windows) :])
 
 
 def whole(arm: str, load: Load, seed: int, most_s: float | None = None) -> WholeWindows:
@@ -267,14 +260,6 @@ class SideBySide:
         cold = [arm for arm in _cold(_firsts(wholes), made) if made and had.count(arm) == 1 and arm not in failed]
         return Whole(cold[0], load, self.seed, folder="again", trial=True, most_s=self.most_s, again=True) if cold else None
 
-    def left_s(self, windows: Sequence[Window]) -> float | None:
-        """Whole windows that are still to come, with their shortest warm-ups, and the turns."""
-        had = len(_firsts([window for window in windows if window.result is not None]))
-        done = len(_by_number([window for window in windows if window.result is None and not window.warm_up]))
-        whole_s = self.load.warmup_min_s + self.load.window_s
-        left = max(0.0, 1 - done / _pieces(self._asked_s))
-        return (len(self.arms) - had) * whole_s + left * self._asked_s * len(self.arms)
-
 
 @dataclass(frozen=True)
 class InTurns:
@@ -308,11 +293,6 @@ class InTurns:
         turned = (done + self.first) % len(self.arms)
         order = self.arms[turned:] + self.arms[:turned]
         return Turns(order, self.load, turn_s, self.load.window_s, own=self.own)
-
-    def left_s(self, windows: Sequence[Window]) -> float | None:
-        """Windows that are still to come; a warm-up ends when it will."""
-        done = sum(not some[0].warm_up for some in _by_number(windows))
-        return (self.windows - done) * self.load.window_s * len(self.arms)
 
     def _is_warm(self, warm: Sequence[Sequence[Window]]) -> bool:
         loaded_s = math.fsum(max(window.window_s for window in some) for some in warm)
@@ -402,8 +382,3 @@ def _by_number(windows: Sequence[Window]) -> list[list[Window]]:
 
 def _ratio(above: float, below: float) -> float:
     return above / below if below else 0.0
-
-
-def _seconds(ask: Whole) -> float:
-    window_s = sum(seconds for _, seconds in ask.rates) if ask.rates else ask.load.window_s
-    return ask.load.warmup_min_s + window_s
