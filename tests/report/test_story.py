@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from fairground.model import Run
 from fairground.report import boards
 from fairground.report.charts import palette
 from fairground.report.run import bars, grid, story, transfer
+from fairground.stats.comparisons import Comparison, Quantity
 from report import fixture
 
 
@@ -100,3 +102,21 @@ def luminance(colour: str) -> float:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_a_stack_of_all_groups_has_the_colour_of_the_middle_one() -> None:
+    """The less is known of a stack, the more groups it is in: it is not coloured as the best."""
+    found = Comparison(Quantity.GOODPUT, "a", (), (("a", "wide"), ("b", "wide"), ("c", "wide")), {}, None, withdrawn=False)
+    assert {stack: (tier.letters, tier.colour) for stack, tier in grid.tiers(found).items()} == {
+        "a": ("A", 1), "wide": ("A B C", 2), "b": ("B", 2), "c": ("C", 3),
+    }  # fmt: skip
+
+
+def test_stacks_stand_by_what_they_give() -> None:
+    """By the mean share of the best of each board, and not by letters."""
+    lines = grid.grid(fixture.two_blocks(), boards.boards(fixture.two_blocks())).lines
+    means = []
+    for line in lines:
+        numbers = [(cell.row.middle, cell.board.numbered[0].middle) for cell in line.cells if cell.row and cell.row.middle]
+        means.append(statistics.geometric_mean([mine / best for mine, best in numbers if best]))
+    assert len(means) > 3 and means == sorted(means, reverse=True)

@@ -116,7 +116,7 @@ class Grid:
 
 
 def grid(run: Run, boards: Sequence[Board]) -> Grid:
-    """The grid of a run: stacks that stand in the first group most often first."""
+    """The grid of a run: stacks that give most first, as the mean share of what the best of each board gives."""
     stacks = list(dict.fromkeys(row.stack for board in boards for row in board.rows))
     slugs = slugged(stacks)
     columns = [_column(board, slugs) for board in boards]
@@ -153,14 +153,16 @@ def meaning(reason: str) -> str:
 
 
 def tiers(found: Comparison | None) -> dict[str, Tier]:
-    """Stack → its letters and its colour, which is that of its best group."""
+    """Stack → its letters and its colour, which is that of its middle group: a stack of all groups is not among the best."""
     if found is None:
         return {}
-    first: dict[str, int] = {}
+    first, last = dict[str, int](), dict[str, int]()
     for place, group in enumerate(found.groups):
         for stack in group:
             first.setdefault(stack, place)
-    return {stack: Tier(letters, min(first[stack] + 1, TIERS)) for stack, letters in words.group_names(found).items()}
+            last[stack] = place
+    middle = {stack: (first[stack] + last[stack]) // 2 for stack in first}
+    return {stack: Tier(letters, min(middle[stack] + 1, TIERS)) for stack, letters in words.group_names(found).items()}
 
 
 def _column(board: Board, slugs: dict[str, str]) -> dict[str, GridCell]:
@@ -183,11 +185,11 @@ def _absent(board: Board, slug: str, stack: str) -> GridCell:
     return GridCell(f"cell-{board.id}-{slug}", board, "absent", why=why)
 
 
-def _order(line: Line) -> tuple[float, float, str]:
-    leads = sum(cell.goodput.letters.startswith("A") for cell in line.cells)
+def _order(line: Line) -> tuple[float, str]:
+    """By the geometric mean of its shares. Letters would not do: the less is known of a stack, the more groups it is in."""
     shares = [
         math.log(cell.row.middle / cell.board.numbered[0].middle)
         for cell in line.cells
         if cell.row is not None and cell.row.middle and cell.board.numbered[0].middle
     ]
-    return -leads, -math.fsum(shares) / len(shares) if shares else math.inf, line.stack
+    return -math.fsum(shares) / len(shares) if shares else math.inf, line.stack
