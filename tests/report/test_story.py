@@ -120,3 +120,9 @@ def test_stacks_stand_by_what_they_give() -> None:
         numbers = [(cell.row.middle, cell.board.numbered[0].middle) for cell in line.cells if cell.row and cell.row.middle]
         means.append(statistics.geometric_mean([mine / best for mine, best in numbers if best]))
     assert len(means) > 3 and means == sorted(means, reverse=True)
+    tiers = [grid.Tier("A", 1) if line is lines[-1] else grid.Tier("B", 2) for line in lines]
+    lettered = [
+        replace(line, cells=tuple(replace(one, goodput=tier) for one in line.cells))
+        for line, tier in zip(lines, tiers, strict=True)
+    ]
+    assert sorted(lettered, key=grid._order) == lettered

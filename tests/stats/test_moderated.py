@@ -124,6 +124,13 @@ def test_no_variance_is_surer_than_its_field_and_its_stack() -> None:
     most = [one.most for found in moderated.priors(made) for one in found.values()]
     every = math.fsum(one.freedom for some in made for one in some.stacks.values())
     assert min(most) > 0 and max(most) <= every / 2
+    assert moderated._joined(Variance(4.0, 10.0), Variance(2.0, 15.0), 3.0) == Prior(8.0, 3.0, pytest.approx(6.0))
+
+
+def test_parameters_that_were_fitted_make_agreement_less_sure() -> None:
+    """Variances over levels and shares that were fitted to them agree better than they should."""
+    known = variances(1, 30, 3)
+    assert moderated._in_common(known, 60.0, 20.0).freedom < moderated._in_common(known, 60.0).freedom
 
 
 def test_two_stacks_of_each_field_differ_by_fields_alone() -> None:
