@@ -15,9 +15,9 @@ setup: $(DEV)
 demo:
 	./fairground demo
 
-test: setup                      ## everything, servers and browser included: two at a time, then what measures by itself
+test: setup                      ## everything, servers and browser included: three at a time, then what measures by itself
 	@status=0; \
-	$(PYTHON) -m pytest -n 2 -m 'not measures' --durations=25 || status=$$?; \
+	$(PYTHON) -m pytest -n 3 -m 'not measures' --durations=25 || status=$$?; \
 	$(PYTHON) -m pytest -m measures --durations=25 || status=$$?; \
 	exit $$status
 

@@ -1,4 +1,4 @@
-"""How tests are shared out where several are at work at once (`-n 2`), and which of them are never at work beside others."""
+"""How tests are shared out where several are at work at once (`-n 3`), and which of them are never at work beside others."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ def test_a_check_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_several_replications_say_how_long_the_rest_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each suite that begins has its place, and what those after it take at least; the last has none after it."""
+    """Each suite that begins has its place, and about what those after it take; the last has none after it."""
     lines = list[str]()
     monkeypatch.setattr(say, "note", lines.append)
 
     def events() -> Generator[Event]:
-        yield Replicating("first", 1, 2, 1800.0, 1200.0)
-        yield Replicating("last", 2, 2, 0.0, 0.0)
+        yield Replicating("first", 1, 2, 1800.0)
+        yield Replicating("last", 2, 2, 0.0)
 
     assert list(follow.follow(lambda _: events())) == []
-    assert lines == ["replication 1/2: first; 1 more after it, at least 20 min", "replication 2/2: last"]
+    assert lines == ["replication 1/2: first; 1 more after it, about 30 min", "replication 2/2: last"]

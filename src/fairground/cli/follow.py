@@ -129,7 +129,7 @@ class _Shown:
             case Replicating():
                 self._later_s = event.later_s
                 after = event.suites - event.place
-                rest = f"; {after} more after it, at least {duration(event.later_least_s)}" if after else ""
+                rest = f"; {after} more after it, about {duration(event.later_s)}" if after else ""
                 say.note(foreign.line(f"replication {event.place}/{event.suites}: {event.suite}{rest}"))
             case Planned():
                 self.folder = event.folder

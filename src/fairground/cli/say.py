@@ -100,14 +100,14 @@ def _modes(shown: Sequence[Board]) -> list[dict[str, Any]]:
 
 
 def outline(planned: Plan, left_s: float) -> str:
-    """`12 stacks, 6 blocks, 144 trials (24 of them controls), at least 1 h 52 min, seed 7`."""
+    """`12 stacks, 6 blocks, 144 trials (24 of them controls), about 1 h 52 min, seed 7`."""
     stacks = plural(len({slot.cell.stack for slot in planned.slots}), "stack")
     controls = sum(slot.control is not None for slot in planned.slots)
     most = "" if planned.budget_s is None else f"at most {duration(planned.budget_s)} and "
     blocks = plural(planned.blocks, "block")
     held = f" ({controls} of them controls)" if controls else ""
     longest_s = max(slot.cell.load.window_s for slot in planned.slots)
-    time = f", windows of {longest_s:g} s" if planned.budget_s is not None else f", at least {duration(left_s)}"
+    time = f", windows of {longest_s:g} s" if planned.budget_s is not None else f", about {duration(left_s)}"
     return f"{stacks}, {most}{blocks}, {plural(len(planned.slots), 'trial')}{held}{time}, seed {planned.seed}"
 
 
@@ -122,7 +122,7 @@ def the_plan(planned: Plan, as_json: bool) -> None:
     for what, cause in planned.skipped.items():
         line(f"skipped  {what}: {cause}")
     most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
-    out.print(f"{plural(len(planned.slots), 'trial')}, at least {duration(plan.least_s(planned))} without builds{most}")
+    out.print(f"{plural(len(planned.slots), 'trial')}, about {duration(plan.estimate_s(planned))} without builds{most}")
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:

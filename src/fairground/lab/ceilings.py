@@ -28,16 +28,11 @@ def measured(
     left.sort(key=lambda cell: cell.settings.postgres_version or 0)
     if left:
         yield Said(f"measuring this machine's limits on {', '.join(dict.fromkeys(cell.workload for cell in left))} …")
-    http: dict[Load, Limit] = {}  # workloads that work in no database share one ceiling
+    sharing = _Sharing()
     for cell in left:
-        workload = workloads[cell.workload]
+        workload, version = workloads[cell.workload], cell.settings.postgres_version
         try:
-            found = http.get(cell.load) if workload.limit_sql is None else None
-            version = cell.settings.postgres_version
-            here = replace(bench, database=database(version))
-            found = found or ceiling.measure(here, workload, cell.load, cell.settings)
-            if workload.limit_sql is None:
-                http[cell.load] = found
+            found = sharing.measured(replace(bench, database=database(version)), workload, cell)
             store.append_limit(run.folder, replace(found, workload=workload.id, postgres_version=version))
         except StorageError:
             raise
@@ -46,11 +41,26 @@ def measured(
 
 
 @dataclass
+class _Sharing:
+    """Workloads that work in no database share one limit of a load, since each of them asks the null responder."""
+
+    _null: dict[Load, Limit] = field(default_factory=dict)
+    """What the null responder gave under a load."""
+
+    def measured(self, bench: ceiling.Bench, workload: Workload, cell: Cell, clients: int | None = None) -> Limit:
+        """The limit of a workload under a cell's load. LabError: it could not be measured."""
+        known = self._null.get(cell.load) if workload.limit_sql is None else None
+        found = known or ceiling.measure(bench, workload, cell.load, cell.settings, clients=clients)
+        if workload.limit_sql is None:
+            self._null[cell.load] = found
+        return found
+
+
+@dataclass
 class Again:
     """Measures the limits of a run once more beside its blocks 2, 4, 8 and so on: that follows the machine, and costs little.
 
-    It is called with the slots of each round, before they are measured. Workloads that work in no database share one limit of a
-    block here as well.
+    It is called with the slots of each round, before they are measured.
     """
 
     bench: ceiling.Bench
@@ -59,8 +69,8 @@ class Again:
     database: Callable[[int | None], Database]
     _seen: set[tuple[int, str, int | None]] = field(default_factory=set)
     """Blocks and what is limited in them: each is looked at once."""
-    _http: dict[tuple[int, Load], Limit] = field(default_factory=dict)
-    """What the null responder gave in a block under a load."""
+    _sharing: dict[int, _Sharing] = field(default_factory=dict)
+    """What the workloads of a block share."""
     _failed: list[str] = field(default_factory=list)
 
     def __call__(self, slots: Sequence[Slot]) -> None:
@@ -75,12 +85,9 @@ class Again:
             return
         cell, (key, version) = _cells(run.plan)[limited], limited
         here = replace(self.bench, database=self.database(version), folder=self.bench.folder / f"block-{block}")
-        workload, shared = self.workloads[key], (block, cell.load)
+        sharing = self._sharing.setdefault(block, _Sharing())
         try:
-            found = self._http.get(shared) if workload.limit_sql is None else None
-            found = found or ceiling.measure(here, workload, cell.load, cell.settings, clients=kept[0].clients)
-            if workload.limit_sql is None:
-                self._http[shared] = found
+            found = sharing.measured(here, self.workloads[key], cell, kept[0].clients)
         except StorageError:
             raise
         except LabError as error:

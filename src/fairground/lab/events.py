@@ -49,7 +49,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan is frozen and has its folder. `left_s`: the seconds below which no machine can measure what is left."""
+    """The plan is frozen and has its folder. `left_s`: the seconds that what is left will take, from its loads alone."""
 
     plan: Plan
     folder: Path
@@ -101,14 +101,13 @@ class TriedReason:
 class Replicating:
     """A published benchmark is measured now, number `place` of `suites`.
 
-    `later_s` is what those after it are expected to take, by their loads alone; no machine needs less than `later_least_s`.
+    `later_s` is what those after it are expected to take, by their loads alone.
     """
 
     suite: str
     place: int
     suites: int
     later_s: float
-    later_least_s: float
 
 
 @dataclass(frozen=True)

@@ -286,8 +286,7 @@ def _same_sources(known: Run, chosen: Sequence[Stack]) -> None:
 
 def measured(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
-    least_s = plan.least_s(replace(known.plan, slots=tuple(runs.left_of(known))))
-    yield Planned(known.plan, known.folder, least_s / len(there.members))
+    yield Planned(known.plan, known.folder, plan.seconds(runs.left_of(known)) / len(there.members))
     yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
     if known.plan.budget_s is None:

@@ -68,8 +68,7 @@ def every(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     plans = [runs.dry_run(chosen[name], carried) for name in names]
     for place, name in enumerate(names):
         later = plans[place + 1 :]
-        times = sum(map(plan.estimate_s, later)), sum(map(plan.least_s, later))
-        yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), *times)
+        yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), sum(map(plan.estimate_s, later)))
         yield from _unless_absent(replace(inputs, suite=name, resume=inputs.resume if name == begun else None), sink)
 
 

@@ -342,7 +342,7 @@ class Hall:
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what is left of a plan."""
     known = store.load(folder)
-    yield Planned(frozen, folder, plan.least_s(replace(frozen, slots=tuple(left_of(known)))))
+    yield Planned(frozen, folder, plan.seconds(left_of(known)))
     yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
     again = ceilings.Again(_bounds(folder, hall), folder, needs.rendered(hall.workloads), hall.databases.of)

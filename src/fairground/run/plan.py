@@ -138,7 +138,7 @@ def _most_blocks(one: Plan, budget_s: float) -> int:
     for slot in one.slots:
         heats.setdefault(heat_of(slot.cell), []).append(slot)
     cheapest_s = min(_least_s(some) for some in heats.values())
-    whole, of_one = int(budget_s / least_s(one)), int(budget_s / cheapest_s)
+    whole, of_one = int(budget_s / _least_s(one.slots)), int(budget_s / cheapest_s)
     return max(1, min(MOST_BLOCKS, of_one, max(whole, MOST_SLOTS // len(one.slots))))
 
 
@@ -172,12 +172,8 @@ def seconds(slots: Iterable[Slot]) -> float:
     return sum(_slot_s(slot) for slot in slots)
 
 
-def least_s(plan: Plan) -> float:
-    """Seconds below which no machine can measure the plan: its windows, whole and in turns, and shortest warm-ups alone."""
-    return _least_s(plan.slots)
-
-
 def _least_s(slots: Iterable[Slot]) -> float:
+    """Seconds below which no machine can measure these slots: windows, whole and in turns, and shortest warm-ups alone."""
     return sum(slot.cell.load.warmup_min_s + slot.cell.load.window_s + _in_turns_s(slot) for slot in slots)
 
 
