@@ -31,7 +31,8 @@ def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.Monkey
     """Of cells whose pools differ, the smallest is asked, once; a limit that cannot be measured is said and ends nothing."""
     asked: list[int] = []
 
-    def refuse(_bench: ceiling.Bench, _workload: Workload, _load: Load, settings: Settings) -> None:
+    def refuse(_bench: ceiling.Bench, _workload: Workload, _load: Load, settings: Settings, clients: int | None) -> None:
+        assert clients is None
         asked.append(settings.pool_size)
         raise LabError("pgbench came to nothing")
 
@@ -49,7 +50,8 @@ def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.Monkey
 def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """pgbench loads the server of each version; what is known of one is not measured again, and stands on its own board."""
 
-    def measured(bench: ceiling.Bench, workload: Workload, _load: Load, _settings: Settings) -> Limit:
+    def measured(bench: ceiling.Bench, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
+        assert clients is None
         return Limit(workload.id, "pgbench", float(bench.database or 18), "")  # type: ignore[arg-type]
 
     kept: list[Limit] = []
