@@ -3,9 +3,10 @@
     bench/calibrate.py --blocks 8 --window 4 --write docs/calibration.md
 
 It runs `fairground run` in closed and in open loop on two workloads, and judges what was stored by today's thresholds. All
-attempts count, void ones too: leaving them out would show only what passed. With `--runs FOLDER` it measures nothing and reads
-the runs in that folder. It asserts nothing: whether a threshold is to be moved is for a person to decide, before a campaign and
-never after it.
+attempts count, void ones too: leaving them out would show only what passed. Then it runs the demo, whose servers take turns as
+those of every run that compares do, and counts its verdicts. With `--runs FOLDER` it measures nothing and reads the runs in that
+folder, and those of the demo in `demo` below it. It asserts nothing: whether a threshold is to be moved is for a person to
+decide, before a campaign and never after it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from pathlib import Path
 from fairground.judge import thresholds, validity
 from fairground.judge.validity import Check, Facts
 from fairground.judge.validity.check import bounds_for
-from fairground.model import Run, Severity, Trial
+from fairground.model import Run, Severity, Trial, Verdict
 from fairground.run import store
 from fairground.stats import intervals
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = ("ping", "db-ping")
+DEMO = "demo"
 BUSY = "Most of them are void: the table shows a machine that others worked on, and says nothing about where a bound should lie."
 
 
@@ -49,8 +51,8 @@ def main() -> None:
         folder = options.runs or options.keep or Path(scratch)
         if options.runs is None:
             measure(options, folder)
-        runs = [store.load(path.parent) for path in sorted(folder.glob("*/plan.json"))]
-    text = page(runs, None if options.runs else condition(loads[0]))
+        runs, demos = ([store.load(path.parent) for path in sorted(some.glob("*/plan.json"))] for some in (folder, folder / DEMO))
+    text = page(runs, None if options.runs else condition(loads[0])) + "".join(map(of_demo, demos))
     if options.write is None:
         print(text, end="")
     else:
@@ -58,14 +60,21 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
-    """One run in closed and one in open loop; exit code 3, every trial void, is a result here."""
+    """One run in closed and one in open loop, and the demo."""
     for loop in ((), ("--rate", str(options.rate))):
-        command = [sys.executable, "-m", "fairground", "run", "-s", options.stack, "--blocks", str(options.blocks)]
-        command += [word for workload in WORKLOADS for word in ("-w", workload)]
-        command += ["--window", str(options.window), "--warmup", "1,3", "--connections", str(options.connections)]
-        done = subprocess.run([*command, *loop, "--results", str(folder), "--quiet"], cwd=ROOT, stdout=subprocess.DEVNULL)
-        if done.returncode not in (0, 3):
-            sys.exit(f"`{' '.join(command)}` ended with exit code {done.returncode}")
+        words = ["run", "-s", options.stack, "--blocks", str(options.blocks)]
+        words += [word for workload in WORKLOADS for word in ("-w", workload)]
+        words += ["--window", str(options.window), "--warmup", "1,3", "--connections", str(options.connections), *loop]
+        lab(words, folder)
+    lab([DEMO], folder / DEMO)
+
+
+def lab(words: Sequence[str], results: Path) -> None:
+    """A command of the lab's; exit code 3, every trial void, is a result here."""
+    command = [sys.executable, "-m", "fairground", *words, "--results", str(results), "--quiet"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    if done.returncode not in (0, 3):
+        sys.exit(f"`{' '.join(command)}` ended with exit code {done.returncode}")
 
 
 def condition(load: float) -> str:
@@ -82,28 +91,42 @@ def page(runs: Sequence[Run], how: str | None) -> str:
         sys.exit("no trial was measured")
     machine, stacks = runs[0].machine, sorted({trial.cell.stack for trial in trials})
     starts = sorted(trial.started_unix_s for trial in trials)
-    verdicts = Counter(str(trial.verdict) for trial in trials)
     lines = [
         "# What the checks read where nothing is wrong",
         "",
-        "Made by `make calibrate`, which writes this page anew. Every trial is of one and the same stack (A/A), so that nothing",
-        "in it is a difference between servers: what a check reads here is this machine and this instrument. All attempts count,",
-        "void ones too; *beyond* is how many of them were beyond the first bound.",
+        "Made by `make calibrate`, which writes this page anew. Every trial of the tables is of one stack (A/A), so that nothing",
+        "in them is a difference between servers: what a check reads here is this machine and this instrument. All attempts",
+        "count, void ones too; *beyond* is how many of them were beyond the first bound.",
         "",
         f"**{len(trials)} trials** of {', '.join(stacks)} on {', '.join(sorted({trial.cell.workload for trial in trials}))},"
         f" {statistics.median(trial.cell.load.window_s for trial in trials):g} s each,"
         f" within {(starts[-1] - starts[0]) / 60:.0f} minutes,"
         f" on {machine.cores} cores ({machine.cpu_model or 'unknown processor'}, Linux {machine.kernel}).",
         *([how] if how else []),
-        f"Verdicts: {', '.join(f'{count} {word}' for word, count in sorted(verdicts.items()))}. Found: {found(trials)}.",
+        f"Verdicts: {verdicts(trials)}. Found: {found(trials)}.",
         "So few trials show where the middle and the rim of a reading are, and nothing about what is rare.",
-        *([BUSY] if verdicts["void"] > len(trials) / 2 else []),
+        *([BUSY] if sum(trial.verdict is Verdict.VOID for trial in trials) > len(trials) / 2 else []),
     ]
     for title, model in (("Closed loop", "closed"), ("Open loop", "open")):
         some = [trial for trial in trials if trial.cell.load.model == model]
         if some:
             lines += ["", f"## {title}, {len(some)} trials", "", *table(some)]
     return "\n".join(lines) + "\n"
+
+
+def of_demo(run: Run) -> str:
+    """What was found of the demo's trials, whose servers take turns. All attempts count here as well."""
+    trials = run.trials
+    warned = sum(trial.verdict is Verdict.WARNED for trial in trials) / len(trials)
+    return (
+        f"\n## The demo, {len(trials)} trials\n\n`./fairground demo`, right after them: {verdicts(trials)}, so that"
+        f" {100 * warned:.0f} % are warned. Found: {found(trials)}.\n"
+    )
+
+
+def verdicts(trials: Iterable[Trial]) -> str:
+    """`30 valid, 2 warned`."""
+    return ", ".join(f"{count} {word}" for word, count in sorted(Counter(str(trial.verdict) for trial in trials).items()))
 
 
 def found(trials: Iterable[Trial]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from builders.bench import bench
 from builders.facts import CLOSED, HOST, OPEN, facts
 from fairground.model import Finding, Settings, Severity, Trial, Verdict
+from report import fixture
 
 CALIBRATE = bench("calibrate")
 
@@ -50,3 +51,13 @@ def test_void_trials_count() -> None:
     noisy = Finding("steal", Severity.VOID, "taken"), Finding("unchecked", Severity.NOTE, "not checked")
     assert CALIBRATE.found([trial(1, 0.5, False, *noisy), trial(2, 0.5, False, *noisy), trial(3, 0.0)]) == "2 × void `steal`"
     assert CALIBRATE.found([trial(1, 0.0)]) == "nothing"
+
+
+def test_the_demo_has_its_share_of_warnings() -> None:
+    """Of the demo's trials all attempts are counted by their verdicts, and the warned ones as a share."""
+    warned = replace(trial(2, 0.01), verdict=Verdict.WARNED, findings=(Finding("steal", Severity.WARN, "taken"),))
+    void = trial(3, 0.5, False, Finding("steal", Severity.VOID, "taken"))
+    run = replace(fixture.two_blocks(), trials=(trial(1, 0.0), warned, void, trial(4, 0.0)))
+    told = CALIBRATE.of_demo(run)
+    assert "## The demo, 4 trials" in told and "2 valid, 1 void, 1 warned, so that 25 % are warned" in told
+    assert "1 × warn `steal`" in told and "1 × void `steal`" in told
