@@ -290,7 +290,7 @@ def test_estimate_counts_every_slot() -> None:
     named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
     grown = uncontrolled(Part(stacks(1), (named,), (load,), (Topology(),), Settings()))
     assert plan.estimate_s(grown) == pytest.approx(plan.OVERHEAD_S + 5 + 4 * windows.MOST_WINDOWS)
-    assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 2 + 4)
+    assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 3 + 4)
     locked = uncontrolled(Part(stacks(2), (named,), (load,), (Topology(),), Settings()))
     assert plan.estimate_s(locked) == pytest.approx(2 * (plan.TOGETHER_S + 5 + 4 * windows.MOST_WINDOWS))
 
