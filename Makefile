@@ -47,7 +47,7 @@ replications: setup              ## the five published benchmarks, their quick p
 bench-memory: setup              ## how much memory the load engine needs: measures, asserts nothing
 	$(PYTHON) bench/memory.py
 
-calibrate: setup                 ## what the validity checks read where nothing is wrong, beside their thresholds: about ten minutes
+calibrate: setup                 ## what the validity checks read where nothing is wrong, beside their thresholds: about nine minutes
 	$(PYTHON) bench/calibrate.py --write docs/calibration.md
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE

@@ -52,7 +52,7 @@ def main() -> None:
         if options.runs is None:
             measure(options, folder)
         runs, demos = ([store.load(path.parent) for path in sorted(some.glob("*/plan.json"))] for some in (folder, folder / DEMO))
-    text = page(runs, None if options.runs else condition(loads[0])) + "".join(map(of_demo, demos))
+    text = page(runs, None if options.runs else condition(loads[0])) + of_demos(demos)
     if options.write is None:
         print(text, end="")
     else:
@@ -114,13 +114,15 @@ def page(runs: Sequence[Run], how: str | None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def of_demo(run: Run) -> str:
+def of_demos(runs: Sequence[Run]) -> str:
     """What was found of the demo's trials, whose servers take turns. All attempts count here as well."""
-    trials = run.trials
+    trials = [trial for run in runs for trial in run.trials]
+    if not trials:
+        return "\n## The demo\n\nNo trial of it was measured.\n"
     warned = sum(trial.verdict is Verdict.WARNED for trial in trials) / len(trials)
     return (
-        f"\n## The demo, {len(trials)} trials\n\n`./fairground demo`, right after them: {verdicts(trials)}, so that"
-        f" {100 * warned:.0f} % are warned. Found: {found(trials)}.\n"
+        f"\n## The demo, {len(trials)} trials\n\n`./fairground demo`: {verdicts(trials)}, so that"
+        f" {100 * warned:.1f} % are warned. Found: {found(trials)}.\n"
     )
 
 

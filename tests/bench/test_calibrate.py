@@ -57,7 +57,8 @@ def test_the_demo_has_its_share_of_warnings() -> None:
     """Of the demo's trials all attempts are counted by their verdicts, and the warned ones as a share."""
     warned = replace(trial(2, 0.01), verdict=Verdict.WARNED, findings=(Finding("steal", Severity.WARN, "taken"),))
     void = trial(3, 0.5, False, Finding("steal", Severity.VOID, "taken"))
-    run = replace(fixture.two_blocks(), trials=(trial(1, 0.0), warned, void, trial(4, 0.0)))
-    told = CALIBRATE.of_demo(run)
-    assert "## The demo, 4 trials" in told and "2 valid, 1 void, 1 warned, so that 25 % are warned" in told
-    assert "1 × warn `steal`" in told and "1 × void `steal`" in told
+    run = replace(fixture.two_blocks(), trials=(trial(1, 0.0), warned, void, replace(void, number=4), trial(5, 0.0)))
+    told = CALIBRATE.of_demos([run])
+    assert "## The demo, 5 trials" in told and "2 valid, 2 void, 1 warned, so that 20.0 % are warned" in told
+    assert "1 × warn `steal`" in told and "2 × void `steal`" in told
+    assert "No trial of it was measured." in CALIBRATE.of_demos([]) == CALIBRATE.of_demos([replace(run, trials=())])

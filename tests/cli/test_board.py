@@ -187,4 +187,5 @@ def test_one_is_one() -> None:
     """One stack, one block, one trial: no plural."""
     planned = fixture.two_blocks().plan
     slot = replace(planned.slots[0], control=None)
-    assert say.outline(replace(planned, slots=(slot,), blocks=1, budget_s=None), 5.0).startswith("1 stack, 1 block, 1 trial, ")
+    told = say.outline(replace(planned, slots=(slot,), blocks=1, budget_s=None), 5.0)
+    assert told == f"1 stack, 1 block, 1 trial, about 5 s, seed {planned.seed}"

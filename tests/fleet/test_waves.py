@@ -17,12 +17,13 @@ from fairground.fleet.cluster import Done
 from fairground.fleet.order import Answer, Order, Work
 from fairground.inputs import manifest
 from fairground.lab import hosts
-from fairground.lab.events import Began, Event, Said
+from fairground.lab.events import Began, Event, Planned, Said
 from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
 from fairground.lab.run import Inputs
 from fairground.model import Plan, Run, Slot, Trial
 from fairground.run import store
+from fairground.run.plan import seconds
 from fleet.made import MACHINE, member, plan
 
 TWO = Fleet((member("a"), member("b")))
@@ -66,6 +67,8 @@ def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
     events: list[Event] = list(hosts.measured(known, TWO, {}))
     assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
+    left_s = seconds(slot for slot in known.plan.slots if slot.number not in store.done_slots(known))
+    assert [one.left_s for one in events if isinstance(one, Planned)] == [pytest.approx(left_s / 2)]
     return store.load(known.folder), [one.sentence for one in events if isinstance(one, Said)]
 
 

@@ -22,7 +22,8 @@ from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
 from fairground.postgres import packages
-from fairground.run import retry, store
+from fairground.run import plan, retry, store
+from report import fixture
 
 LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
 GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), Settings(workers=1, pool_size=4, scale=1))
@@ -31,6 +32,17 @@ ZOO = ROOT / "tests" / "zoo"
 VALUES = ("fairground.model", "fairground.lab.events")
 MOST_RETURNS = 7
 """How often a suite, or the plan made of it, may come back to a module that it has left before the first trial."""
+
+
+def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of two blocks of which one is done: the plan's time is that of the other."""
+    whole = fixture.two_blocks()
+    half = replace(whole, trials=tuple(one for one in whole.trials if one.block == 1), controls=())
+    monkeypatch.setattr(store, "load", lambda _: half)
+    told = next(runs._measured(whole.plan, Path("run"), None, None))  # type: ignore[arg-type]
+    done = store.done_slots(half)
+    assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
+    assert told.left_s == pytest.approx(plan.seconds(slot for slot in whole.plan.slots if slot.number not in done))
 
 
 @pytest.fixture

@@ -121,8 +121,11 @@ def the_plan(planned: Plan, as_json: bool) -> None:
         line(f"{slot.number:>4}  block {slot.block}  {slot.cell.id}{control}")
     for what, cause in planned.skipped.items():
         line(f"skipped  {what}: {cause}")
-    most = "" if planned.budget_s is None else f", ended after whole blocks within {duration(planned.budget_s)}"
-    out.print(f"{plural(len(planned.slots), 'trial')}, about {duration(plan.estimate_s(planned))} without builds{most}")
+    trials = plural(len(planned.slots), "trial")
+    if planned.budget_s is None:
+        out.print(f"{trials}, about {duration(plan.estimate_s(planned))} without builds")
+    else:
+        out.print(f"at most {trials} within {duration(planned.budget_s)} without builds, ended after a whole block")
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:

@@ -49,7 +49,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Planned:
-    """The plan is frozen and has its folder. `left_s`: the seconds that what is left will take, from its loads alone."""
+    """The plan is frozen and has its folder. `left_s`: the seconds that all of what is left will take, from its loads alone."""
 
     plan: Plan
     folder: Path
