@@ -8,13 +8,15 @@ from dataclasses import replace
 
 import numpy
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders.trials import CELL, trial
 from fairground.model import Control, Load, Plan, Slot, Trial, Verdict
 from fairground.model.window import Window
 from fairground.stats import comparisons
 from fairground.stats.comparisons import Judge, Quantity
-from fairground.stats.differences import Word
+from fairground.stats.differences import CALLED, Word
 
 
 def run(
@@ -52,6 +54,23 @@ def test_stacks_are_told_apart_through_a_drifting_machine() -> None:
         assert found.ranks["b:plain"] == (3, 3) and found.ranks["a:plain"][1] <= 2
         assert found.floor is not None and 0 < found.floor < 0.05
         assert found.detectable is not None and found.detectable < 0.1
+
+
+@given(st.lists(st.sampled_from([7_000.0, 9_500.0, 9_700.0, 10_000.0, 10_300.0]), min_size=1, max_size=5), st.floats(0.001, 0.2))
+@settings(max_examples=40, deadline=None)
+def test_a_row_and_its_letters_never_contradict_each_other(rates: list[float], sd: float) -> None:
+    """Of any layout: a stack shares a letter with the anchor if, and only if, its row does not call it different."""
+    stacks = {f"s{number}:plain": rate for number, rate in enumerate(rates)} | {"a:plain": 10_000.0}
+    judge = Judge.of(*run(stacks, sd=sd, blocks=3))
+    for quantity in Quantity:
+        found = judge.field(run(stacks, sd=sd, blocks=3)[1], quantity)
+        assert found is not None
+        if found.withdrawn:
+            continue
+        beside = {stack for group in found.groups if found.anchor in group for stack in group}
+        for row in found.rows:
+            assert (row.stack in beside) != (row.difference.word in CALLED)
+        assert set(found.leading) == {stack for group in found.groups if found.leading[0] in group for stack in group}
 
 
 def test_a_sound_run_passes_its_controls() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy
 import pytest
@@ -185,15 +185,48 @@ def test_groups_join_what_cannot_be_told_apart() -> None:
     """Two equal stacks share a group; a slower one stands alone."""
     levels = {"slow": -0.7, "b": 0.0, "a": 0.001}
     found = standing(levels, 0.005)
-    assert found.groups == (("a", "b"), ("slow",)) and (found.decided, found.pairs) == (3, 3)
+    assert found.groups == (("a", "b"), ("slow",)) and (found.decided, len(found.words)) == (3, 3)
     assert standing(levels, 0.005, floor=2.0).groups == (("a", "b", "slow"),)
+
+
+def test_who_is_like_the_best_is_not_like_each_other() -> None:
+    """The first and the third are told apart, and the second from neither: two letters, and the second has both."""
+    found = differences.letter_groups(["a", "b", "c"], {("a", "c")})
+    assert found == (("a", "b"), ("b", "c"))
+    assert differences.letter_groups(["a", "b", "c"], {("b", "c")}) == (("a", "b"), ("a", "c"))
+    assert differences.letter_groups(["a", "b", "c"], set()) == (("a", "b", "c"),)
+    assert differences.letter_groups([], set()) == ()
+
+
+@st.composite
+def relations(draw: st.DrawFn) -> tuple[list[str], set[tuple[str, str]]]:
+    """Names in an order, and any set of pairs of them, either name first."""
+    order = [f"stack{number}" for number in range(draw(st.integers(1, 9)))]
+    pairs = [pair for pair in itertools.permutations(order, 2) if draw(st.integers(0, 3)) == 0]
+    return order, set(pairs)
+
+
+@given(relations())
+def test_names_share_a_letter_if_and_only_if_they_are_not_told_apart(given: tuple[list[str], set[tuple[str, str]]]) -> None:
+    """So it is for any relation; each set is as large as it can be, and none can be left out."""
+    order, apart = given
+    groups = differences.letter_groups(order, apart)
+
+    def shared(found: Sequence[tuple[str, ...]]) -> set[tuple[str, str]]:
+        return {pair for group in found for pair in itertools.combinations_with_replacement(group, 2)}
+
+    alike = {pair for pair in itertools.combinations_with_replacement(order, 2) if pair not in apart and pair[::-1] not in apart}
+    assert shared(groups) == alike
+    for group in groups:
+        assert [name for name in order if name not in group and all((min(name, m), max(name, m)) in alike for m in group)] == []
+        assert shared([other for other in groups if other is not group]) != alike
 
 
 def test_ranks() -> None:
     """A clear winner holds rank 1; two that are alike share ranks 2 and 3; who is held against nobody may have any rank."""
     levels = {"first": 0.7, "second": 0.01, "third": 0.0}
     found = standing(levels, 0.05)
-    assert found.ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)} and (found.decided, found.pairs) == (2, 3)
+    assert found.ranks == {"first": (1, 1), "second": (2, 3), "third": (2, 3)} and (found.decided, len(found.words)) == (2, 3)
     alone = standing(levels | {"elsewhere": -9.0}, 0.05)
     assert alone.ranks == {"first": (1, 2), "second": (2, 4), "third": (2, 4), "elsewhere": (1, 4)}
 

@@ -113,7 +113,7 @@ def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
         return False
     if until is Until.NARROW:
         return all(narrow(row.estimate.interval().exp()) for row in found.rows)
-    return all(settled(row.estimate, len(found.rows)) for row in found.rows)
+    return all(settled(row.estimate, found.pairs) for row in found.rows)
 
 
 def _known(found: Estimate) -> bool:
@@ -121,12 +121,12 @@ def _known(found: Estimate) -> bool:
     return found.blocks >= LEAST_RATIOS and found.freedom >= LEAST_BLOCKS - 1
 
 
-def settled(found: Estimate, rows: int) -> bool:
-    """Whether an interval that holds for all `rows` of its comparison together (Bonferroni) leaves no third word.
+def settled(found: Estimate, pairs: int) -> bool:
+    """Whether an interval that holds for all `pairs` of its comparison together (Bonferroni) leaves no third word.
 
     It fits into ± PRACTICAL or it lets go of 1, wherever its middle is; of a large difference a quarter is narrow enough.
     """
-    interval = found.interval(1 - 0.05 / rows)
+    interval = found.interval(1 - 0.05 / pairs)
     half = (interval.high - interval.low) / 2
     return half <= max(precision.deciding_width(PRACTICAL), PART * abs(interval.middle))
 

@@ -100,6 +100,13 @@ class Comparison:
         return next((row for row in self.rows if row.stack == stack), None)
 
     @property
+    def leading(self) -> tuple[str, ...]:
+        """The stack that gives the most, and then all that cannot be told from it; empty where nothing may be said."""
+        best = self.groups[0][0] if self.groups else None
+        beside = dict.fromkeys(stack for group in self.groups if best in group for stack in group)
+        return tuple(beside)
+
+    @property
     def detectable(self) -> float | None:
         """The smallest change that every comparison would have shown in 8 of 10 runs; None where none is known."""
         known = [row.difference.detectable for row in self.rows if row.difference.detectable is not None]
@@ -199,7 +206,8 @@ def compare(
 ) -> Comparison | None:
     """Stacks held against the first of `anchors` that has a number; None where no two stacks can be held against each other.
 
-    The rows are held to their number; with `withdrawn` all are inconclusive, and there are neither groups nor ranks.
+    Rows, groups and ranks come from one family of tests, all pairs of stacks, so that none contradicts another. With `withdrawn`
+    all rows are inconclusive, and there are neither groups nor ranks.
     """
     several = measured.levels
     anchor = next((name for name in (*anchors, *sorted(several)) if name in several), None)
@@ -209,8 +217,10 @@ def compare(
     estimates = {stack: found for stack, found in known.items() if found is not None}
     if not estimates:
         return None
-    words = differences.estimated(estimates, floor or 0.0)
+    stand = _standings(measured, several, anchor, floor or 0.0)
+    words = {stack: stand.words[stack, anchor] for stack in estimates}
     if withdrawn:
+        stand = Standings((), {}, {})
         words = {stack: replace(one, word=Word.INCONCLUSIVE) for stack, one in words.items()}
     rows = [
         Held(
@@ -223,17 +233,16 @@ def compare(
         for stack, found in estimates.items()
     ]
     ordered = tuple(sorted(rows, key=lambda row: -row.estimate.middle))
-    stand = Standings((), {}) if withdrawn else _standings(measured, several, floor or 0.0)
     starts = modes.of_starts({stack: {block: math.exp(log) for block, log in logs.items()} for stack, logs in several.items()})
     found = Comparison(quantity, anchor, ordered, stand.groups, stand.ranks, floor, withdrawn, modes=starts)
-    return replace(found, decided=stand.decided, pairs=stand.pairs)
+    return replace(found, decided=stand.decided, pairs=len(stand.words))
 
 
-def _standings(measured: Measured, levels: Mapping[str, Mapping[int, float]], floor: float) -> Standings:
-    """Groups and ranks of the stacks of a field, by all pairs of them."""
+def _standings(measured: Measured, levels: Mapping[str, Mapping[int, float]], anchor: str, floor: float) -> Standings:
+    """Compute the standings of a field's stacks by all pairs of them. A pair with the anchor is the other stack over it."""
     order = sorted(levels, key=lambda name: -_mean(levels[name].values()))
-    pairs = {(one, other): measured.against((one, None), (other, None)) for one, other in itertools.combinations(order, 2)}
-    return differences.standings(order, pairs, floor)
+    pairs = [(other, one) if one == anchor else (one, other) for one, other in itertools.combinations(order, 2)]
+    return differences.standings(order, {(a, b): measured.against((a, None), (b, None)) for a, b in pairs}, floor)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -239,17 +239,21 @@ def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: f
 
 @dataclass(frozen=True)
 class Standings:
-    """How stacks stand to each other, by all pairs of them.
+    """The standing of stacks by all pairs of them, in which no two statements contradict each other.
 
-    `groups`: stacks that cannot be told apart, best first. A group is a stack and those below it that are not shown to be worse.
-    A stack can stand in two, for being indistinguishable is not transitive. `ranks`: the best and the worst rank (1 is best)
-    that a stack can have, which are as sure together as the pairs are: 95 %. `decided` of `pairs` are told apart or equivalent.
+    `groups`: largest sets of stacks of which no two are told apart, best first. Two stacks share a group if, and only if, they
+    are not told apart. A stack may stand in several, for being indistinguishable is not transitive. `ranks`: the best and the
+    worst rank (1 is best) that a stack can have, as sure together as the pairs are: 95 %. `words`: what is said of each pair.
     """
 
     groups: tuple[tuple[str, ...], ...]
     ranks: Mapping[str, tuple[int, int]]
-    decided: int = 0
-    pairs: int = 0
+    words: Mapping[tuple[str, str], Difference]
+
+    @property
+    def decided(self) -> int:
+        """The number of pairs that are told apart or equivalent."""
+        return sum(row.word is not Word.INCONCLUSIVE for row in self.words.values())
 
 
 def standings(
@@ -258,24 +262,56 @@ def standings(
     floor: float = 0.0,
     practical: float = PRACTICAL,
 ) -> Standings:
-    """Groups and ranks of stacks, given in falling order, from their log-ratios: `pairs` holds the better one first.
+    """Compute groups, ranks and words of stacks, given in falling order. `pairs`: the log-ratio of the first over the second.
 
-    Words are held to the number of all pairs, since the order was chosen by looking. A group inside the one before it is left
-    out. A stack's best rank lies behind all that are shown to be better than it, and its worst before all shown to be worse.
-    Source of the ranks: Mogstad, Romano, Shaikh & Wilhelm, "Inference for Ranks", Review of Economic Studies 2024.
+    Words are held to the number of all pairs, since the order was chosen by looking. A stack's best rank lies behind all that
+    are shown to be better than it, and its worst before all shown to be worse. Source of the ranks: Mogstad, Romano, Shaikh &
+    Wilhelm, "Inference for Ranks", Review of Economic Studies 2024.
     """
     words = estimated({pair: found for pair, found in pairs.items() if found is not None}, floor, practical)
     better = {pair for pair, row in words.items() if row.word is Word.FASTER}
     better |= {(other, one) for (one, other), row in words.items() if row.word is Word.SLOWER}
-    found: list[tuple[str, ...]] = []
-    for place, head in enumerate(order):
-        below = [name for name in order[place + 1 :] if (head, name) not in better]
-        if not found or not {head, *below} <= set(found[-1]):
-            found.append((head, *below))
     above = {name: sum((other, name) in better for other in order) for name in order}
     under = {name: sum((name, other) in better for other in order) for name in order}
     ranks = {name: (1 + above[name], len(order) - under[name]) for name in order}
-    return Standings(tuple(found), ranks, sum(row.word is not Word.INCONCLUSIVE for row in words.values()), len(words))
+    return Standings(letter_groups(order, better), ranks, words)
+
+
+def letter_groups(order: Sequence[str], apart: Collection[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+    """Choose sets of names such that two names share a set if, and only if, they are not `apart`. `order` is falling.
+
+    Each set is as large as it can be, and none can be left out. Source: the compact letter display of Piepho, "An algorithm for
+    a letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical Statistics 2004. His
+    columns are split at each difference, and there may be exponentially many. Here a set grows around each pair that has none.
+    """
+    alike = {name: {other for other in order if not {(name, other), (other, name)} & set(apart)} for name in order}
+    groups = list[tuple[str, ...]]()
+    for place, head in enumerate(order):
+        for other in order[place:]:
+            if other in alike[head] and not any({head, other} <= set(group) for group in groups):
+                groups.append(_largest_set(order, (head, other), alike))
+    found = sorted(groups, key=lambda group: [order.index(name) for name in group])
+    return tuple(_without_needless(found))
+
+
+def _largest_set(order: Sequence[str], start: Collection[str], alike: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Add to `start`, best first, whoever is like all that are in it."""
+    members = set(start)
+    for name in order:
+        if all(name in alike[member] for member in members):
+            members.add(name)
+    return tuple(name for name in order if name in members)
+
+
+def _without_needless(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Leave out, from the end, each group whose pairs all stand together in others."""
+    kept = list(groups)
+    for group in reversed(groups):
+        others = [set(other) for other in kept if other is not group]
+        pairs = itertools.combinations_with_replacement(group, 2)
+        if all(any({one, other} <= members for members in others) for one, other in pairs):
+            kept.remove(group)
+    return kept
 
 
 def paired(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:

@@ -72,9 +72,9 @@ def leaders(found: Mapping[str, Comparison], with_ties: bool = True) -> str:
     tie = f"on {words.listed(tied)} no stack can be told from another" if tied else ""
     if not apart:
         return f"{tie[0].upper()}{tie[1:]}."
-    first = Counter(stack for one in apart for stack in one.groups[0]).most_common()
+    first = Counter(stack for one in apart for stack in one.leading).most_common()
     most = [stack for stack, count in first if count == first[0][1]]
-    alone = sum(one.groups[0] == (most[0],) for one in apart)
+    alone = sum(one.leading == (most[0],) for one in apart)
     where = f"on {first[0][1]} of {words.plural(len(found), 'workload')}"
     said = f"{words.listed(most)} {'is' if len(most) == 1 else 'are each'} among the fastest {where}"
     if len(most) == 1 and alone:

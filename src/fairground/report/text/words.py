@@ -135,9 +135,12 @@ def _leaders(board: Board, found: Comparison) -> str:
     rows = board.numbered
     if not found.groups:
         return f"Goodput reaches from {number(rows[-1].middle)} to {number(rows[0].middle)} good answers a second."
-    leading = [row for row in rows if row.stack in found.groups[0]]
+    leading = [row for row in rows if row.stack in found.leading]
+    alone = f"{_with_interval(leading[0]).replace(' gives ', ' gives the most, ', 1)}."
     if len(leading) == 1:
-        return f"{_with_interval(leading[0]).replace(' gives ', ' gives the most, ', 1)}."
+        return alone
+    if set(found.groups[0]) != set(found.leading):  # they are like the first of them, and not all like each other
+        return f"{alone} {listed([row.stack for row in leading[1:]])} cannot be told from it."
     span = f"{number(leading[-1].middle)}–{number(leading[0].middle)}"
     blocks = plural(max(len(row.by_block) for row in leading), "block")
     names = listed([row.stack for row in leading])
@@ -160,7 +163,7 @@ def against(found: Comparison) -> list[str]:
 
 
 def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
-    """`B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 5 comparisons …`."""
+    """`B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 15 pairs of stacks …`."""
     if not rows:
         return []
     ordered = sorted(rows, key=lambda row: -abs(row.difference.ratio.middle - 1) if row.difference.ratio else 0.0)
@@ -172,7 +175,7 @@ def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
         parts.append(f"{row.stack} {said}")
     more = len(rows) - NAMED_AT_MOST
     tail = [f"{plural(more, 'more stack')} as well"] if more > 0 else []
-    held = f"held to {plural(len(found.rows), 'comparison')}, " if len(found.rows) > 1 else ""
+    held = f"held to {plural(found.pairs, 'pair')} of stacks, " if found.pairs > 1 else ""
     blocks = plural(max(len(row.ratios) for row in rows), "block")
     return [f"{listed([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
 
