@@ -11,7 +11,6 @@ use crate::core::schedule::{Curve, Step};
 
 const MAX_CONNECTIONS: usize = 100_000;
 const MAX_THREADS: usize = 256;
-const MAX_PARTS: u64 = 256;
 pub const MAX_SECONDS: f64 = 86_400.0;
 const MAX_THINK_MS: f64 = 60_000.0;
 const RATES_PER_S: RangeInclusive<f64> = 0.001..=10_000_000.0;
@@ -134,17 +133,6 @@ impl Config {
         }
     }
 
-    /// The number of the first request of thread `thread`. Threads and engines that share a load have no number in common.
-    pub fn first_of(&self, thread: usize) -> u64 {
-        let before = self.load.part.map_or(0, |part| part.number);
-        before * self.load.threads as u64 + thread as u64
-    }
-
-    /// From one request of a thread to its next: as many as there are threads, of all engines that share the load.
-    pub fn stride(&self) -> u64 {
-        self.load.threads as u64 * self.load.part.map_or(1, |part| part.of)
-    }
-
     /// Connections of thread `thread`: the first threads take one more where they do not divide evenly.
     pub fn connections_of(&self, thread: usize) -> usize {
         let (connections, threads) = (self.load.connections, self.load.threads);
@@ -173,14 +161,6 @@ fn check_load(load: &Load) -> Result<(), String> {
         return Err(format!(
             "`load.warmup_s` is {}; write seconds from 0 to {MAX_SECONDS}, or null",
             load.warmup_s.unwrap_or_default()
-        ));
-    }
-    if let Some(part) = load.part
-        && !(part.number < part.of && part.of <= MAX_PARTS)
-    {
-        return Err(format!(
-            "`load.part` is {} of {}; write a number from 0 to below `of`, and at most {MAX_PARTS} for `of`",
-            part.number, part.of
         ));
     }
     if !(1..=60_000).contains(&load.timeout_ms) {

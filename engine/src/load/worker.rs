@@ -113,7 +113,7 @@ impl<S: Stream> Worker<S> {
             stands: false,
             turn_start: orders.phase_start,
             parked: Vec::new(),
-            next_number: config.first_of(thread),
+            next_number: thread as u64,
             timeout_ns: config.load.timeout_ms * 1_000_000,
             next_scan_ns: start_ns,
             next_second_ns: start_ns + SECOND_NS,
@@ -230,7 +230,7 @@ impl<S: Stream> Worker<S> {
             return self.parked.push(index);
         }
         let number = self.next_number;
-        self.next_number += self.config.stride();
+        self.next_number += self.config.load.threads as u64;
         self.issue(index, number, could_ns);
     }
 
