@@ -25,4 +25,3 @@ pub mod silence;
 pub mod tally;
 pub mod template;
 pub mod tenths;
-pub mod turn;

@@ -8,8 +8,7 @@ use crate::core::kind::KindRecord;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
 pub use crate::core::second::Second;
-use crate::core::turn::{Part, TurnRecord};
-use crate::core::{silence::Silences, tenths::Tenths};
+use crate::core::{settled::Settling, silence::Silences, tenths::Tenths};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -100,7 +99,6 @@ pub struct Ended {
     /// The step of the window that it was due in, and the one that it ended in. 0 where there are none.
     pub step: usize,
     pub ended_in_step: usize,
-    pub part: Part,
 }
 
 #[derive(Debug)]
@@ -131,7 +129,7 @@ pub struct Record {
     pub bodies_checked: u64,
     pub connections_opened: u64,
     pub second: Second,
-    pub turn: TurnRecord,
+    pub settling: Settling,
     pub silences: Silences,
     pub tenths: Tenths,
     pub samples: Vec<Sample>,
@@ -165,7 +163,7 @@ impl Record {
             bodies_checked: 0,
             connections_opened: 0,
             second: Second::new(),
-            turn: TurnRecord::new(),
+            settling: Settling::new(0, 0),
             silences: Silences::default(),
             tenths: Tenths::default(),
             samples: Vec::new(),
@@ -214,7 +212,6 @@ impl Record {
     /// A request that was due in `step` could not be sent.
     pub fn unsent(&mut self, kind: usize, step: usize) {
         self.life.unsent += 1;
-        self.turn.unsent();
         if self.phase == Phase::Window {
             self.kinds[kind].outcomes.unsent += 1;
             if let Some(step) = self.steps.get_mut(step) {
@@ -229,8 +226,7 @@ impl Record {
         self.life.add(ended.outcome);
         self.kinds[ended.kind].life_ok += u64::from(ok);
         self.life_bodies_checked += u64::from(ended.body_checked);
-        self.turn
-            .ended(ended.part, ended.outcome, ended.latency_us, ended.at_ns);
+        self.settling.ended(ok, ended.at_ns);
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);

@@ -26,7 +26,6 @@ fn end(outcome: Outcome, in_window: bool, latency_us: u64) -> Ended {
         body_checked: outcome == Outcome::Ok,
         step: 0,
         ended_in_step: 1,
-        part: crate::core::turn::Part::Steady,
     }
 }
 
@@ -133,7 +132,6 @@ fn steps() {
     let answer = |outcome, step, ended_in_step, latency_us| Ended {
         step,
         ended_in_step,
-        part: crate::core::turn::Part::Steady,
         ..end(outcome, true, latency_us)
     };
     assert_eq!(in_window, [true, true]);

@@ -5,7 +5,6 @@ use std::io;
 use crate::core::expect::Judgement;
 use crate::core::outcome::Outcome;
 use crate::core::record::{Ended, Sample};
-use crate::core::turn::Part;
 use crate::load::conn::{Exchange, Received, State};
 use crate::load::stream::Stream;
 use crate::load::worker::Worker;
@@ -26,13 +25,7 @@ impl<S: Stream> Worker<S> {
             .slots
             .draw(self.config.seed, number, &mut conn.values);
         request.render(&conn.values, &mut self.body, &mut conn.out);
-        let due_on_schedule_ns = self.orders.clocks.schedule.at(due_ns);
-        let step = self.pace.step_at(due_on_schedule_ns);
-        let burst = match self.pace.is_open() {
-            true => due_on_schedule_ns <= self.turn_start.schedule_ns,
-            false => conn.turn != self.orders.turn,
-        };
-        conn.turn = self.orders.turn;
+        let step = self.pace.step_at(self.orders.clocks.schedule.at(due_ns));
         let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
         self.record.silences.sent(self.now_ns);
         conn.begin(Exchange {
@@ -43,7 +36,6 @@ impl<S: Stream> Worker<S> {
             due_ns,
             sent_ns: self.now_ns,
             step,
-            burst,
         });
         if conn.is_open() {
             conn.state = State::Busy;
@@ -265,11 +257,6 @@ impl<S: Stream> Worker<S> {
             ended_in_step: self
                 .pace
                 .step_at(self.orders.clocks.schedule.at(self.now_ns)),
-            part: match (exchange.burst, self.holds) {
-                (true, _) => Part::Burst,
-                (false, true) => Part::Drain,
-                (false, false) => Part::Steady,
-            },
         });
         let in_flight = self.record.in_flight();
         self.record.silences.ended(self.now_ns, outcome, in_flight);

@@ -10,9 +10,9 @@ use crate::core::clock::Reading;
 use crate::core::config::Config;
 use crate::core::plan::Begin;
 use crate::core::record::{Phase, Second};
-use crate::core::turn::Turn;
+use crate::core::settled::Settled;
 use crate::load::control::{Control, Held, Input, Mark, Orders, Report};
-use crate::load::event::{Event, HeldEvent, SecondRow, TurnEvent};
+use crate::load::event::{Event, HeldEvent, SecondRow};
 use crate::load::measurement::{Measurement, Window};
 use crate::load::stream::Stream;
 use crate::load::tls::{Client, TlsStream};
@@ -49,7 +49,6 @@ struct Controller<'a> {
     stands: bool,
     /// Commands that came before all of them did.
     later: VecDeque<Input>,
-    turn_cpu_ns: u64,
     drains_us: Vec<(u64, u64)>,
     /// Seconds that some threads have told and others not yet. Whole ones become rows at once: a histogram is large.
     seconds: BTreeMap<(Phase, u64), (usize, Second)>,
@@ -141,7 +140,6 @@ impl<'a> Controller<'a> {
             held: Vec::new(),
             stands: false,
             later: VecDeque::new(),
-            turn_cpu_ns: sys::process_cpu_ns(),
             drains_us: Vec::new(),
             seconds: BTreeMap::new(),
             rows: BTreeMap::new(),
@@ -201,7 +199,7 @@ impl<'a> Controller<'a> {
 
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Measure { .. } | Input::Hold { .. } | Input::Go if self.drains_turn() => {
+            Input::Measure { .. } | Input::Hold | Input::Go if self.drains_turn() => {
                 self.later.push_back(input);
             }
             Input::Measure { window_s } if self.orders.phase == Phase::Warmup => {
@@ -213,7 +211,7 @@ impl<'a> Controller<'a> {
             ),
             Input::Stop if self.orders.phase < Phase::Drain => self.enter(Phase::Drain),
             Input::Stop => {}
-            Input::Hold { latency } => self.hold(latency),
+            Input::Hold => self.hold(),
             Input::Go => self.go(),
             Input::Held(held) => self.on_held(*held),
             Input::Interrupt => self.interrupt(),
@@ -307,14 +305,14 @@ impl<'a> Controller<'a> {
         self.orders.held && !self.stands && self.orders.phase < Phase::Drain
     }
 
-    fn hold(&mut self, latency: bool) {
+    fn hold(&mut self) {
         if self.orders.phase >= Phase::Drain {
             return;
         }
         if self.orders.held {
             return self.warn("the command `hold` came twice; it changes nothing".to_string());
         }
-        self.orders.hold(sys::now_ns(), latency);
+        self.orders.hold(sys::now_ns());
         self.control.give(self.orders);
         self.control.wake();
     }
@@ -328,7 +326,6 @@ impl<'a> Controller<'a> {
                 .warn("the command `go` came without `hold`; it changes nothing".to_string());
         }
         self.stands = false;
-        self.turn_cpu_ns = sys::process_cpu_ns();
         let now_ns = sys::now_ns();
         if std::mem::take(&mut self.window_waits) {
             self.window_go_ns = Some(now_ns);
@@ -344,7 +341,6 @@ impl<'a> Controller<'a> {
         if self.held.len() < self.config.load.threads {
             return;
         }
-        let cpu_ns = sys::process_cpu_ns() - self.turn_cpu_ns;
         let held = std::mem::take(&mut self.held);
         let last_ns = held.iter().map(|one| one.at_ns).max().unwrap_or_default();
         self.stands = true;
@@ -356,25 +352,16 @@ impl<'a> Controller<'a> {
             let drain_ns = now.drained_since(&self.orders.turn_start);
             self.drains_us.push((at_ns / 1000, drain_ns / 1000));
         }
-        self.tell_turn(now.active_ns, cpu_ns, held);
+        let settled: Vec<Settled> = held.iter().map(|one| one.settled).collect();
+        (self.on_event)(&Event::Held(HeldEvent {
+            ok: held.iter().map(|one| one.ok).sum(),
+            not_ok: held.iter().map(|one| one.not_ok).sum(),
+            active_us: (now.active_ns - self.start_ns) / 1000,
+            settled: Settled::sum(&settled),
+        }));
         for input in std::mem::take(&mut self.later) {
             self.on_input(input);
         }
-    }
-
-    fn tell_turn(&mut self, active_ns: u64, cpu_ns: u64, held: Vec<Held>) {
-        let number = self.orders.turn;
-        let active_us = active_ns.saturating_sub(self.orders.turn_start.active_ns) / 1000;
-        let cpu_us = if number > 0 { cpu_ns / 1000 } else { 0 };
-        let ok = held.iter().map(|one| one.ok).sum();
-        let not_ok = held.iter().map(|one| one.not_ok).sum();
-        let turn = Turn::sum(held.into_iter().map(|one| one.turn));
-        (self.on_event)(&Event::Held(Box::new(HeldEvent {
-            ok,
-            not_ok,
-            active_us: (active_ns - self.start_ns) / 1000,
-            turn: TurnEvent::new(number, active_us, cpu_us, turn),
-        })));
     }
 
     fn on_second(&mut self, phase: Phase, index: u64, part: &Second) {

@@ -1,5 +1,6 @@
 //! How one thread takes turns: it stands still when told to, tells so, and goes on.
 
+use crate::core::settled::Settling;
 use crate::load::control::{Held, Input};
 use crate::load::stream::Stream;
 use crate::load::worker::{OPENING_GAP_NS, Worker};
@@ -19,7 +20,7 @@ impl<S: Stream> Worker<S> {
             self.now_ns = sys::now_ns();
             self.dispatch();
             self.holds = true;
-            self.record.turn.hold(self.now_ns);
+            self.record.settling.hold(self.now_ns);
         }
         self.follow_phase();
         // A turn that began and ended between two looks: nothing was sent in it, and that is told too.
@@ -57,10 +58,10 @@ impl<S: Stream> Worker<S> {
         } else {
             self.conns.len()
         };
-        self.record.turn.begin(connections as u64, self.now_ns);
+        self.record.settling = Settling::new(connections as u64, self.now_ns);
     }
 
-    /// While held: tells, once, that the last answer is there, and what the turn has counted.
+    /// While held: tells, once, that the last answer is there, and what was counted.
     pub(crate) fn tell_standing(&mut self) {
         if !self.holds || self.stands || self.record.in_flight() > 0 {
             return;
@@ -71,7 +72,7 @@ impl<S: Stream> Worker<S> {
             at_ns: self.now_ns,
             ok,
             not_ok: self.record.life.total() - ok,
-            turn: self.record.turn.take(self.orders.latency),
+            settled: self.record.settling.take(),
         })));
     }
 }
