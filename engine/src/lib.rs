@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //!
-//! - `core`: the pure part. `config` is a plan that was checked; `schedule`, `pace` and `pauses` say when a request is due, `template` and
+//! - `core`: the pure part. `error` is why the engine cannot do what it was asked for. `config` is a plan that was checked; `schedule`, `pace` and `pauses` say when a request is due, `template` and
 //!   `request` what is sent, `http1` and `expect` what an answer is and whether it is good. `record`, `settled`, `ledger`, `silence` and
 //!   `histogram` count. `script` and `tally` are the misbehaving server's part, `analytic` is that of `fairload qualify`.
 //! - `load`: the load loop. `worker`, `exchange` and `turns` are one thread; `run` is the controller that moves all threads through the

@@ -10,7 +10,7 @@ const LOAD: &str = r#""model":"closed","connections":10,"window_s":1"#;
 const PING: &str = r#"{"kind":"ping","method":"GET","path":"/ping","expect":{"status":200}}"#;
 
 fn parse(json: &str) -> Result<Config, String> {
-    Config::parse(json, &NOWHERE)
+    Config::parse(json, &NOWHERE).map_err(|error| error.to_string())
 }
 
 /// What a plan leaves out gets the documented default.
@@ -230,7 +230,9 @@ fn targets_by_tls() {
         .unwrap();
     assert_eq!((name.name.as_deref(), name.insecure), (Some("a"), true));
     assert_eq!(
-        plan(r#"{"ca":"x","insecure":true}"#).unwrap_err(),
+        plan(r#"{"ca":"x","insecure":true}"#)
+            .unwrap_err()
+            .to_string(),
         "`target.tls` has `ca` and `insecure`; leave one of them out"
     );
 }

@@ -3,6 +3,7 @@
 pub mod analytic;
 pub mod clock;
 pub mod config;
+pub mod error;
 pub mod expect;
 pub mod handshakes;
 pub mod histogram;

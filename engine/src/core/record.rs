@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 
+use crate::core::error::EngineError;
 use crate::core::handshakes::Handshakes;
 use crate::core::histogram::{add, histogram, record};
 use crate::core::kind::KindRecord;
@@ -376,7 +377,7 @@ impl Record {
     }
 
     /// Every request must have exactly one outcome; a sum that is off is a fault of the engine.
-    pub fn check_identities(&self) -> Result<(), String> {
+    pub fn check_identities(&self) -> Result<(), EngineError> {
         let window = self.window_outcomes();
         let mut steps = Outcomes::default();
         self.steps
@@ -412,9 +413,9 @@ impl Record {
             ),
         ];
         match rows.iter().find(|(_, left, right)| left != right) {
-            Some((identity, left, right)) => {
-                Err(format!("{identity} does not hold: {left} against {right}"))
-            }
+            Some((identity, left, right)) => Err(EngineError::Count(format!(
+                "{identity} does not hold: {left} against {right}"
+            ))),
             None => Ok(()),
         }
     }

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use serde::Serialize;
 
+use crate::core::error::EngineError;
 use crate::core::histogram::{encode, quantile};
 use crate::core::record::{Phase, Second};
 use crate::core::settled::Settled;
@@ -20,7 +21,7 @@ pub enum Event {
     Listening { port: u16 },
     Awake { processors: usize },
     Warning { message: String },
-    Error { message: String },
+    Error { code: &'static str, message: String },
 }
 
 /// All answers are there and nothing is sent; the counts are of the whole run.
@@ -53,6 +54,13 @@ pub struct SecondNumbers {
 }
 
 impl Event {
+    pub fn error(error: &EngineError) -> Event {
+        Event::Error {
+            code: error.code(),
+            message: error.to_string(),
+        }
+    }
+
     pub fn second(phase: Phase, index: u64, second: &Second) -> Event {
         let phase = if phase == Phase::Warmup {
             "warmup"

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::core::clock::Reading;
 use crate::core::config::Config;
+use crate::core::error::EngineError;
 use crate::core::plan::Begin;
 use crate::core::record::{Phase, Second};
 use crate::core::settled::Settled;
@@ -65,23 +66,24 @@ pub fn run(
     sender: &Sender<Input>,
     receiver: &Receiver<Input>,
     on_event: &mut dyn FnMut(&Event),
-) -> Result<Measurement, String> {
+) -> Result<Measurement, EngineError> {
     let connections = config.load.connections;
     let files = connections as u64 + 64;
     let limit = sys::raise_open_files(files);
     if limit < files {
-        return Err(format!(
+        return Err(EngineError::Machine(format!(
             "{connections} connections need {files} open files, the limit is {limit}; raise it with `ulimit -n`"
-        ));
+        )));
     }
     let no_stamps = match config.load.kernel_timestamps {
-        true => socket::try_stamps().err(),
+        true => socket::try_stamps().err().map(|error| error.to_string()),
         false => None,
     };
     config.load.kernel_timestamps &= no_stamps.is_none();
     let client = Client::of(&config)?;
     let config = Arc::new(config);
-    let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
+    let failed =
+        |error: std::io::Error| EngineError::Machine(format!("the engine cannot start: {error}"));
     let held = config.load.begin == Begin::Held;
     let orders = Orders::new(sys::now_ns(), config.window_s, held);
     let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);

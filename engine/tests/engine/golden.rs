@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairload::core::config::Config;
+use fairload::core::error::EngineError;
 use fairload::core::handshakes::Handshakes;
 use fairload::core::outcome::Outcome;
 use fairload::core::record::{Phase, Record, Sample, Second};
@@ -315,9 +316,7 @@ fn golden_events() {
         Event::Warning {
             message: "a warning".to_string(),
         },
-        Event::Error {
-            message: "an error".to_string(),
-        },
+        Event::error(&EngineError::Plan("an error".to_string())),
     ];
     let lines: String = events
         .iter()
