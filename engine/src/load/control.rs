@@ -141,6 +141,42 @@ impl Orders {
     }
 }
 
+/// How far a worker has followed the orders, and where it is in its turn.
+pub struct TurnState {
+    /// As it last saw them.
+    pub orders: Orders,
+    pub version: u64,
+    /// No further request is sent …
+    pub holds: bool,
+    /// … and the controller has been told that the last answer is there.
+    pub stands: bool,
+    /// The load's clocks when this turn began.
+    pub start_clocks: Reading,
+}
+
+impl TurnState {
+    pub fn new(control: &Control) -> TurnState {
+        let (version, orders) = (control.version(), control.orders());
+        TurnState {
+            orders,
+            version,
+            holds: orders.held,
+            stands: false,
+            start_clocks: orders.phase_start,
+        }
+    }
+
+    /// A moment of the machine's on the clock of active time.
+    pub fn active_ns(&self, at_ns: u64) -> u64 {
+        self.orders.clocks.active.at(at_ns)
+    }
+
+    /// A moment of the machine's on the schedule's clock.
+    pub fn schedule_ns(&self, at_ns: u64) -> u64 {
+        self.orders.clocks.schedule.at(at_ns)
+    }
+}
+
 /// Hands the controller's orders to the workers.
 pub struct Control {
     orders: Mutex<Orders>,
