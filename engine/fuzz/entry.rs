@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 
 use fairload::core::config::{Config, Outside};
+use fairload::core::error::EngineError;
 use fairload::core::http1::{Progress, Step};
 use fairload::core::lines::{self, Lines};
 use fairload::core::script::{Act, Manner, Script};
@@ -149,9 +150,9 @@ pub fn script(toml: &str) {
     }
 }
 
-fn no_files(path: &str) -> Result<Lines, String> {
+fn no_files(path: &str) -> Result<Lines, EngineError> {
     match path {
         "words" => lines::split("one\ntwo \"words\"\nü/&="),
-        _ => Err("there are no files here".to_string()),
+        _ => Err(EngineError::File("there are no files here".to_string())),
     }
 }

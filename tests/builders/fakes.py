@@ -324,14 +324,8 @@ class FakeDatabase:
 
 def held(good: int, settled: int = 0) -> dict[str, Any]:
     """What an engine says that stands still after so many good answers: a thousand a second, and `settled` in half of the turn."""
-    part = {"count": 0, "latency_ok": None}
-    turn = {"number": 1, "active_us": 0, "cpu_us": 0, "latency_ok": None, "burst": part, "drain": part}
-    outcomes = {"ok": good, "status": {}} | dict.fromkeys(
-        ("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight"), 0
-    )
-    told = {"ok": settled, "not_ok": 0, "active_us": 500_000 if settled else 0}
-    counts = {"event": "held", "ok": good, "not_ok": 0, "active_us": good * 1000}
-    return counts | {"turn": turn | {"outcomes": outcomes, "settled": told}}
+    part = {"ok": settled, "active_us": 500_000 if settled else 0}
+    return {"event": "held", "ok": good, "not_ok": 0, "active_us": good * 1000, "settled": part}
 
 
 class FakeEngine:

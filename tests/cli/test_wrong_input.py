@@ -115,9 +115,9 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         ),
         *(
             (
-                (*words, "--connections", "1", "--place", "generator=b+c", "--hosts", "127.0.0.1:9"),
-                "2 hosts cannot share 1 connection: each needs one",
-                "place the generator on fewer hosts, or ask for more connections",
+                (*words, "--place", "generator=b+c", "--hosts", "127.0.0.1:9"),
+                "`--place generator=b+c`: the generator is on one host",
+                "name one of them",
             )
             for words in (ONE, ("compare", "alder-one:plain", "alder-one:fancy"), ("capacity", "-s", "alder-one:plain"))
         ),

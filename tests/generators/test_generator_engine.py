@@ -329,44 +329,25 @@ def test_an_open_loop_of_one_rate_is_one_step() -> None:
 # ---------------------------------------------------------------- turns
 
 
-def held(number: int) -> dict[str, Any]:
-    """The golden event `held` of this turn."""
+def held() -> dict[str, Any]:
+    """The golden event `held`."""
     events = [json.loads(line) for line in (PROTOCOL / "events.json").read_text().splitlines()]
-    return next(event for event in events if event["event"] == "held" and event["turn"]["number"] == number)
+    return next(event for event in events if event["event"] == "held")
 
 
-def test_a_turn_lands_in_the_fields_of_its_names() -> None:
-    """Counts, times and the three histograms of the golden event are read as what they are called."""
-    found = held(8)["turn"]
-    assert engine.turn(held(8)) == engine.Turn(
-        number=8,
-        active_s=found["active_us"] / 1e6,
-        cpu_us=found["cpu_us"],
-        outcomes=outcomes(found["outcomes"]),
-        latency_ok=latency(found["latency_ok"]),
-        burst_count=found["burst"]["count"],
-        burst_latency_ok=latency(found["burst"]["latency_ok"]),
-        drain_count=found["drain"]["count"],
-        drain_latency_ok=latency(found["drain"]["latency_ok"]),
-        settled_ok=found["settled"]["ok"],
-        settled_not_ok=found["settled"]["not_ok"],
-        settled_s=found["settled"]["active_us"] / 1e6,
-    )
-
-
-def test_a_turn_without_histograms() -> None:
-    """Latencies that nobody asked for are None, and the counts are there."""
-    turn = engine.turn(held(7))
-    assert (turn.latency_ok, turn.burst_latency_ok, turn.drain_latency_ok) == (None, None, None)
-    assert turn.burst_count != turn.drain_count and turn.outcomes.ok > 0
+def test_a_settled_part_lands_in_the_fields_of_its_names() -> None:
+    """The answers and the time of the golden event are read as what they are called."""
+    found = held()["settled"]
+    assert found["ok"] > 0 and found["active_us"] > 0
+    assert engine.settled_part(held()) == engine.SettledPart(ok=found["ok"], active_s=found["active_us"] / 1e6)
 
 
 def test_an_engine_that_tells_no_turns_is_refused() -> None:
     """An event of an older engine is the instrument's fault, and `make setup` mends it."""
-    event = held(7)
-    del event["turn"]
+    event = held()
+    del event["settled"]
     with pytest.raises(LabError, match="^the load engine says nothing of its turns") as caught:
-        engine.turn(event)
+        engine.settled_part(event)
     assert (caught.value.hint, caught.value.exit_code) == ("make setup", 3)
 
 
@@ -378,11 +359,10 @@ def test_commands() -> None:
     session.measure()
     session.measure(16.0)
     session.hold()
-    session.hold(latency=True)
     session.go()
     session.halt()
     golden = [json.loads(line) for line in (PROTOCOL / "commands.json").read_text().splitlines()]
-    assert [json.loads(line) for line in written[1:]] == [command for command in golden if command.get("latency") is not False]
+    assert [json.loads(line) for line in written[1:]] == golden
 
 
 def test_plan_by_tls() -> None:

@@ -23,15 +23,12 @@ def suite(*loads: Load) -> Suite:
 
 
 def test_what_cannot_be_had() -> None:
-    """Other generators, experiments, and fewer connections than hosts; the lab's engine can."""
+    """Other generators and experiments; the lab's engine can."""
     elsewhere.check(suite(Load()), None, THERE)
     with pytest.raises(LabError, match="`wrk` makes its load on the lab's machine"):
         elsewhere.check(suite(Load(), Load(generator="wrk")), None, THERE)
     with pytest.raises(LabError, match="`--why` makes its experiments with all roles on this machine"):
         elsewhere.check(suite(Load()), 60.0, THERE)
-
-    with pytest.raises(LabError, match="3 hosts cannot share 2 connections: each needs one"):
-        elsewhere.check(suite(Load(connections=2)), None, (("generator", "a+b+c"),))
 
 
 def test_what_cannot_be_had_of_a_database_elsewhere() -> None:
@@ -40,19 +37,6 @@ def test_what_cannot_be_had_of_a_database_elsewhere() -> None:
     for kind, words in ((FaultKind.DATABASE_RESTART, "database-restart"), (FaultKind.STALL, "stall")):
         with pytest.raises(LabError, match=f"`{words}.*` needs the database on the lab's machine"):
             elsewhere.check(suite(Load(fault=Fault(kind, 3.0, 0.5))), None, STORE)
-
-
-def test_hosts_that_make_a_load_together_reach_one_address() -> None:
-    """Servers listen at one: hosts that reach this machine by two cannot share a load. A single one stays what it is."""
-    a, b, c = (
-        cast(Any, SimpleNamespace(name=name, front=front, here=()))
-        for name, front in (("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "10.9.0.1"))
-    )
-    assert elsewhere.together([a]) is a
-    both = elsewhere.together([a, b])
-    assert (both.name, both.front) == ("a+b", "10.0.0.1")
-    with pytest.raises(LabError, match="hosts `a` and `c` reach this machine at two addresses, `10.0.0.1` and `10.9.0.1`"):
-        elsewhere.together([a, b, c])
 
 
 def test_what_was_begun_elsewhere_goes_on_there() -> None:

@@ -48,16 +48,6 @@ def test_a_role_elsewhere_counts_there() -> None:
     assert there["rack-2"].foreign_cpu_us == pytest.approx(3e6)
 
 
-def test_a_role_on_two_hosts_counts_on_each() -> None:
-    """What its part on one of them used is taken off that one alone."""
-    both = replace(USE, cpu_us=3.5e6, host="rack-2+rack-3", cpu_us_by_host={"rack-2": 1e6, "rack-3": 2e6})
-    before = Stand(moment(0, 0), {name: moment(0, 0) for name in ("rack-2", "rack-3")})
-    after = Stand(moment(10, 2.0), {name: moment(10, 4.0) for name in ("rack-2", "rack-3")})
-    _, here, there = machines_between(before, after, [both], True)
-    assert here.foreign_cpu_us == pytest.approx(1.5e6)  # a third engine ran on the lab's machine
-    assert {name: use.foreign_cpu_us for name, use in there.items()} == pytest.approx({"rack-2": 3e6, "rack-3": 2e6})
-
-
 def test_what_disturbs_the_other_machine_is_named() -> None:
     """With the host; what is said of this one stays as it is."""
     before, after = Stand(moment(0, 0), {"rack-2": moment(0, 0)}), Stand(moment(10, 1.0), {"rack-2": moment(10, 6)})

@@ -11,6 +11,7 @@ use std::{env, fs, hint, thread};
 
 use clap::Args;
 
+use crate::core::error::EngineError;
 use crate::sys;
 
 /// Between two looks at what the server has used, at first …
@@ -43,17 +44,20 @@ pub struct BurnArgs {
 }
 
 /// Burns until it is ended from outside. The error is a sentence for a person.
-pub fn burn_command(args: &BurnArgs) -> Result<u8, String> {
+pub fn burn_command(args: &BurnArgs) -> Result<u8, EngineError> {
     if args.processes > 1 && inside(args) {
-        return Err("one process burns in a group that is looked at: leave out `--processes`, or join another one".to_string());
+        return Err(EngineError::Arguments("one process burns in a group that is looked at: leave out `--processes`, or join another one".to_string()));
     }
     for file in &args.join {
-        fs::write(file, "0")
-            .map_err(|error| format!("`{}` cannot be entered: {error}", file.display()))?;
+        fs::write(file, "0").map_err(|error| {
+            EngineError::Machine(format!("`{}` cannot be entered: {error}", file.display()))
+        })?;
     }
     let part = args.share / f64::from(args.processes);
     for _ in 1..args.processes {
-        help(args, part).map_err(|error| format!("no further process can be started: {error}"))?;
+        help(args, part).map_err(|error| {
+            EngineError::Machine(format!("no further process can be started: {error}"))
+        })?;
     }
     burn(args, part)
 }
@@ -78,11 +82,18 @@ fn inside(args: &BurnArgs) -> bool {
 }
 
 /// One process's part, until the group is gone.
-fn burn(args: &BurnArgs, part: f64) -> Result<u8, String> {
+fn burn(args: &BurnArgs, part: f64) -> Result<u8, EngineError> {
     let group_ns = || {
-        let text = fs::read_to_string(&args.usage)
-            .map_err(|error| format!("`{}` cannot be read: {error}", args.usage.display()))?;
-        usage_ns(&text).ok_or(format!("`{}` tells no CPU time", args.usage.display()))
+        let text = fs::read_to_string(&args.usage).map_err(|error| {
+            EngineError::File(format!(
+                "`{}` cannot be read: {error}",
+                args.usage.display()
+            ))
+        })?;
+        usage_ns(&text).ok_or(EngineError::File(format!(
+            "`{}` tells no CPU time",
+            args.usage.display()
+        )))
     };
     let inside = inside(args);
     let own_ns = sys::thread_cpu_ns;
@@ -143,10 +154,12 @@ fn usage_ns(text: &str) -> Option<u64> {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> Result<f64, EngineError> {
     match text.parse() {
         Ok(share) if share > 0.0 && share <= 100.0 => Ok(share),
-        _ => Err("write a share above 0, such as 0.05".to_string()),
+        _ => Err(EngineError::Arguments(
+            "write a share above 0, such as 0.05".to_string(),
+        )),
     }
 }
 
@@ -203,7 +216,7 @@ mod tests {
         };
         assert!(inside(&asked("/group/web/cgroup.procs", 1)));
         assert!(!inside(&asked("/group/database/cgroup.procs", 1)));
-        let refused = |asked: &BurnArgs| burn_command(asked).unwrap_err();
+        let refused = |asked: &BurnArgs| burn_command(asked).unwrap_err().to_string();
         assert!(refused(&asked("/group/web/cgroup.procs", 2)).contains("leave out `--processes`"));
         assert!(refused(&asked("/group/database/cgroup.procs", 2)).contains("cannot be entered"));
     }

@@ -1,5 +1,6 @@
 //! The direct form of `fairload run`: options for one kind of request, as the plan that they stand for.
 
+use crate::core::error::EngineError;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -123,9 +124,11 @@ enum Rates {
 
 impl DirectArgs {
     /// The plan as JSON; the error is one sentence for a person.
-    pub fn plan(&self) -> Result<String, String> {
+    pub fn plan(&self) -> Result<String, EngineError> {
         let url = self.target.as_deref().or(self.url.as_deref());
-        let url = url.ok_or("give a URL or --plan; `fairload run --help` shows examples")?;
+        let url = url.ok_or(EngineError::Arguments(
+            "give a URL or --plan; `fairload run --help` shows examples".to_string(),
+        ))?;
         let (target, path) = split_url(url)?;
         let headers: Vec<(&str, &str)> = self
             .headers
@@ -136,7 +139,9 @@ impl DirectArgs {
                     .map(|(name, value)| (name.trim(), value.trim()))
             })
             .collect::<Option<_>>()
-            .ok_or("a header has no colon; write `name: value`")?;
+            .ok_or(EngineError::Arguments(
+                "a header has no colon; write `name: value`".to_string(),
+            ))?;
         let plan = json!({
             "protocol": 1,
             "seed": self.seed,
@@ -154,20 +159,20 @@ impl DirectArgs {
     }
 
     /// The target with the options of TLS, which belong to https alone.
-    fn with_tls(&self, mut target: Value) -> Result<Value, String> {
+    fn with_tls(&self, mut target: Value) -> Result<Value, EngineError> {
         match target.get_mut("tls") {
             Some(tls) => *tls = json!({"ca": self.ca, "insecure": self.insecure}),
             None if self.ca.is_some() || self.insecure => {
-                return Err(
+                return Err(EngineError::Arguments(
                     "--ca and --insecure belong to a url that begins with `https://`".to_string(),
-                );
+                ));
             }
             None => {}
         }
         Ok(target)
     }
 
-    fn load(&self) -> Result<Value, String> {
+    fn load(&self) -> Result<Value, EngineError> {
         let duration_s = self.duration.unwrap_or(DEFAULT_DURATION_S);
         let mut load = json!({
             "model": "open", "connections": self.connections, "threads": self.threads, "keep_alive": !self.close,
@@ -177,14 +182,16 @@ impl DirectArgs {
         });
         let is_ramp = matches!(self.rate, Some(Rates::Ramp(..)));
         if self.steps.is_some() && !is_ramp {
-            return Err("--steps divides a ramp; write --rate 1000..20000".to_string());
+            return Err(EngineError::Arguments(
+                "--steps divides a ramp; write --rate 1000..20000".to_string(),
+            ));
         }
         let rates = match &self.rate {
             None | Some(Rates::One(_)) if self.step.is_some() => {
-                return Err(
+                return Err(EngineError::Arguments(
                     "--step is for several rates; write --rate 1000,2000 or --rate 1000..20000"
                         .to_string(),
-                );
+                ));
             }
             None => {
                 load["model"] = json!("closed");
@@ -209,9 +216,11 @@ impl DirectArgs {
     }
 }
 
-fn ramp(from: f64, to: f64, steps: usize) -> Result<Vec<f64>, String> {
+fn ramp(from: f64, to: f64, steps: usize) -> Result<Vec<f64>, EngineError> {
     if !(2..=100).contains(&steps) {
-        return Err(format!("--steps is {steps}; write 2 to 100"));
+        return Err(EngineError::Arguments(format!(
+            "--steps is {steps}; write 2 to 100"
+        )));
     }
     let share = |step: usize| step as f64 / (steps - 1) as f64;
     Ok((0..steps)
@@ -219,11 +228,13 @@ fn ramp(from: f64, to: f64, steps: usize) -> Result<Vec<f64>, String> {
         .collect())
 }
 
-fn rates(text: &str) -> Result<Rates, String> {
+fn rates(text: &str) -> Result<Rates, EngineError> {
     let number = |part: &str| {
-        part.trim()
-            .parse::<f64>()
-            .map_err(|_| format!("`{part}` is no rate; write 1000, 1000,2000,5000 or 1000..20000"))
+        part.trim().parse::<f64>().map_err(|_| {
+            EngineError::Arguments(format!(
+                "`{part}` is no rate; write 1000, 1000,2000,5000 or 1000..20000"
+            ))
+        })
     };
     if let Some((from, to)) = text.split_once("..") {
         return Ok(Rates::Ramp(number(from)?, number(to)?));
@@ -236,7 +247,7 @@ fn rates(text: &str) -> Result<Rates, String> {
 }
 
 /// A time with or without a unit, in seconds.
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<f64, EngineError> {
     let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let (digits, factor) = units
         .iter()
@@ -246,18 +257,20 @@ fn seconds(text: &str) -> Result<f64, String> {
         .trim()
         .parse::<f64>()
         .map(|number| number * factor)
-        .map_err(|_| format!("`{text}` is no time; write 10, 10s, 500ms or 2m"))
+        .map_err(|_| {
+            EngineError::Arguments(format!("`{text}` is no time; write 10, 10s, 500ms or 2m"))
+        })
 }
 
 /// The target and the path of a URL; a target by https has `tls`.
-fn split_url(url: &str) -> Result<(Value, String), String> {
+fn split_url(url: &str) -> Result<(Value, String), EngineError> {
     let (usual, rest) = match (url.strip_prefix("http://"), url.strip_prefix("https://")) {
         (Some(rest), _) => (80, rest),
         (_, Some(rest)) => (443, rest),
         _ => {
-            return Err(format!(
+            return Err(EngineError::Arguments(format!(
                 "url `{url}` does not start with `http://` or `https://`"
-            ));
+            )));
         }
     };
     let (authority, path) = rest
@@ -272,7 +285,7 @@ fn split_url(url: &str) -> Result<(Value, String), String> {
         Some((host, port)) if !port.ends_with(']') => (
             host,
             port.parse::<u16>()
-                .map_err(|_| format!("url `{url}`: `{port}` is no port"))?,
+                .map_err(|_| EngineError::Arguments(format!("url `{url}`: `{port}` is no port")))?,
         ),
         _ => (authority, usual),
     };

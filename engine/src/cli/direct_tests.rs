@@ -14,9 +14,8 @@ struct Line {
 fn plan(arguments: &str) -> Result<Value, String> {
     let line = Line::try_parse_from(["x"].into_iter().chain(arguments.split(' ')))
         .map_err(|error| error.to_string())?;
-    line.direct
-        .plan()
-        .map(|plan| serde_json::from_str(&plan).unwrap())
+    let plan = line.direct.plan().map_err(|error| error.to_string())?;
+    Ok(serde_json::from_str(&plan).unwrap())
 }
 
 /// The direct form stands for a plan that the engine accepts, with every option in its place.

@@ -23,6 +23,7 @@ use crate::cli::serve::{
 };
 use crate::cli::wire::{WIRE_EXAMPLES, WireArgs, wire_command};
 use crate::core::config::Config;
+use crate::core::error::EngineError;
 use crate::core::histogram::write_hgrm;
 use crate::load::Input;
 use crate::load::event::Event;
@@ -126,25 +127,40 @@ enum Voice {
 }
 
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Run(args) => run_command(&args),
-        Command::Null(args) => null_command(&args).map_err(|message| (Voice::Machine, message)),
-        Command::Qualify(args) => {
-            qualify_command(&args).map_err(|message| (Voice::Person, message))
-        }
-        Command::Faulty(args) => faulty_command(&args).map_err(|message| (Voice::Person, message)),
-        Command::Awake => awake_command().map_err(|message| (Voice::Person, message)),
-        Command::Burn(args) => burn_command(&args).map_err(|message| (Voice::Person, message)),
-        Command::Wire(args) => wire_command(&args).map_err(|message| (Voice::Person, message)),
+    let command = Cli::parse().command;
+    let voice = command.voice();
+    let result = match command {
+        Command::Run(args) => run_command(&args, voice),
+        Command::Null(args) => null_command(&args),
+        Command::Qualify(args) => qualify_command(&args),
+        Command::Faulty(args) => faulty_command(&args),
+        Command::Awake => awake_command(),
+        Command::Burn(args) => burn_command(&args),
+        Command::Wire(args) => wire_command(&args),
     };
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err((voice, message)) => {
-            match voice {
-                Voice::Machine => Event::Error { message }.print(),
-                Voice::Person => eprintln!("fairload: {message}"),
-            }
-            ExitCode::from(WRONG_INPUT)
+    ExitCode::from(result.unwrap_or_else(|error| voice.tell(&error)))
+}
+
+impl Command {
+    fn voice(&self) -> Voice {
+        match self {
+            Command::Run(args) => args.voice(std::io::stdout().is_terminal()),
+            Command::Null(_) => Voice::Machine,
+            _ => Voice::Person,
+        }
+    }
+}
+
+impl Voice {
+    /// Says why nothing came of it; the exit code.
+    fn tell(self, error: &EngineError) -> u8 {
+        match self {
+            Voice::Machine => Event::error(error).print(),
+            Voice::Person => eprintln!("fairload: {error}"),
+        }
+        match error {
+            EngineError::Unreachable(_) => NOTHING_MEASURED,
+            _ => WRONG_INPUT,
         }
     }
 }
@@ -164,7 +180,7 @@ impl RunArgs {
         }
     }
 
-    fn config(&self, commands: &Sender<Input>) -> Result<Config, String> {
+    fn config(&self, commands: &Sender<Input>) -> Result<Config, EngineError> {
         let Some(source) = &self.plan else {
             return outside::config(&self.direct.plan()?);
         };
@@ -174,24 +190,22 @@ impl RunArgs {
     }
 
     /// Opened before the load: whoever cannot have the file shall not wait for it.
-    fn hgrm_file(&self) -> Result<Option<(File, &str)>, String> {
+    fn hgrm_file(&self) -> Result<Option<(File, &str)>, EngineError> {
         let Some(path) = self.hgrm.as_deref() else {
             return Ok(None);
         };
         match File::create(path) {
             Ok(file) => Ok(Some((file, path))),
-            Err(error) => Err(format!("`{path}` cannot be written: {error}")),
+            Err(error) => Err(cannot_be_written(path, &error)),
         }
     }
 }
 
-fn run_command(args: &RunArgs) -> Result<u8, (Voice, String)> {
+fn run_command(args: &RunArgs, voice: Voice) -> Result<u8, EngineError> {
     sys::block_termination();
     let (sender, receiver) = channel();
-    let voice = args.voice(std::io::stdout().is_terminal());
-    let fail = |message| (voice, message);
-    let config = args.config(&sender).map_err(fail)?;
-    let hgrm = args.hgrm_file().map_err(fail)?;
+    let config = args.config(&sender)?;
+    let hgrm = args.hgrm_file()?;
     listen_to_signals(sender.clone());
     let live = (voice == Voice::Person && std::io::stderr().is_terminal())
         .then(|| summary::Live::new(&config));
@@ -200,7 +214,7 @@ fn run_command(args: &RunArgs) -> Result<u8, (Voice, String)> {
         (Voice::Person, Some(live)) => live.draw(event),
         (Voice::Person, None) => {}
     };
-    let measurement = run(config, &sender, &receiver, &mut on_event).map_err(fail)?;
+    let measurement = run(config, &sender, &receiver, &mut on_event)?;
     // A wrong sum is a fault of the engine: better no result than one that lies.
     if let Err(sentence) = measurement.record.check_identities() {
         panic!("the engine lost count: {sentence}");
@@ -208,7 +222,7 @@ fn run_command(args: &RunArgs) -> Result<u8, (Voice, String)> {
     let code = report(&measurement, voice);
     if let Some((file, path)) = hgrm {
         write_hgrm(&measurement.record.latency_ok(), &mut BufWriter::new(file))
-            .map_err(|error| fail(format!("`{path}` cannot be written: {error}")))?;
+            .map_err(|error| cannot_be_written(path, &error))?;
     }
     Ok(code)
 }
@@ -227,35 +241,41 @@ fn report(measurement: &Measurement, voice: Voice) -> u8 {
     if measurement.connected {
         return 0;
     }
-    let message = never_connected(measurement);
-    match voice {
-        Voice::Machine => Event::Error { message }.print(),
-        Voice::Person => eprintln!("fairload: {message}"),
-    }
-    NOTHING_MEASURED
+    voice.tell(&never_connected(measurement))
 }
 
-fn never_connected(measurement: &Measurement) -> String {
+fn never_connected(measurement: &Measurement) -> EngineError {
     let address = measurement.config.address;
     let first = measurement.record.samples.first();
-    match (&measurement.record.handshakes, first) {
+    EngineError::Unreachable(match (&measurement.record.handshakes, first) {
         (Some(_), Some(sample)) => format!("{address}: {}", sample.reason),
         _ => format!("{address} never accepted a connection; is the server running there?"),
-    }
+    })
 }
 
-fn read_plan(source: &str) -> Result<String, String> {
+fn cannot_be_written(path: &str, error: &std::io::Error) -> EngineError {
+    EngineError::File(format!("`{path}` cannot be written: {error}"))
+}
+
+fn read_plan(source: &str) -> Result<String, EngineError> {
     let mut plan = String::new();
     if source != "-" {
-        return std::fs::read_to_string(source)
-            .map_err(|error| format!("plan `{source}` cannot be read: {error}"));
+        return std::fs::read_to_string(source).map_err(|error| {
+            EngineError::File(format!("plan `{source}` cannot be read: {error}"))
+        });
     }
     std::io::stdin()
         .lock()
         .read_line(&mut plan)
-        .map_err(|error| format!("the plan on standard input cannot be read: {error}"))?;
+        .map_err(|error| {
+            EngineError::File(format!(
+                "the plan on standard input cannot be read: {error}"
+            ))
+        })?;
     if plan.trim().is_empty() {
-        return Err("standard input ended before a plan; write it as one line of JSON".to_string());
+        return Err(EngineError::File(
+            "standard input ended before a plan; write it as one line of JSON".to_string(),
+        ));
     }
     Ok(plan)
 }

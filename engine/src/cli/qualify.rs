@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::core::analytic;
+use crate::core::error::EngineError;
 use crate::core::histogram::histogram;
 use crate::core::script::{Queue, Stall};
 use crate::load::measurement::Measurement;
@@ -67,7 +68,7 @@ pub struct Findings {
 }
 
 /// Measures all known servers one after the other. The error is a sentence for a person.
-pub fn qualify_command(args: &QualifyArgs) -> Result<u8, String> {
+pub fn qualify_command(args: &QualifyArgs) -> Result<u8, EngineError> {
     let scale = if args.quick { 0.1 } else { 1.0 };
     let mut findings = Findings::default();
     ceiling(&mut findings, scale)?;
@@ -89,13 +90,15 @@ pub fn qualify_command(args: &QualifyArgs) -> Result<u8, String> {
     })
 }
 
-fn ceiling(findings: &mut Findings, scale: f64) -> Result<(), String> {
+fn ceiling(findings: &mut Findings, scale: f64) -> Result<(), EngineError> {
     let server = Server::start(&["null"])?;
     let measured = measure(
         &server,
         json!({"model": "closed", "connections": 100, "window_s": 3.0 * scale}),
     )?;
-    let window = measured.window.ok_or("the window never began")?;
+    let window = measured
+        .window
+        .ok_or(EngineError::Machine("the window never began".to_string()))?;
     let completed = measured.record.completed_ok as f64;
     let cpu_us = (window.cpu_user_us + window.cpu_system_us) as f64;
     findings.fact(
@@ -111,7 +114,7 @@ fn ceiling(findings: &mut Findings, scale: f64) -> Result<(), String> {
     Ok(())
 }
 
-fn fixed_delay(findings: &mut Findings, scale: f64) -> Result<(), String> {
+fn fixed_delay(findings: &mut Findings, scale: f64) -> Result<(), EngineError> {
     let server = Server::start(&[
         "faulty",
         "--script",
@@ -127,7 +130,7 @@ fn fixed_delay(findings: &mut Findings, scale: f64) -> Result<(), String> {
     Ok(())
 }
 
-fn stall(findings: &mut Findings, scale: f64) -> Result<(), String> {
+fn stall(findings: &mut Findings, scale: f64) -> Result<(), EngineError> {
     let stall = Stall {
         every_s: 5.0 * scale,
         for_ms: 500.0 * scale,
@@ -175,7 +178,7 @@ fn stall(findings: &mut Findings, scale: f64) -> Result<(), String> {
     Ok(())
 }
 
-fn queue(findings: &mut Findings, scale: f64) -> Result<(), String> {
+fn queue(findings: &mut Findings, scale: f64) -> Result<(), EngineError> {
     let script = format!(
         "queue = {{mean_us = {:?}, seed = {}}}",
         QUEUE.mean_us, QUEUE.seed
@@ -294,7 +297,7 @@ fn ms(histogram: &Histogram<u64>, quantile: f64) -> f64 {
     histogram.value_at_quantile(quantile) as f64 / 1000.0
 }
 
-fn measure(server: &Server, load: Value) -> Result<Measurement, String> {
+fn measure(server: &Server, load: Value) -> Result<Measurement, EngineError> {
     let mut plan = json!({
         "protocol": 1, "seed": SEED, "target": {"host": "127.0.0.1", "port": server.port}, "load": load,
         "requests": [{"kind": "request", "method": "GET", "path": "/", "expect": {"status": 200}}]
@@ -314,9 +317,11 @@ struct Server {
 }
 
 impl Server {
-    fn start(arguments: &[&str]) -> Result<Server, String> {
+    fn start(arguments: &[&str]) -> Result<Server, EngineError> {
         let failed = |error: std::io::Error| {
-            format!("a server for the measurement cannot be started: {error}")
+            EngineError::Machine(format!(
+                "a server for the measurement cannot be started: {error}"
+            ))
         };
         let mut child = Command::new(std::env::current_exe().map_err(failed)?)
             .args(arguments)
@@ -334,10 +339,10 @@ impl Server {
         let event: Value = serde_json::from_str(&line).unwrap_or_default();
         match event["port"].as_u64() {
             Some(port) => Ok(Server { child, port }),
-            None => Err(format!(
+            None => Err(EngineError::Machine(format!(
                 "a server for the measurement did not start: {}",
                 line.trim()
-            )),
+            ))),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::mpsc::channel;
 
 use clap::Args;
 
+use crate::core::error::EngineError;
 use crate::core::script::Script;
 use crate::load::event::Event;
 use crate::peers::faulty::Faulty;
@@ -72,25 +73,33 @@ struct Place {
 }
 
 impl Place {
-    fn address(&self) -> Result<SocketAddr, String> {
+    fn address(&self) -> Result<SocketAddr, EngineError> {
         let mut addresses = (self.host.as_str(), self.port)
             .to_socket_addrs()
-            .map_err(|error| format!("`{}` has no address: {error}", self.host))?;
+            .map_err(|error| {
+                EngineError::Address(format!("`{}` has no address: {error}", self.host))
+            })?;
         addresses
             .next()
-            .ok_or_else(|| format!("`{}` has no address", self.host))
+            .ok_or_else(|| EngineError::Address(format!("`{}` has no address", self.host)))
     }
 
-    fn cannot_listen(&self, error: &std::io::Error) -> String {
-        format!("cannot listen on {}:{}: {error}", self.host, self.port)
+    fn cannot_listen(&self, error: &std::io::Error) -> EngineError {
+        EngineError::Address(format!(
+            "cannot listen on {}:{}: {error}",
+            self.host, self.port
+        ))
     }
 }
 
 /// Answers until it is ended from outside. The error is a sentence for a person.
-pub fn null_command(args: &NullArgs) -> Result<u8, String> {
+pub fn null_command(args: &NullArgs) -> Result<u8, EngineError> {
     sys::block_termination();
     if !(1..=256).contains(&args.threads) {
-        return Err(format!("--threads is {}; write 1 to 256", args.threads));
+        return Err(EngineError::Arguments(format!(
+            "--threads is {}; write 1 to 256",
+            args.threads
+        )));
     }
     let address = args.place.address()?;
     sys::raise_open_files(MOST_FILES);
@@ -112,21 +121,23 @@ Example, beside a measurement:
 It ends when its standard input closes or on a signal.";
 
 /// Keeps the processors from idling until it is ended from outside. The error is a sentence for a person.
-pub fn awake_command() -> Result<u8, String> {
+pub fn awake_command() -> Result<u8, EngineError> {
     sys::block_termination();
-    let processors =
-        awake::start().map_err(|error| format!("the processors cannot be kept awake: {error}"))?;
+    let processors = awake::start().map_err(|error| {
+        EngineError::Machine(format!("the processors cannot be kept awake: {error}"))
+    })?;
     Event::Awake { processors }.print();
     wait_for_the_end();
     Ok(0)
 }
 
 /// Misbehaves until it is ended from outside, then prints what it saw. The error is a sentence for a person.
-pub fn faulty_command(args: &FaultyArgs) -> Result<u8, String> {
+pub fn faulty_command(args: &FaultyArgs) -> Result<u8, EngineError> {
     sys::block_termination();
     let text = match (&args.file, &args.script) {
-        (Some(file), _) => std::fs::read_to_string(file)
-            .map_err(|error| format!("script `{file}` cannot be read: {error}"))?,
+        (Some(file), _) => std::fs::read_to_string(file).map_err(|error| {
+            EngineError::File(format!("script `{file}` cannot be read: {error}"))
+        })?,
         (None, script) => script.clone().unwrap_or_default(),
     };
     let script = Script::parse(&text)?;

@@ -38,7 +38,7 @@ impl Live {
                 }
             }
             Event::End { .. } => eprint!("\r\x1b[K"),
-            Event::Warning { message } | Event::Error { message } => {
+            Event::Warning { message } | Event::Error { message, .. } => {
                 eprintln!("\r\x1b[K{message}");
             }
             Event::Start { .. }

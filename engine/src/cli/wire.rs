@@ -4,6 +4,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 
 use clap::Args;
 
+use crate::core::error::EngineError;
 use crate::load::event::Event;
 use crate::peers::wire;
 use crate::sys;
@@ -34,33 +35,35 @@ pub struct WireArgs {
 }
 
 /// Carries until it is ended from outside. The error is a sentence for a person.
-pub fn wire_command(args: &WireArgs) -> Result<u8, String> {
+pub fn wire_command(args: &WireArgs) -> Result<u8, EngineError> {
     sys::block_termination();
     sys::raise_open_files(MOST_FILES);
     let count = args.listen.len();
     if args.connect.len() != count || args.delay_us.len() != count {
-        return Err("give --listen, --connect and --delay-us equally often".to_string());
+        return Err(EngineError::Arguments(
+            "give --listen, --connect and --delay-us equally often".to_string(),
+        ));
     }
     for ((listen, connect), delay_us) in args.listen.iter().zip(&args.connect).zip(&args.delay_us) {
         if !listen.ip().is_loopback() {
-            return Err(format!(
+            return Err(EngineError::Arguments(format!(
                 "{listen} is not of this machine alone; write 127.0.0.1:{}",
                 listen.port()
-            ));
+            )));
         }
         let port = wire::start(*listen, resolved(connect)?, delay_us * 1000)
-            .map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+            .map_err(|error| EngineError::Address(format!("cannot listen on {listen}: {error}")))?;
         Event::Listening { port }.print();
     }
     sys::wait_for_termination();
     Ok(0)
 }
 
-fn resolved(text: &str) -> Result<SocketAddr, String> {
+fn resolved(text: &str) -> Result<SocketAddr, EngineError> {
     let mut addresses = text
         .to_socket_addrs()
-        .map_err(|error| format!("`{text}` has no address: {error}"))?;
+        .map_err(|error| EngineError::Address(format!("`{text}` has no address: {error}")))?;
     addresses
         .next()
-        .ok_or_else(|| format!("`{text}` has no address"))
+        .ok_or_else(|| EngineError::Address(format!("`{text}` has no address")))
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
+use crate::core::error::EngineError;
 use crate::core::lines::Lines;
 use crate::core::plan::{self, Arrivals, Load, Model, Plan, Target, Tls};
 use crate::core::random;
@@ -11,7 +12,6 @@ use crate::core::schedule::{Curve, Step};
 
 const MAX_CONNECTIONS: usize = 100_000;
 const MAX_THREADS: usize = 256;
-const MAX_PARTS: u64 = 256;
 pub const MAX_SECONDS: f64 = 86_400.0;
 const MAX_THINK_MS: f64 = 60_000.0;
 const RATES_PER_S: RangeInclusive<f64> = 0.001..=10_000_000.0;
@@ -45,25 +45,25 @@ pub struct Offered {
 
 /// What a plan does not hold: the files and addresses that it names, and a number that nobody else knows.
 pub struct Outside<'a> {
-    pub lines: &'a dyn Fn(&str) -> Result<Lines, String>,
-    pub resolve: &'a dyn Fn(&Target) -> Result<SocketAddr, String>,
+    pub lines: &'a dyn Fn(&str) -> Result<Lines, EngineError>,
+    pub resolve: &'a dyn Fn(&Target) -> Result<SocketAddr, EngineError>,
     pub secret: u64,
 }
 
 impl Config {
     /// Parses and checks a plan; the error is one sentence for a person.
-    pub fn parse(json: &str, outside: &Outside) -> Result<Config, String> {
+    pub fn parse(json: &str, outside: &Outside) -> Result<Config, EngineError> {
         let plan: Plan = serde_json::from_str(json)
-            .map_err(|error| format!("the plan cannot be read: {error}"))?;
+            .map_err(|error| EngineError::Plan(format!("the plan cannot be read: {error}")))?;
         Config::new(plan, outside)
     }
 
-    fn new(plan: Plan, outside: &Outside) -> Result<Config, String> {
+    fn new(plan: Plan, outside: &Outside) -> Result<Config, EngineError> {
         if plan.protocol != 1 {
-            return Err(format!(
+            return Err(EngineError::Plan(format!(
                 "the plan speaks protocol {}, this engine speaks 1",
                 plan.protocol
-            ));
+            )));
         }
         check_load(&plan.load)?;
         let offered = offered(&plan.load)?;
@@ -73,7 +73,7 @@ impl Config {
         let host = host_header(&plan.target);
         let compile = |request| {
             Request::compile(request, &host, plan.load.keep_alive, outside.lines)
-                .map_err(|error| format!("request `{}`: {error}", request.kind))
+                .map_err(|error| error.within(format_args!("request `{}`", request.kind)))
         };
         let requests = plan
             .requests
@@ -85,7 +85,9 @@ impl Config {
             .map(|request| u64::from(request.weight))
             .sum();
         if total_weight == 0 {
-            return Err("the plan has no request with a weight above 0".to_string());
+            return Err(EngineError::Plan(
+                "the plan has no request with a weight above 0".to_string(),
+            ));
         }
         Ok(Config {
             seed: plan.seed,
@@ -134,17 +136,6 @@ impl Config {
         }
     }
 
-    /// The number of the first request of thread `thread`. Threads and engines that share a load have no number in common.
-    pub fn first_of(&self, thread: usize) -> u64 {
-        let before = self.load.part.map_or(0, |part| part.number);
-        before * self.load.threads as u64 + thread as u64
-    }
-
-    /// From one request of a thread to its next: as many as there are threads, of all engines that share the load.
-    pub fn stride(&self) -> u64 {
-        self.load.threads as u64 * self.load.part.map_or(1, |part| part.of)
-    }
-
     /// Connections of thread `thread`: the first threads take one more where they do not divide evenly.
     pub fn connections_of(&self, thread: usize) -> usize {
         let (connections, threads) = (self.load.connections, self.load.threads);
@@ -152,60 +143,54 @@ impl Config {
     }
 }
 
-fn check_load(load: &Load) -> Result<(), String> {
+fn check_load(load: &Load) -> Result<(), EngineError> {
     if !(1..=MAX_CONNECTIONS).contains(&load.connections) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`load.connections` is {}; write 1 to {MAX_CONNECTIONS}",
             load.connections
-        ));
+        )));
     }
     if !(1..=MAX_THREADS).contains(&load.threads) || load.threads > load.connections {
         let most = MAX_THREADS.min(load.connections);
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`load.threads` is {}; write 1 to {most} (a thread needs a connection)",
             load.threads
-        ));
+        )));
     }
     if load
         .warmup_s
         .is_some_and(|seconds| !(0.0..=MAX_SECONDS).contains(&seconds))
     {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`load.warmup_s` is {}; write seconds from 0 to {MAX_SECONDS}, or null",
             load.warmup_s.unwrap_or_default()
-        ));
-    }
-    if let Some(part) = load.part
-        && !(part.number < part.of && part.of <= MAX_PARTS)
-    {
-        return Err(format!(
-            "`load.part` is {} of {}; write a number from 0 to below `of`, and at most {MAX_PARTS} for `of`",
-            part.number, part.of
-        ));
+        )));
     }
     if !(1..=60_000).contains(&load.timeout_ms) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`load.timeout_ms` is {}; write 1 to 60000",
             load.timeout_ms
-        ));
+        )));
     }
     if !(0.0..=MAX_THINK_MS).contains(&load.think_ms) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`load.think_ms` is {}; write 0 to {MAX_THINK_MS}",
             load.think_ms
-        ));
+        )));
     }
     if load.think_ms > 0.0 && load.model == Model::Open {
-        return Err("`load.think_ms` belongs to the model `closed`; leave it out".to_string());
+        return Err(EngineError::Plan(
+            "`load.think_ms` belongs to the model `closed`; leave it out".to_string(),
+        ));
     }
     Ok(())
 }
 
-fn check_tls(target: &Target) -> Result<(), String> {
+fn check_tls(target: &Target) -> Result<(), EngineError> {
     match &target.tls {
-        Some(tls) if tls.insecure && tls.ca.is_some() => {
-            Err("`target.tls` has `ca` and `insecure`; leave one of them out".to_string())
-        }
+        Some(tls) if tls.insecure && tls.ca.is_some() => Err(EngineError::Plan(
+            "`target.tls` has `ca` and `insecure`; leave one of them out".to_string(),
+        )),
         _ => Ok(()),
     }
 }
@@ -215,16 +200,16 @@ pub fn is_window(seconds: f64) -> bool {
     seconds > 0.0 && seconds <= MAX_SECONDS
 }
 
-fn window_s(load: &Load) -> Result<f64, String> {
+fn window_s(load: &Load) -> Result<f64, EngineError> {
     let seconds = match (&load.steps, load.window_s) {
         (Some(_), Some(_)) => {
-            return Err(
+            return Err(EngineError::Plan(
                 "`load.window_s` is as long as all of `load.steps`; leave it out".to_string(),
-            );
+            ));
         }
         (Some(steps), None) => steps.iter().map(|step| step.duration_s).sum(),
         (None, Some(seconds)) => seconds,
-        (None, None) => return Err("`load.window_s` is missing".to_string()),
+        (None, None) => return Err(EngineError::Plan("`load.window_s` is missing".to_string())),
     };
     if is_window(seconds) {
         return Ok(seconds);
@@ -233,18 +218,17 @@ fn window_s(load: &Load) -> Result<f64, String> {
         "`load.window_s`",
         |_| "the sum of all `duration_s` of `load.steps`",
     );
-    Err(format!(
+    Err(EngineError::Plan(format!(
         "{name} is {seconds}; write seconds above 0, up to {MAX_SECONDS}"
-    ))
+    )))
 }
 
-fn offered(load: &Load) -> Result<Option<Offered>, String> {
+fn offered(load: &Load) -> Result<Option<Offered>, EngineError> {
     let curve = match (load.model, load.rate_per_s, &load.steps) {
         (Model::Closed, None, None) if load.arrivals.is_none() => return Ok(None),
         (Model::Closed, ..) => {
             return Err(
-                "`load.rate_per_s`, `load.steps` and `load.arrivals` belong to the model `open`; leave them out"
-                    .to_string(),
+                EngineError::Plan("`load.rate_per_s`, `load.steps` and `load.arrivals` belong to the model `open`; leave them out".to_string()),
             );
         }
         (Model::Open, Some(rate), None) => {
@@ -253,30 +237,34 @@ fn offered(load: &Load) -> Result<Option<Offered>, String> {
         }
         (Model::Open, None, Some(steps)) => Curve::new(check_steps(steps)?),
         (Model::Open, Some(_), Some(_)) => {
-            return Err("`load.rate_per_s` and `load.steps` exclude each other".to_string());
+            return Err(EngineError::Plan(
+                "`load.rate_per_s` and `load.steps` exclude each other".to_string(),
+            ));
         }
         (Model::Open, None, None) => {
-            return Err("the model `open` needs `load.rate_per_s` or `load.steps`".to_string());
+            return Err(EngineError::Plan(
+                "the model `open` needs `load.rate_per_s` or `load.steps`".to_string(),
+            ));
         }
     };
     let arrivals = load.arrivals.unwrap_or(Arrivals::Poisson);
     Ok(Some(Offered { arrivals, curve }))
 }
 
-fn check_steps(steps: &[plan::Step]) -> Result<Vec<Step>, String> {
+fn check_steps(steps: &[plan::Step]) -> Result<Vec<Step>, EngineError> {
     if !(1..=MAX_STEPS).contains(&steps.len()) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`load.steps` has {} steps; write 1 to {MAX_STEPS}",
             steps.len()
-        ));
+        )));
     }
     let check = |(index, step): (usize, &plan::Step)| {
         check_rate(&format!("load.steps[{index}].rate_per_s"), step.rate_per_s)?;
         if !(step.duration_s >= 0.1 && step.duration_s <= MAX_SECONDS) {
-            return Err(format!(
+            return Err(EngineError::Plan(format!(
                 "`load.steps[{index}].duration_s` is {}; write seconds from 0.1 to {MAX_SECONDS}",
                 step.duration_s
-            ));
+            )));
         }
         Ok(Step {
             rate_per_s: step.rate_per_s,
@@ -286,14 +274,14 @@ fn check_steps(steps: &[plan::Step]) -> Result<Vec<Step>, String> {
     steps.iter().enumerate().map(check).collect()
 }
 
-fn check_rate(name: &str, rate_per_s: f64) -> Result<(), String> {
+fn check_rate(name: &str, rate_per_s: f64) -> Result<(), EngineError> {
     if RATES_PER_S.contains(&rate_per_s) {
         return Ok(());
     }
     let (least, most) = (RATES_PER_S.start(), RATES_PER_S.end());
-    Err(format!(
+    Err(EngineError::Plan(format!(
         "`{name}` is {rate_per_s}; write {least} to {most} requests/s"
-    ))
+    )))
 }
 
 fn host_header(target: &Target) -> String {
@@ -314,7 +302,7 @@ fn host_header(target: &Target) -> String {
 /// For tests: no file, and one address for every name.
 #[cfg(test)]
 pub const NOWHERE: Outside = Outside {
-    lines: &|path| Err(format!("file `{path}` is not there")),
+    lines: &|path| Err(EngineError::Plan(format!("file `{path}` is not there"))),
     resolve: &|target| Ok(SocketAddr::from(([127, 0, 0, 1], target.port))),
     secret: 1,
 };

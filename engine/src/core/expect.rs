@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
+use crate::core::error::EngineError;
 use crate::core::http1::Answer;
 use crate::core::outcome::Outcome;
 use crate::core::plan;
@@ -61,10 +62,12 @@ pub struct Judgement {
 }
 
 impl Expect {
-    pub fn compile(plan: &plan::Expect, slots: &Slots) -> Result<Expect, String> {
+    pub fn compile(plan: &plan::Expect, slots: &Slots) -> Result<Expect, EngineError> {
         check_statuses(&plan.status)?;
         if plan.check_one_in == 0 {
-            return Err("`expect.check_one_in` is 0; write 1 to check every body".to_string());
+            return Err(EngineError::Plan(
+                "`expect.check_one_in` is 0; write 1 to check every body".to_string(),
+            ));
         }
         let body = match &plan.body {
             None => Body::Any,
@@ -80,9 +83,9 @@ impl Expect {
         if let (Some(length), Some(exact)) = (plan.length, exact_length)
             && length != exact
         {
-            return Err(format!(
+            return Err(EngineError::Plan(format!(
                 "`expect.length` is {length}, but `expect.body` has {exact} bytes"
-            ));
+            )));
         }
         let length = plan.length.or(exact_length);
         Ok(Expect {
@@ -237,7 +240,7 @@ impl Known {
     }
 }
 
-/// The JSON object in `body`.
+/// The JSON object in `body`, or the reason of a judgement.
 fn object(body: &[u8]) -> Result<Map<String, Value>, String> {
     match serde_json::from_slice::<Value>(body) {
         Ok(Value::Object(fields)) => Ok(fields),
@@ -323,23 +326,25 @@ impl Rule {
     }
 }
 
-fn check_statuses(statuses: &[u16]) -> Result<(), String> {
+fn check_statuses(statuses: &[u16]) -> Result<(), EngineError> {
     let Some(first) = statuses.first() else {
-        return Err("`expect.status` has no status; write at least one".to_string());
+        return Err(EngineError::Plan(
+            "`expect.status` has no status; write at least one".to_string(),
+        ));
     };
     if let Some(status) = statuses.iter().find(|status| !(200..600).contains(*status)) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`expect.status` {status} is not between 200 and 599"
-        ));
+        )));
     }
     if statuses
         .iter()
         .any(|status| (*status >= 400) != (*first >= 400))
     {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`expect.status` {} are errors and others; write two requests",
             or_words(statuses)
-        ));
+        )));
     }
     Ok(())
 }
@@ -353,32 +358,35 @@ fn compile_rules(
     rules: &BTreeMap<String, plan::Rule>,
     closed: bool,
     slots: &Slots,
-) -> Result<Body, String> {
+) -> Result<Body, EngineError> {
     let compile =
         |(field, rule): (&String, &plan::Rule)| Ok((field.clone(), compile_rule(rule, slots)?));
-    let rules = rules.iter().map(compile).collect::<Result<_, String>>()?;
+    let rules = rules
+        .iter()
+        .map(compile)
+        .collect::<Result<_, EngineError>>()?;
     Ok(Body::Json { rules, closed })
 }
 
-fn compile_records(plan: &plan::Records, slots: &Slots) -> Result<Body, String> {
+fn compile_records(plan: &plan::Records, slots: &Slots) -> Result<Body, EngineError> {
     let slot = slots
         .find(&plan.slot)
-        .map_err(|error| format!("`expect.body`: {error}"))?;
+        .map_err(|error| error.within("`expect.body`"))?;
     let numbers = slots.range(slot).filter(|_| slots.is_number(slot));
     let Some((first, span)) = numbers else {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`expect.body`: slot `{}` has no range of numbers, so records cannot be found by it",
             plan.slot
-        ));
+        )));
     };
     let lacking = (0..span)
         .map(|place| first + place as i64)
         .find(|value| !plan.records.get(value).is_some_and(Value::is_object));
     if let Some(value) = lacking {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`expect.body`: slot `{}` can be {value}, and no record of that key is a JSON object",
             plan.slot
-        ));
+        )));
     }
     let records = plan
         .records
@@ -388,20 +396,20 @@ fn compile_records(plan: &plan::Records, slots: &Slots) -> Result<Body, String> 
     Ok(Body::Record { slot, records })
 }
 
-fn compile_rule(rule: &plan::Rule, slots: &Slots) -> Result<Rule, String> {
+fn compile_rule(rule: &plan::Rule, slots: &Slots) -> Result<Rule, EngineError> {
     match rule {
         plan::Rule::Equals(value) => Ok(Rule::Equals(value.clone())),
         plan::Rule::Slot(name) => slots
             .find(name)
             .map(Rule::Slot)
-            .map_err(|error| format!("`expect.body`: {error}")),
+            .map_err(|error| error.within("`expect.body`")),
         plan::Rule::Text => Ok(Rule::Text),
         plan::Rule::UnixNowWithinS(within_s) if *within_s >= 0.0 => {
             Ok(Rule::UnixNowWithinS(*within_s))
         }
-        plan::Rule::UnixNowWithinS(within_s) => Err(format!(
+        plan::Rule::UnixNowWithinS(within_s) => Err(EngineError::Plan(format!(
             "`unix_now_within_s` is {within_s}; write a number of seconds from 0"
-        )),
+        ))),
     }
 }
 

@@ -348,7 +348,9 @@ fn mistakes_have_sentences() {
     ];
     for (plan, sentence) in rows {
         assert_eq!(
-            Expect::compile(&serde_json::from_str(plan).unwrap(), &slots()).unwrap_err(),
+            Expect::compile(&serde_json::from_str(plan).unwrap(), &slots())
+                .unwrap_err()
+                .to_string(),
             sentence
         );
     }

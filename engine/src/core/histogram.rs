@@ -24,18 +24,6 @@ pub fn record(histogram: &mut Histogram<u64>, value_us: u64) {
     histogram.saturating_record(value_us.max(1));
 }
 
-/// A histogram that begins small and grows with what is recorded: for those that are emptied often.
-pub fn growing() -> Histogram<u64> {
-    Histogram::new(3).expect("3 digits are valid")
-}
-
-/// `record` for a histogram that grows, up to the bounds of all others.
-pub fn record_growing(histogram: &mut Histogram<u64>, value_us: u64) {
-    histogram
-        .record(value_us.clamp(1, HIGHEST_US))
-        .expect("it grows up to the bounds of all others");
-}
-
 pub fn add(mine: &mut Histogram<u64>, others: &Histogram<u64>) {
     mine.add(others).expect("no histogram has wider bounds");
 }

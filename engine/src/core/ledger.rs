@@ -170,6 +170,7 @@ impl Accounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::error::EngineError;
 
     fn requests(range: &str) -> Vec<Request> {
         let json = format!(
@@ -179,7 +180,7 @@ mod tests {
         );
         vec![
             Request::compile(&serde_json::from_str(&json).unwrap(), "h", true, &|_| {
-                Err("there are no files here".to_string())
+                Err(EngineError::File("there are no files here".to_string()))
             })
             .unwrap(),
         ]

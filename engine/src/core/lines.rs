@@ -1,17 +1,18 @@
 //! The lines of a file for `{file:PATH}`.
 
+use crate::core::error::EngineError;
 use std::sync::Arc;
 
 pub type Lines = Arc<[String]>;
 
 /// The lines of a text, without their ends. There must be one, and none may be empty.
-pub fn split(text: &str) -> Result<Lines, String> {
+pub fn split(text: &str) -> Result<Lines, EngineError> {
     let lines: Lines = text.lines().map(str::to_string).collect();
     if lines.is_empty() {
-        return Err("it has no line".to_string());
+        return Err(EngineError::File("it has no line".to_string()));
     }
     match lines.iter().position(String::is_empty) {
-        Some(index) => Err(format!("line {} is empty", index + 1)),
+        Some(index) => Err(EngineError::File(format!("line {} is empty", index + 1))),
         None => Ok(lines),
     }
 }
@@ -26,7 +27,7 @@ mod tests {
         for text in ["a b\nü", "a b\nü\n", "a b\r\nü\r\n"] {
             assert_eq!(&*split(text).unwrap(), ["a b", "ü"], "{text:?}");
         }
-        assert_eq!(split("").unwrap_err(), "it has no line");
-        assert_eq!(split("a\n\nb").unwrap_err(), "line 2 is empty");
+        assert_eq!(split("").unwrap_err().to_string(), "it has no line");
+        assert_eq!(split("a\n\nb").unwrap_err().to_string(), "line 2 is empty");
     }
 }

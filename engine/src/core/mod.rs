@@ -3,6 +3,7 @@
 pub mod analytic;
 pub mod clock;
 pub mod config;
+pub mod error;
 pub mod expect;
 pub mod handshakes;
 pub mod histogram;
@@ -25,4 +26,3 @@ pub mod silence;
 pub mod tally;
 pub mod template;
 pub mod tenths;
-pub mod turn;

@@ -23,13 +23,13 @@ impl Pace {
         let offered = config.offered.as_ref();
         let schedule = offered.map(|offered| {
             let mut schedule = Schedule::new(config.seed, offered.arrivals, offered.curve.clone());
-            schedule.advance(config.first_of(thread));
+            schedule.advance(thread as u64);
             schedule
         });
         let has_steps = !config.steps().is_empty();
         Pace {
             schedule,
-            stride: config.stride(),
+            stride: config.load.threads as u64,
             start_ns,
             gathers: offered
                 .is_some_and(|offered| offered.curve.highest_per_s() >= TICK_FROM_RATE_PER_S),
@@ -121,20 +121,6 @@ mod tests {
         pace.advance();
         assert_eq!(pace.due(9_000_000), Some((2, 3_001_000)));
         assert_eq!(pace.wake_ns(2_000_000), 3_001_000);
-    }
-
-    /// Two engines of a load, each with two threads, share one schedule: this thread takes every fourth request.
-    #[test]
-    fn part() {
-        let mut pace = pace(
-            r#""model":"open","arrivals":"constant","rate_per_s":1000,"window_s":1,"threads":2,"part":{"number":1,"of":2}"#,
-        );
-        let mut numbers = Vec::new();
-        for _ in 0..3 {
-            numbers.push(pace.due(u64::MAX).unwrap().0);
-            pace.advance();
-        }
-        assert_eq!(numbers, [2, 6, 10]);
     }
 
     /// From some rate on, anywhere in the curve, wake-ups are a tick apart.

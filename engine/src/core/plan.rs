@@ -87,18 +87,6 @@ pub struct Load {
     /// Something is made to go wrong in the window: its tenths are told, and answers 5xx are of unknown fate.
     #[serde(default)]
     pub fault: bool,
-    /// `None`: this engine makes the whole load.
-    pub part: Option<Part>,
-}
-
-/// Which part of a load this engine makes, where several engines make it together. They have the same plan in all else that
-/// decides on requests, and no request in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Part {
-    /// From 0.
-    pub number: u64,
-    pub of: u64,
 }
 
 /// One stretch of the window at one rate.

@@ -2,14 +2,14 @@
 
 use hdrhistogram::Histogram;
 
+use crate::core::error::EngineError;
 use crate::core::handshakes::Handshakes;
 use crate::core::histogram::{add, histogram, record};
 use crate::core::kind::KindRecord;
 use crate::core::ledger::Ledger;
 use crate::core::outcome::{Outcome, Outcomes};
 pub use crate::core::second::Second;
-use crate::core::turn::{Part, TurnRecord};
-use crate::core::{silence::Silences, tenths::Tenths};
+use crate::core::{settled::Settling, silence::Silences, tenths::Tenths};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -100,7 +100,6 @@ pub struct Ended {
     /// The step of the window that it was due in, and the one that it ended in. 0 where there are none.
     pub step: usize,
     pub ended_in_step: usize,
-    pub part: Part,
 }
 
 #[derive(Debug)]
@@ -131,7 +130,7 @@ pub struct Record {
     pub bodies_checked: u64,
     pub connections_opened: u64,
     pub second: Second,
-    pub turn: TurnRecord,
+    pub settling: Settling,
     pub silences: Silences,
     pub tenths: Tenths,
     pub samples: Vec<Sample>,
@@ -165,7 +164,7 @@ impl Record {
             bodies_checked: 0,
             connections_opened: 0,
             second: Second::new(),
-            turn: TurnRecord::new(),
+            settling: Settling::new(0, 0),
             silences: Silences::default(),
             tenths: Tenths::default(),
             samples: Vec::new(),
@@ -214,7 +213,6 @@ impl Record {
     /// A request that was due in `step` could not be sent.
     pub fn unsent(&mut self, kind: usize, step: usize) {
         self.life.unsent += 1;
-        self.turn.unsent();
         if self.phase == Phase::Window {
             self.kinds[kind].outcomes.unsent += 1;
             if let Some(step) = self.steps.get_mut(step) {
@@ -229,8 +227,7 @@ impl Record {
         self.life.add(ended.outcome);
         self.kinds[ended.kind].life_ok += u64::from(ok);
         self.life_bodies_checked += u64::from(ended.body_checked);
-        self.turn
-            .ended(ended.part, ended.outcome, ended.latency_us, ended.at_ns);
+        self.settling.ended(ok, ended.at_ns);
         if self.phase == Phase::Window {
             self.completed += 1;
             self.completed_ok += u64::from(ok);
@@ -380,7 +377,7 @@ impl Record {
     }
 
     /// Every request must have exactly one outcome; a sum that is off is a fault of the engine.
-    pub fn check_identities(&self) -> Result<(), String> {
+    pub fn check_identities(&self) -> Result<(), EngineError> {
         let window = self.window_outcomes();
         let mut steps = Outcomes::default();
         self.steps
@@ -416,9 +413,9 @@ impl Record {
             ),
         ];
         match rows.iter().find(|(_, left, right)| left != right) {
-            Some((identity, left, right)) => {
-                Err(format!("{identity} does not hold: {left} against {right}"))
-            }
+            Some((identity, left, right)) => Err(EngineError::Count(format!(
+                "{identity} does not hold: {left} against {right}"
+            ))),
             None => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! One kind of request, compiled: rendered into bytes without allocation.
 
+use crate::core::error::EngineError;
 use crate::core::expect::Expect;
 use crate::core::lines::Lines;
 use crate::core::plan;
@@ -38,8 +39,8 @@ impl Request {
         plan: &plan::Request,
         host: &str,
         keep_alive: bool,
-        read: &dyn Fn(&str) -> Result<Lines, String>,
-    ) -> Result<Request, String> {
+        read: &dyn Fn(&str) -> Result<Lines, EngineError>,
+    ) -> Result<Request, EngineError> {
         check_method(&plan.method)?;
         check_head(plan)?;
         let mut slots = Slots::default();
@@ -120,33 +121,35 @@ fn body_escape(headers: &[(String, String)], body: &str) -> Escape {
     }
 }
 
-fn check_method(method: &str) -> Result<(), String> {
+fn check_method(method: &str) -> Result<(), EngineError> {
     if method.is_empty()
         || method == "CONNECT"
         || !method.bytes().all(|byte| byte.is_ascii_uppercase())
     {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "method `{method}` cannot be sent; write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
+        )));
+    }
+    Ok(())
+}
+
+fn check_head(plan: &plan::Request) -> Result<(), EngineError> {
+    let expects_body =
+        plan.expect.body.is_some() || plan.expect.length.is_some_and(|length| length > 0);
+    if plan.method == "HEAD" && expects_body {
+        return Err(EngineError::Plan(
+            "the answer to HEAD has no body; leave out `expect.body` and `expect.length`"
+                .to_string(),
         ));
     }
     Ok(())
 }
 
-fn check_head(plan: &plan::Request) -> Result<(), String> {
-    let expects_body =
-        plan.expect.body.is_some() || plan.expect.length.is_some_and(|length| length > 0);
-    if plan.method == "HEAD" && expects_body {
-        return Err(
-            "the answer to HEAD has no body; leave out `expect.body` and `expect.length`"
-                .to_string(),
-        );
-    }
-    Ok(())
-}
-
-fn check_path(text: &str, path: &Template, slots: &Slots) -> Result<(), String> {
+fn check_path(text: &str, path: &Template, slots: &Slots) -> Result<(), EngineError> {
     if !text.starts_with('/') {
-        return Err(format!("path `{text}` does not start with `/`"));
+        return Err(EngineError::Plan(format!(
+            "path `{text}` does not start with `/`"
+        )));
     }
     let safe = |bytes: &[u8]| {
         bytes
@@ -154,9 +157,9 @@ fn check_path(text: &str, path: &Template, slots: &Slots) -> Result<(), String> 
             .all(|byte| byte.is_ascii_graphic() && *byte != b'#')
     };
     if !path.literals().all(safe) || !slots.words().all(|word| safe(word.as_bytes())) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "path `{text}` holds a byte that must be percent-encoded"
-        ));
+        )));
     }
     Ok(())
 }
@@ -165,7 +168,7 @@ fn compile_head(
     headers: &[(String, String)],
     host: &str,
     keep_alive: bool,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, EngineError> {
     let mut head = String::from(" HTTP/1.1\r\n");
     if !headers
         .iter()
@@ -183,15 +186,17 @@ fn compile_head(
                 .bytes()
                 .any(|byte| byte < b' ' && byte != b'\t' || byte == 0x7f)
         {
-            return Err(format!("header `{name}: {value}` is not HTTP"));
+            return Err(EngineError::Plan(format!(
+                "header `{name}: {value}` is not HTTP"
+            )));
         }
         if ["content-length", "transfer-encoding", "connection"]
             .iter()
             .any(|own| name.eq_ignore_ascii_case(own))
         {
-            return Err(format!(
+            return Err(EngineError::Plan(format!(
                 "header `{name}` is the engine's own; leave it out (`keep_alive` decides on `connection`)"
-            ));
+            )));
         }
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -201,12 +206,13 @@ fn compile_head(
     Ok(head.into_bytes())
 }
 
-fn compile_ledger(entry: &plan::LedgerEntry, slots: &Slots) -> Result<LedgerRule, String> {
-    let within = |error| format!("ledger `{}`: {error}", entry.name);
+fn compile_ledger(entry: &plan::LedgerEntry, slots: &Slots) -> Result<LedgerRule, EngineError> {
+    let within = |error: EngineError| error.within(format_args!("ledger `{}`", entry.name));
+    let wrong = |sentence| within(EngineError::Plan(sentence));
     let account = slots.find(&entry.account).map_err(within)?;
     let add = match entry.add.parse::<i64>() {
         Ok(constant) if constant.unsigned_abs() > MAX_ABS as u64 => {
-            return Err(within(format!("`{constant}` goes beyond ±10^15")));
+            return Err(wrong(format!("`{constant}` goes beyond ±10^15")));
         }
         Ok(constant) => Add::Constant(constant),
         Err(_) => {
@@ -216,7 +222,7 @@ fn compile_ledger(entry: &plan::LedgerEntry, slots: &Slots) -> Result<LedgerRule
                 .map_or((1, entry.add.as_str()), |name| (-1, name));
             let index = slots.find(name).map_err(within)?;
             if !slots.is_number(index) {
-                return Err(within(format!(
+                return Err(wrong(format!(
                     "slot `{name}` holds words and cannot be added"
                 )));
             }
@@ -238,7 +244,7 @@ mod tests {
         serde_json::from_str(json).unwrap()
     }
 
-    fn read(_: &str) -> Result<Lines, String> {
+    fn read(_: &str) -> Result<Lines, EngineError> {
         Ok(Lines::from(["a \"b\"/ü".to_string()]))
     }
 
@@ -384,7 +390,9 @@ mod tests {
                 r#"{{"kind":"a",{part},"expect":{{"status":200}}}}"#
             ));
             assert_eq!(
-                Request::compile(&plan, "h", true, &read).unwrap_err(),
+                Request::compile(&plan, "h", true, &read)
+                    .unwrap_err()
+                    .to_string(),
                 sentence
             );
         }

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::core::error::EngineError;
 use crate::core::random;
 
 /// Draws of service times; no slot of a template has so high a number.
@@ -156,30 +157,32 @@ pub enum Act {
 
 impl Script {
     /// The error is a sentence for a person.
-    pub fn parse(text: &str) -> Result<Script, String> {
+    pub fn parse(text: &str) -> Result<Script, EngineError> {
         let script: Script = toml::from_str(text).map_err(|error| {
-            format!(
+            EngineError::Script(format!(
                 "the script cannot be read: {}",
                 error.to_string().trim_end()
-            )
+            ))
         })?;
         for (index, deed) in script.deeds().enumerate() {
             deed.check()
-                .map_err(|error| format!("{}: {error}", script.name(index)))?;
+                .map_err(|error| error.within(script.name(index)))?;
         }
         if let Some(turns) = &script.refuse {
-            turns
-                .check()
-                .map_err(|error| format!("`refuse`: {error}"))?;
+            turns.check().map_err(|error| error.within("`refuse`"))?;
         }
         if script.stall.is_some_and(|stall| !stall.is_possible()) {
-            return Err("`stall` needs `for_ms` above 0 and less than `every_s`".to_string());
+            return Err(EngineError::Script(
+                "`stall` needs `for_ms` above 0 and less than `every_s`".to_string(),
+            ));
         }
         if script
             .queue
             .is_some_and(|queue| !(queue.mean_us > 0.0 && queue.mean_us <= 1e9))
         {
-            return Err("`queue.mean_us` is not above 0 and up to 10^9".to_string());
+            return Err(EngineError::Script(
+                "`queue.mean_us` is not above 0 and up to 10^9".to_string(),
+            ));
         }
         Ok(script)
     }
@@ -210,15 +213,15 @@ impl Turns {
         (self.from..self.to.unwrap_or(self.from + 1)).contains(&turn)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), EngineError> {
         let to = self.to.unwrap_or(self.from.saturating_add(1));
         if self.from < to && to <= self.every {
             return Ok(());
         }
-        Err(format!(
+        Err(EngineError::Script(format!(
             "turns {} to {to} of each {} are none; write `from` < `to` <= `every`",
             self.from, self.every
-        ))
+        )))
     }
 }
 
@@ -316,20 +319,30 @@ impl Deed {
         self.status < 200 || self.status == 204 || self.status == 304
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), EngineError> {
         self.on.check()?;
         let times = [self.delay_ms, self.gap_ms];
         if times.iter().any(|ms| !(0.0..=600_000.0).contains(ms)) {
-            return Err("a time is not between 0 and 600000 ms".to_string());
+            return Err(EngineError::Script(
+                "a time is not between 0 and 600000 ms".to_string(),
+            ));
         }
         if !(1..=10_000).contains(&self.pieces) {
-            return Err(format!("`pieces` is {}; write 1 to 10000", self.pieces));
+            return Err(EngineError::Script(format!(
+                "`pieces` is {}; write 1 to 10000",
+                self.pieces
+            )));
         }
         if !(100..=999).contains(&self.status) {
-            return Err(format!("`status` is {}; write 100 to 999", self.status));
+            return Err(EngineError::Script(format!(
+                "`status` is {}; write 100 to 999",
+                self.status
+            )));
         }
         if !self.body.is_ascii() || self.raw.as_ref().is_some_and(|raw| !raw.is_ascii()) {
-            return Err("`body` and `raw` hold more than ASCII".to_string());
+            return Err(EngineError::Script(
+                "`body` and `raw` hold more than ASCII".to_string(),
+            ));
         }
         Ok(())
     }

@@ -150,7 +150,7 @@ fn mistakes() {
         ("wrong = 1", "the script cannot be read: "),
     ];
     for (toml, start) in rows {
-        let error = Script::parse(toml).unwrap_err();
+        let error = Script::parse(toml).unwrap_err().to_string();
         assert!(error.starts_with(start), "{error}");
     }
 }

@@ -6,13 +6,10 @@
 
 use serde::Serialize;
 
-use crate::core::outcome::Outcome;
-
-/// What was answered in the settled part of a turn; all zero where a turn was too short for one.
+/// The good answers of a turn's settled part, and its length; both zero where a turn was too short for one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Settled {
     pub ok: u64,
-    pub not_ok: u64,
     pub active_us: u64,
 }
 
@@ -26,7 +23,6 @@ pub struct Settling {
     from_ns: Option<u64>,
     until_ns: Option<u64>,
     ok: u64,
-    not_ok: u64,
 }
 
 impl Settling {
@@ -39,11 +35,10 @@ impl Settling {
             from_ns: None,
             until_ns: None,
             ok: 0,
-            not_ok: 0,
         }
     }
 
-    pub fn ended(&mut self, outcome: Outcome, at_ns: u64) {
+    pub fn ended(&mut self, ok: bool, at_ns: u64) {
         self.ended += 1;
         if self.until_ns.is_some() {
             return;
@@ -52,10 +47,7 @@ impl Settling {
             None if self.ended == self.connections => {
                 self.from_ns = Some(at_ns + (at_ns - self.begun_ns));
             }
-            Some(from_ns) if at_ns > from_ns => match outcome {
-                Outcome::Ok => self.ok += 1,
-                _ => self.not_ok += 1,
-            },
+            Some(from_ns) if at_ns > from_ns => self.ok += u64::from(ok),
             _ => {}
         }
     }
@@ -65,11 +57,12 @@ impl Settling {
         self.until_ns.get_or_insert(at_ns);
     }
 
-    pub fn settled(&self) -> Settled {
-        match (self.from_ns, self.until_ns) {
+    /// Hands over what was counted. Until the next turn begins there is nothing more to hand over.
+    pub fn take(&mut self) -> Settled {
+        let turn = std::mem::replace(self, Settling::new(0, 0));
+        match (turn.from_ns, turn.until_ns) {
             (Some(from_ns), Some(until_ns)) if until_ns > from_ns => Settled {
-                ok: self.ok,
-                not_ok: self.not_ok,
+                ok: turn.ok,
                 active_us: (until_ns - from_ns) / 1000,
             },
             _ => Settled::default(),
@@ -86,7 +79,6 @@ impl Settled {
         }
         Settled {
             ok: parts.iter().map(|one| one.ok).sum(),
-            not_ok: parts.iter().map(|one| one.not_ok).sum(),
             active_us: parts.iter().map(|one| one.active_us).sum::<u64>() / parts.len() as u64,
         }
     }
@@ -104,10 +96,10 @@ mod tests {
             if at_ms >= hold_ms {
                 settling.hold((100 + hold_ms) * MS);
             }
-            settling.ended(Outcome::Ok, (100 + at_ms) * MS);
+            settling.ended(true, (100 + at_ms) * MS);
         }
         settling.hold((100 + hold_ms) * MS);
-        settling.settled()
+        settling.take()
     }
 
     /// Two connections whose burst takes 4 ms: what is answered after 8 ms and before the hold counts.
@@ -116,7 +108,6 @@ mod tests {
         let settled = turn(2, &[3, 4, 6, 8, 9, 12, 20, 21], 20);
         let expected = Settled {
             ok: 2,
-            not_ok: 0,
             active_us: 12_000,
         };
         assert_eq!(settled, expected);
@@ -134,18 +125,17 @@ mod tests {
         }
     }
 
+    /// Bad answers take their time and do not count. What was handed over is not handed over again.
     #[test]
-    fn bad_answers_count_apart() {
+    fn good_answers_count_once() {
         let mut settling = Settling::new(1, 0);
-        settling.ended(Outcome::Ok, MS);
-        settling.ended(Outcome::Timeout, 3 * MS);
-        settling.ended(Outcome::Ok, 4 * MS);
+        settling.ended(true, MS);
+        settling.ended(false, 3 * MS);
+        settling.ended(true, 4 * MS);
         settling.hold(5 * MS);
-        let settled = settling.settled();
-        assert_eq!(
-            (settled.ok, settled.not_ok, settled.active_us),
-            (1, 1, 3000)
-        );
+        let settled = settling.take();
+        assert_eq!((settled.ok, settled.active_us), (1, 3000));
+        assert_eq!(settling.take(), Settled::default());
     }
 
     /// A turn that ends while its burst is under way has none; nor has an open loop.
@@ -159,11 +149,7 @@ mod tests {
     /// The rates of threads add up, even where their settled parts are of unequal length.
     #[test]
     fn threads() {
-        let part = |ok, active_us| Settled {
-            ok,
-            not_ok: 0,
-            active_us,
-        };
+        let part = |ok, active_us| Settled { ok, active_us };
         assert_eq!(
             Settled::sum(&[part(90, 900), part(110, 1100)]),
             part(200, 1000)

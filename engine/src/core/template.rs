@@ -1,5 +1,6 @@
 //! Request templates: text with seeded slots, compiled once, rendered without allocation.
 
+use crate::core::error::EngineError;
 use crate::core::lines::Lines;
 use crate::core::random;
 
@@ -53,7 +54,7 @@ pub struct Slots {
 
 impl Slots {
     /// The slot called `name`, or a sentence that says which there are.
-    pub fn find(&self, name: &str) -> Result<usize, String> {
+    pub fn find(&self, name: &str) -> Result<usize, EngineError> {
         self.slots
             .iter()
             .position(|slot| slot.name.as_deref() == Some(name))
@@ -69,7 +70,7 @@ impl Slots {
                 } else {
                     names.join(", ")
                 };
-                format!("there is no slot `{name}` (slots: {known})")
+                EngineError::Plan(format!("there is no slot `{name}` (slots: {known})"))
             })
     }
 
@@ -162,8 +163,8 @@ impl Template {
         text: &str,
         slots: &mut Slots,
         escape: Escape,
-        read: &dyn Fn(&str) -> Result<Lines, String>,
-    ) -> Result<Template, String> {
+        read: &dyn Fn(&str) -> Result<Lines, EngineError>,
+    ) -> Result<Template, EngineError> {
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut rest = text;
@@ -175,10 +176,10 @@ impl Template {
                 continue;
             }
             let end = rest[at..].find('}').ok_or_else(|| {
-                format!(
+                EngineError::Plan(format!(
                     "`{}` has no closing brace; write `{{{{` for a brace",
                     &rest[at..]
-                )
+                ))
             })?;
             let name = name_before(&literal, &pieces);
             let inner = &rest[at + 1..at + end];
@@ -249,14 +250,16 @@ fn name_before(literal: &str, pieces: &[Piece]) -> Option<String> {
 
 const KINDS: &str = "slots: {int:a..b}, {int:a..b!=name}, {low:a..b}, {high:a..b}, {choice:x|y}, {file:PATH}, {seq}; `{{` is a brace";
 
-fn check_name(name: Option<&str>, slots: &Slots) -> Result<(), String> {
+fn check_name(name: Option<&str>, slots: &Slots) -> Result<(), EngineError> {
     match name {
-        Some(name) if slots.find(name).is_ok() => Err(format!("two slots are called `{name}`")),
+        Some(name) if slots.find(name).is_ok() => {
+            Err(EngineError::Plan(format!("two slots are called `{name}`")))
+        }
         _ => Ok(()),
     }
 }
 
-fn compile_draw(inner: &str, slots: &mut Slots) -> Result<Draw, String> {
+fn compile_draw(inner: &str, slots: &mut Slots) -> Result<Draw, EngineError> {
     let (kind, argument) = inner.split_once(':').unwrap_or((inner, ""));
     match kind {
         "int" => compile_int(inner, argument, slots),
@@ -267,7 +270,9 @@ fn compile_draw(inner: &str, slots: &mut Slots) -> Result<Draw, String> {
                 .replace((slots.slots.len(), low, span))
                 .is_some()
             {
-                return Err(format!("`{{{inner}}}` follows a `low` that has no `high`"));
+                return Err(EngineError::Plan(format!(
+                    "`{{{inner}}}` follows a `low` that has no `high`"
+                )));
             }
             Ok(Draw::Low { low, span })
         }
@@ -275,19 +280,23 @@ fn compile_draw(inner: &str, slots: &mut Slots) -> Result<Draw, String> {
             let range = distinct_range(inner, argument)?;
             match slots.unpaired_low.take() {
                 Some((of, low, span)) if (low, span) == range => Ok(Draw::High { of }),
-                Some(_) => Err(format!(
+                Some(_) => Err(EngineError::Plan(format!(
                     "`{{{inner}}}` has another range than the `low` before it"
-                )),
-                None => Err(format!("`{{{inner}}}` stands without a `low` before it")),
+                ))),
+                None => Err(EngineError::Plan(format!(
+                    "`{{{inner}}}` stands without a `low` before it"
+                ))),
             }
         }
         "choice" => compile_choice(inner, argument),
         "seq" if argument.is_empty() && !inner.contains(':') => Ok(Draw::Seq),
-        _ => Err(format!("`{{{inner}}}` is no slot ({KINDS})")),
+        _ => Err(EngineError::Plan(format!(
+            "`{{{inner}}}` is no slot ({KINDS})"
+        ))),
     }
 }
 
-fn compile_int(inner: &str, argument: &str, slots: &Slots) -> Result<Draw, String> {
+fn compile_int(inner: &str, argument: &str, slots: &Slots) -> Result<Draw, EngineError> {
     let Some((range, other)) = argument.split_once("!=") else {
         let (low, span) = parse_range(inner, argument)?;
         return Ok(Draw::Int { low, span });
@@ -295,24 +304,26 @@ fn compile_int(inner: &str, argument: &str, slots: &Slots) -> Result<Draw, Strin
     let (low, span) = parse_range(inner, range)?;
     let other = slots
         .find(other)
-        .map_err(|error| format!("`{{{inner}}}`: {error} before it"))?;
+        .map_err(|error| EngineError::Plan(format!("`{{{inner}}}`: {error} before it")))?;
     if !slots.is_number(other) {
-        return Err(format!("`{{{inner}}}` cannot differ from a slot of words"));
+        return Err(EngineError::Plan(format!(
+            "`{{{inner}}}` cannot differ from a slot of words"
+        )));
     }
     if span < 2 {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`{{{inner}}}` leaves no value: it needs a range of at least two"
-        ));
+        )));
     }
     Ok(Draw::IntNot { low, span, other })
 }
 
-fn compile_choice(inner: &str, argument: &str) -> Result<Draw, String> {
+fn compile_choice(inner: &str, argument: &str) -> Result<Draw, EngineError> {
     let words: Vec<String> = argument.split('|').map(str::to_string).collect();
     if words.iter().any(String::is_empty) {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`{{{inner}}}` has an empty word; write `{{choice:x|y}}`"
-        ));
+        )));
     }
     Ok(Draw::Choice(words))
 }
@@ -321,9 +332,9 @@ fn compile_lines(
     inner: &str,
     path: &str,
     escape: Escape,
-    read: &dyn Fn(&str) -> Result<Lines, String>,
-) -> Result<Draw, String> {
-    let lines = read(path).map_err(|error| format!("`{{{inner}}}`: {error}"))?;
+    read: &dyn Fn(&str) -> Result<Lines, EngineError>,
+) -> Result<Draw, EngineError> {
+    let lines = read(path).map_err(|error| error.within(format_args!("`{{{inner}}}`")))?;
     let sent = lines.iter().map(|line| escape.write(line)).collect();
     Ok(Draw::Line { lines, sent })
 }
@@ -349,37 +360,48 @@ impl Escape {
     }
 }
 
-fn distinct_range(inner: &str, argument: &str) -> Result<(i64, u64), String> {
+fn distinct_range(inner: &str, argument: &str) -> Result<(i64, u64), EngineError> {
     let (low, span) = parse_range(inner, argument)?;
     // The pair is one draw out of span * (span - 1), which must fit 64 bits.
     match span {
-        0 | 1 => Err(format!("`{{{inner}}}` needs a range of at least two")),
+        0 | 1 => Err(EngineError::Plan(format!(
+            "`{{{inner}}}` needs a range of at least two"
+        ))),
         2..=4_000_000_000 => Ok((low, span)),
-        _ => Err(format!("`{{{inner}}}` is wider than 4000000000")),
+        _ => Err(EngineError::Plan(format!(
+            "`{{{inner}}}` is wider than 4000000000"
+        ))),
     }
 }
 
-fn parse_range(inner: &str, argument: &str) -> Result<(i64, u64), String> {
+fn parse_range(inner: &str, argument: &str) -> Result<(i64, u64), EngineError> {
     let numbers = argument
         .split_once("..")
         .and_then(|(low, high)| Some((low.parse::<i64>().ok()?, high.parse::<i64>().ok()?)));
-    let (low, high) = numbers
-        .ok_or_else(|| format!("`{{{inner}}}` is not a range of whole numbers; write `a..b`"))?;
+    let (low, high) = numbers.ok_or_else(|| {
+        EngineError::Plan(format!(
+            "`{{{inner}}}` is not a range of whole numbers; write `a..b`"
+        ))
+    })?;
     if low.unsigned_abs().max(high.unsigned_abs()) > MAX_ABS as u64 {
-        return Err(format!("`{{{inner}}}` goes beyond ±10^15"));
+        return Err(EngineError::Plan(format!(
+            "`{{{inner}}}` goes beyond ±10^15"
+        )));
     }
     if low > high {
-        return Err(format!(
+        return Err(EngineError::Plan(format!(
             "`{{{inner}}}` is empty; write the smaller number first"
-        ));
+        )));
     }
     Ok((low, (high - low) as u64 + 1))
 }
 
 /// A `low` without its `high`, found when all templates of a request are compiled.
-pub fn check_pairs(slots: &Slots) -> Result<(), String> {
+pub fn check_pairs(slots: &Slots) -> Result<(), EngineError> {
     match slots.unpaired_low {
-        Some(_) => Err("`low` stands without a `high` of the same range after it".to_string()),
+        Some(_) => Err(EngineError::Plan(
+            "`low` stands without a `high` of the same range after it".to_string(),
+        )),
         None => Ok(()),
     }
 }

@@ -1,10 +1,12 @@
 use super::*;
 
-fn compile(text: &str) -> Result<(Template, Slots), String> {
+fn compile(text: &str) -> Result<(Template, Slots), EngineError> {
     let mut slots = Slots::default();
     let read = |path: &str| match path {
         "words" => crate::core::lines::split("one\ntwo words\nthree\n"),
-        _ => Err(format!("file `{path}` cannot be read: it is not there")),
+        _ => Err(EngineError::File(format!(
+            "file `{path}` cannot be read: it is not there"
+        ))),
     };
     let template = Template::compile(text, &mut slots, Escape::Url, &read)?;
     check_pairs(&slots)?;
@@ -244,10 +246,10 @@ const MISTAKES: &[(&str, &str)] = &[
 #[test]
 fn mistakes_have_sentences() {
     for &(text, sentence) in MISTAKES {
-        assert_eq!(compile(text).unwrap_err(), sentence, "{text}");
+        assert_eq!(compile(text).unwrap_err().to_string(), sentence, "{text}");
     }
     for text in ["/{uuid}", "/{}", "/{seq:1}"] {
-        let sentence = compile(text).unwrap_err();
+        let sentence = compile(text).unwrap_err().to_string();
         assert!(
             sentence.contains("is no slot (slots: {int:a..b}"),
             "{sentence}"

@@ -39,8 +39,6 @@ pub struct Exchange {
     pub sent_ns: u64,
     /// The step of the window that it was due in.
     pub step: usize,
-    /// It was sent because a turn began.
-    pub burst: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +75,6 @@ pub struct Conn<S> {
     refusals: u32,
     /// When its TCP connection stood.
     pub reached_ns: u64,
-    /// The turn that it sent its last request in.
-    pub turn: u64,
     /// Answers on this socket so far.
     pub answers: u64,
     pub bytes_in: usize,
@@ -103,7 +99,6 @@ impl<S: Stream> Conn<S> {
             whole: Bytes::Own,
             refusals: 0,
             reached_ns: 0,
-            turn: 0,
             answers: 0,
             bytes_in: 0,
             stamp_ns: None,

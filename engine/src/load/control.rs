@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::core::clock::{Clocks, Reading};
 use crate::core::config::{MAX_SECONDS, is_window};
 use crate::core::record::{Phase, Record, Second};
-use crate::core::turn::Turn;
+use crate::core::settled::Settled;
 use crate::sys::Waker;
 
 /// Everything that reaches the controller, from workers and from outside.
@@ -17,10 +17,8 @@ pub enum Input {
         window_s: Option<f64>,
     },
     Stop,
-    /// No further requests until `Go`. `latency`: the turn's histograms are wanted.
-    Hold {
-        latency: bool,
-    },
+    /// No further requests until `Go`.
+    Hold,
     Go,
     Interrupt,
     BadCommand(String),
@@ -41,7 +39,7 @@ impl Input {
     /// A line of commands; what is none becomes `BadCommand`, with a sentence for a person.
     pub fn parse(line: &str) -> Input {
         let found = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
-        let (latency, window_s) = (&found["latency"], &found["window_s"]);
+        let window_s = &found["window_s"];
         match found["command"].as_str() {
             Some("measure") if window_s.is_null() || window_s.as_f64().is_some_and(is_window) => {
                 Input::Measure {
@@ -52,12 +50,7 @@ impl Input {
                 "`window_s` of the command `measure` is {window_s}; write seconds above 0, up to {MAX_SECONDS}"
             )),
             Some("stop") => Input::Stop,
-            Some("hold") if latency.is_null() || latency.is_boolean() => Input::Hold {
-                latency: latency.as_bool().unwrap_or_default(),
-            },
-            Some("hold") => Input::BadCommand(format!(
-                "`latency` of the command `hold` is {latency}; write true or false"
-            )),
+            Some("hold") => Input::Hold,
             Some("go") => Input::Go,
             _ => Input::BadCommand(format!(
                 "`{line}` is not a command; write {{\"command\": …}} with \"measure\", \"hold\", \"go\" or \"stop\""
@@ -74,13 +67,13 @@ pub struct Report {
     pub window_end: Option<Mark>,
 }
 
-/// What a worker has counted when it stands still: of the whole run, and of this turn.
+/// What a worker has counted when it stands still: of the whole run, and of this turn's settled part.
 #[derive(Debug)]
 pub struct Held {
     pub at_ns: u64,
     pub ok: u64,
     pub not_ok: u64,
-    pub turn: Turn,
+    pub settled: Settled,
 }
 
 /// A worker's clocks at one end of the window.
@@ -106,8 +99,6 @@ pub struct Orders {
     /// The number of the turn; the first is 1.
     pub turn: u64,
     pub turn_start: Reading,
-    /// At the end of this turn its histograms are wanted.
-    pub latency: bool,
     pub clocks: Clocks,
 }
 
@@ -127,14 +118,13 @@ impl Orders {
             held,
             turn: u64::from(!held),
             turn_start: clocks.read(start_ns),
-            latency: false,
             clocks,
         }
     }
 
-    pub fn hold(&mut self, now_ns: u64, latency: bool) {
+    pub fn hold(&mut self, now_ns: u64) {
         self.clocks.schedule.pause(now_ns);
-        (self.held, self.latency) = (true, latency);
+        self.held = true;
     }
 
     pub fn go(&mut self, now_ns: u64) {
@@ -148,6 +138,42 @@ impl Orders {
         self.phase = phase;
         self.phase_start = self.clocks.read(now_ns);
         self.window_begun |= phase == Phase::Window;
+    }
+}
+
+/// How far a worker has followed the orders, and where it is in its turn.
+pub struct TurnState {
+    /// As it last saw them.
+    pub orders: Orders,
+    pub version: u64,
+    /// No further request is sent …
+    pub holds: bool,
+    /// … and the controller has been told that the last answer is there.
+    pub stands: bool,
+    /// The load's clocks when this turn began.
+    pub start_clocks: Reading,
+}
+
+impl TurnState {
+    pub fn new(control: &Control) -> TurnState {
+        let (version, orders) = (control.version(), control.orders());
+        TurnState {
+            orders,
+            version,
+            holds: orders.held,
+            stands: false,
+            start_clocks: orders.phase_start,
+        }
+    }
+
+    /// A moment of the machine's on the clock of active time.
+    pub fn active_ns(&self, at_ns: u64) -> u64 {
+        self.orders.clocks.active.at(at_ns)
+    }
+
+    /// A moment of the machine's on the schedule's clock.
+    pub fn schedule_ns(&self, at_ns: u64) -> u64 {
+        self.orders.clocks.schedule.at(at_ns)
     }
 }
 

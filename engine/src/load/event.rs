@@ -4,11 +4,10 @@ use std::io::Write as _;
 
 use serde::Serialize;
 
-use crate::core::histogram::{Summary, encode, quantile};
-use crate::core::outcome::Outcomes;
+use crate::core::error::EngineError;
+use crate::core::histogram::{encode, quantile};
 use crate::core::record::{Phase, Second};
 use crate::core::settled::Settled;
-use crate::core::turn::{Part, Turn};
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -17,12 +16,12 @@ pub enum Event {
     Second(SecondEvent),
     Window { unix_us: u64 },
     Drain { unix_us: u64 },
-    Held(Box<HeldEvent>),
+    Held(HeldEvent),
     End { unix_us: u64 },
     Listening { port: u16 },
     Awake { processors: usize },
     Warning { message: String },
-    Error { message: String },
+    Error { code: &'static str, message: String },
 }
 
 /// All answers are there and nothing is sent; the counts are of the whole run.
@@ -32,52 +31,8 @@ pub struct HeldEvent {
     pub not_ok: u64,
     /// Time in which requests were sent or waited for.
     pub active_us: u64,
-    pub turn: TurnEvent,
-}
-
-/// The turn that has just ended.
-#[derive(Debug, Clone, Serialize)]
-pub struct TurnEvent {
-    /// From 1; 0 stands for none, before the first `go` of a load that begins held.
-    pub number: u64,
-    pub active_us: u64,
-    pub cpu_us: u64,
-    pub outcomes: Outcomes,
-    /// Of the good answers that belong to neither `burst` nor `drain`; `null` where nobody asked.
-    pub latency_ok: Option<Summary>,
-    pub burst: PartEvent,
-    pub drain: PartEvent,
+    /// Of the turn that has just ended.
     pub settled: Settled,
-}
-
-#[derive(Debug, Clone, Serialize)]
-pub struct PartEvent {
-    /// Requests that ended, whatever their outcome.
-    pub count: u64,
-    pub latency_ok: Option<Summary>,
-}
-
-impl TurnEvent {
-    pub fn new(number: u64, active_us: u64, cpu_us: u64, turn: Turn) -> TurnEvent {
-        let latency_ok = |part: Part| {
-            let all = turn.latency_ok.as_ref();
-            all.map(|all| Summary::from(&all[part as usize]))
-        };
-        let part = |part: Part| PartEvent {
-            count: turn.counts[part as usize],
-            latency_ok: latency_ok(part),
-        };
-        TurnEvent {
-            number,
-            active_us,
-            cpu_us,
-            latency_ok: latency_ok(Part::Steady),
-            burst: part(Part::Burst),
-            drain: part(Part::Drain),
-            settled: turn.settled,
-            outcomes: turn.outcomes,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -99,6 +54,13 @@ pub struct SecondNumbers {
 }
 
 impl Event {
+    pub fn error(error: &EngineError) -> Event {
+        Event::Error {
+            code: error.code(),
+            message: error.to_string(),
+        }
+    }
+
     pub fn second(phase: Phase, index: u64, second: &Second) -> Event {
         let phase = if phase == Phase::Warmup {
             "warmup"

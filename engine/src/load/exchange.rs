@@ -5,7 +5,6 @@ use std::io;
 use crate::core::expect::Judgement;
 use crate::core::outcome::Outcome;
 use crate::core::record::{Ended, Sample};
-use crate::core::turn::Part;
 use crate::load::conn::{Exchange, Received, State};
 use crate::load::stream::Stream;
 use crate::load::worker::Worker;
@@ -21,20 +20,17 @@ impl<S: Stream> Worker<S> {
     pub(crate) fn issue(&mut self, index: usize, number: u64, due_ns: u64) {
         let kind = self.config.kind_of(number);
         let request = &self.config.requests[kind];
-        let conn = &mut self.conns[index];
+        let conn = &mut self.connections.all[index];
         request
             .slots
             .draw(self.config.seed, number, &mut conn.values);
         request.render(&conn.values, &mut self.body, &mut conn.out);
-        let due_on_schedule_ns = self.orders.clocks.schedule.at(due_ns);
-        let step = self.pace.step_at(due_on_schedule_ns);
-        let burst = match self.pace.is_open() {
-            true => due_on_schedule_ns <= self.turn_start.schedule_ns,
-            false => conn.turn != self.orders.turn,
-        };
-        conn.turn = self.orders.turn;
-        let in_window = self.record.sent((self.now_ns - due_ns) / 1000, step);
-        self.record.silences.sent(self.now_ns);
+        let step = self.timing.pace.step_at(self.turn.schedule_ns(due_ns));
+        let in_window = self
+            .counting
+            .record
+            .sent((self.now_ns - due_ns) / 1000, step);
+        self.counting.record.silences.sent(self.now_ns);
         conn.begin(Exchange {
             number,
             kind,
@@ -43,7 +39,6 @@ impl<S: Stream> Worker<S> {
             due_ns,
             sent_ns: self.now_ns,
             step,
-            burst,
         });
         if conn.is_open() {
             conn.state = State::Busy;
@@ -55,7 +50,7 @@ impl<S: Stream> Worker<S> {
 
     fn open(&mut self, index: usize) {
         let dial = self.dial(index);
-        match self.conns[index].open(&dial, &self.client, &self.epoll, index) {
+        match self.connections.open(index, &dial) {
             Ok(true) => {
                 self.now_ns = sys::now_ns();
                 self.reached(index);
@@ -67,8 +62,9 @@ impl<S: Stream> Worker<S> {
 
     /// The TCP connection stands.
     pub(crate) fn reached(&mut self, index: usize) {
-        let conn = &mut self.conns[index];
-        self.record
+        let conn = &mut self.connections.all[index];
+        self.counting
+            .record
             .connected((self.now_ns - conn.exchange.sent_ns) / 1000);
         if S::IS_TLS {
             conn.state = State::Handshaking;
@@ -80,7 +76,7 @@ impl<S: Stream> Worker<S> {
 
     /// A kept connection's handshake is no part of its first request's service; one that each request needs is.
     pub(crate) fn shake_hands(&mut self, index: usize) {
-        let conn = &mut self.conns[index];
+        let conn = &mut self.connections.all[index];
         let done = conn.shake_hands();
         self.now_ns = sys::now_ns();
         match done {
@@ -89,7 +85,9 @@ impl<S: Stream> Worker<S> {
             Err(error) => return self.connect_failed(index, Some(error)),
         }
         let took_ns = self.now_ns - conn.reached_ns;
-        self.record.shook_hands(took_ns / 1000, || conn.agreed());
+        self.counting
+            .record
+            .shook_hands(took_ns / 1000, || conn.agreed());
         if self.config.load.keep_alive {
             conn.exchange.sent_ns += took_ns;
         }
@@ -97,7 +95,7 @@ impl<S: Stream> Worker<S> {
     }
 
     fn established(&mut self, index: usize) {
-        self.conns[index].connected();
+        self.connections.all[index].connected();
         self.note_connection();
         self.send(index);
     }
@@ -110,25 +108,25 @@ impl<S: Stream> Worker<S> {
             Some(error) => error.to_string(),
             None => "no connection in time".to_string(),
         };
-        if self.conns[index].state == State::Handshaking {
-            self.record.handshake_failed();
+        if self.connections.all[index].state == State::Handshaking {
+            self.counting.record.handshake_failed();
         }
         self.end(index, Outcome::Connect, &reason);
-        self.conns[index].close();
-        let wait_ns = self.conns[index].backoff_ns();
+        self.connections.all[index].close();
+        let wait_ns = self.connections.all[index].backoff_ns();
         self.again_after(index, wait_ns);
     }
 
     pub(crate) fn send(&mut self, index: usize) {
-        match self.conns[index].flush() {
-            Ok(bytes) => self.record.bytes(bytes, 0),
+        match self.connections.all[index].flush() {
+            Ok(bytes) => self.counting.record.bytes(bytes, 0),
             Err(error) => {
                 self.end(
                     index,
                     Outcome::Reset,
                     &format!("the request could not be sent: {error}"),
                 );
-                self.conns[index].close();
+                self.connections.all[index].close();
                 self.again_after(index, BROKEN_SEND_WAIT_NS);
             }
         }
@@ -136,11 +134,12 @@ impl<S: Stream> Worker<S> {
 
     /// `gone`: the server will send no more than what is already here.
     pub(crate) fn receive(&mut self, index: usize, gone: bool) {
-        let conn = &mut self.conns[index];
+        let conn = &mut self.connections.all[index];
         let received = conn.receive(&mut self.scratch, gone);
-        self.record.bytes(0, conn.bytes_in);
+        self.counting.record.bytes(0, conn.bytes_in);
         if let Some(stamp_ns) = conn.stamp_ns.take() {
-            self.record
+            self.counting
+                .record
                 .received_late(sys::unix_ns().saturating_sub(stamp_ns) / 1000);
         }
         self.now_ns = sys::now_ns();
@@ -150,7 +149,7 @@ impl<S: Stream> Worker<S> {
             Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
             Received::Ended { by_reset } => {
                 let how = if by_reset { "was reset" } else { "was closed" };
-                let when = if self.conns[index].answers > 0 {
+                let when = if self.connections.all[index].answers > 0 {
                     "a kept connection"
                 } else {
                     "the connection"
@@ -166,18 +165,18 @@ impl<S: Stream> Worker<S> {
 
     fn failed(&mut self, index: usize, outcome: Outcome, reason: &str) {
         self.end(index, outcome, reason);
-        self.conns[index].close();
+        self.connections.all[index].close();
         self.again(index);
     }
 
     fn answered(&mut self, index: usize, gone: bool) {
-        let conn = &self.conns[index];
+        let conn = &self.connections.all[index];
         let answer = conn.answer(&self.scratch);
         let kind = conn.exchange.kind;
         let request = &self.config.requests[kind];
         let has_body = request.expect.has_body() && request.expect.is_status(answer.status);
         let checks_body = has_body && self.config.is_checked(kind, conn.exchange.number);
-        let known = checks_body.then_some(&mut self.known[kind]);
+        let known = checks_body.then_some(&mut self.counting.known[kind]);
         let unix_now = || sys::unix_us() as f64 / 1e6;
         let mut judgement =
             request
@@ -196,25 +195,25 @@ impl<S: Stream> Worker<S> {
             && answer.extra_bytes == 0
             && conn.is_all_sent()
             && !conn.has_ended();
-        if self.record.wants_sample(judgement.outcome) {
+        if self.counting.record.wants_sample(judgement.outcome) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);
         }
         let is_wrong = judgement.outcome == Outcome::WrongBody;
         self.book(index, judgement.outcome, checks_body || is_wrong);
         if keeps {
-            self.conns[index].answers += 1;
-            self.conns[index].state = State::Idle;
+            self.connections.all[index].answers += 1;
+            self.connections.all[index].state = State::Idle;
         } else {
-            self.conns[index].close();
+            self.connections.all[index].close();
         }
         self.again(index);
     }
 
     /// Ends an exchange that got no whole answer.
     pub(crate) fn end(&mut self, index: usize, outcome: Outcome, reason: &str) {
-        if self.record.wants_sample(outcome) {
-            let (status, bytes) = self.conns[index].partial(&self.scratch);
+        if self.counting.record.wants_sample(outcome) {
+            let (status, bytes) = self.connections.all[index].partial(&self.scratch);
             let body = (!bytes.is_empty()).then(|| first_bytes(bytes));
             let judgement = Judgement {
                 outcome,
@@ -227,11 +226,12 @@ impl<S: Stream> Worker<S> {
 
     /// A scan now and then is cheaper than a timer for each request.
     pub(crate) fn end_late_requests(&mut self) {
-        for index in 0..self.conns.len() {
-            let conn = &self.conns[index];
+        for index in 0..self.connections.all.len() {
+            let conn = &self.connections.all[index];
             let is_made = matches!(conn.state, State::Connecting | State::Handshaking);
             let waits = is_made || conn.state == State::Busy;
-            if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timeout_ns {
+            if !waits || self.now_ns.saturating_sub(conn.exchange.sent_ns) < self.timing.timeout_ns
+            {
                 continue;
             }
             if is_made {
@@ -243,17 +243,17 @@ impl<S: Stream> Worker<S> {
                     Outcome::Timeout,
                     &format!("no whole answer within {timeout_ms} ms"),
                 );
-                self.conns[index].close();
+                self.connections.all[index].close();
                 self.again(index);
             }
         }
     }
 
     fn book(&mut self, index: usize, outcome: Outcome, body_checked: bool) {
-        let conn = &self.conns[index];
+        let conn = &self.connections.all[index];
         let exchange = conn.exchange;
         let request = &self.config.requests[exchange.kind];
-        self.record.ended(Ended {
+        self.counting.record.ended(Ended {
             at_ns: self.now_ns,
             kind: exchange.kind,
             outcome,
@@ -262,30 +262,28 @@ impl<S: Stream> Worker<S> {
             service_us: (self.now_ns - exchange.sent_ns) / 1000,
             body_checked,
             step: exchange.step,
-            ended_in_step: self
-                .pace
-                .step_at(self.orders.clocks.schedule.at(self.now_ns)),
-            part: match (exchange.burst, self.holds) {
-                (true, _) => Part::Burst,
-                (false, true) => Part::Drain,
-                (false, false) => Part::Steady,
-            },
+            ended_in_step: self.timing.pace.step_at(self.turn.schedule_ns(self.now_ns)),
         });
-        let in_flight = self.record.in_flight();
-        self.record.silences.ended(self.now_ns, outcome, in_flight);
-        self.record
+        let in_flight = self.counting.record.in_flight();
+        self.counting
+            .record
+            .silences
+            .ended(self.now_ns, outcome, in_flight);
+        self.counting
+            .record
             .tenths
             .ended(self.now_ns, outcome == Outcome::Ok);
-        self.record
+        self.counting
+            .record
             .ledger
             .book(exchange.kind, request, &conn.values, outcome);
     }
 
     /// What a connection does after an answer: it pauses, where the load has think time, and sends its next request.
     pub(crate) fn again(&mut self, index: usize) {
-        if self.pauses.exist() {
-            let active_ns = self.orders.clocks.active.at(self.now_ns);
-            return self.pauses.begin(index, active_ns);
+        if self.timing.pauses.exist() {
+            let active_ns = self.turn.active_ns(self.now_ns);
+            return self.timing.pauses.begin(index, active_ns);
         }
         self.proceed(index, self.now_ns);
     }
@@ -293,12 +291,12 @@ impl<S: Stream> Worker<S> {
     /// Sends the next request of each connection whose pause is over. How late the engine is with it is in the latency.
     pub(crate) fn end_pauses(&mut self) {
         loop {
-            let active_ns = self.orders.clocks.active.at(self.now_ns);
-            let Some((end_ns, index)) = self.pauses.take(active_ns) else {
+            let active_ns = self.turn.active_ns(self.now_ns);
+            let Some((end_ns, index)) = self.timing.pauses.take(active_ns) else {
                 return;
             };
             // A pause that ended while the load drained could be followed by no request before this turn.
-            let could_ns = end_ns.max(self.turn_start.active_ns);
+            let could_ns = end_ns.max(self.turn.start_clocks.active_ns);
             let late_ns = active_ns.saturating_sub(could_ns);
             self.proceed(index, self.now_ns - late_ns);
             self.now_ns = sys::now_ns();
@@ -312,13 +310,13 @@ impl<S: Stream> Worker<S> {
         status: Option<u16>,
         body: Option<Vec<u8>>,
     ) {
-        let conn = &self.conns[index];
+        let conn = &self.connections.all[index];
         let line_end = conn
             .out
             .windows(11)
             .position(|bytes| bytes == b" HTTP/1.1\r\n")
             .unwrap_or(conn.out.len());
-        self.record.samples.push(Sample {
+        self.counting.record.samples.push(Sample {
             outcome: judgement.outcome,
             kind: conn.exchange.kind,
             status,

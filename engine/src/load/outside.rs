@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use crate::core::config::{Config, Outside};
+use crate::core::error::EngineError;
 use crate::core::lines::{self, Lines};
 use crate::core::plan::Target;
 
@@ -14,7 +15,7 @@ use crate::core::plan::Target;
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Parses and checks a plan, with the files and names of this machine; the error is one sentence for a person.
-pub fn config(json: &str) -> Result<Config, String> {
+pub fn config(json: &str) -> Result<Config, EngineError> {
     let outside = Outside {
         lines: &read,
         resolve: &resolve,
@@ -24,30 +25,38 @@ pub fn config(json: &str) -> Result<Config, String> {
 }
 
 /// A file is read once, when the plan is, and never while it runs.
-fn read(path: &str) -> Result<Lines, String> {
-    let failed = |error: std::io::Error| format!("file `{path}` cannot be read: {error}");
+fn read(path: &str) -> Result<Lines, EngineError> {
+    let failed =
+        |error: std::io::Error| EngineError::File(format!("file `{path}` cannot be read: {error}"));
     let file = File::open(path).map_err(failed)?;
     // A pipe or a device may never end.
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("file `{path}` is no regular file"));
+        return Err(EngineError::File(format!(
+            "file `{path}` is no regular file"
+        )));
     }
     let mut bytes = Vec::new();
     file.take(MAX_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(format!("file `{path}` is larger than 16 MiB"));
+        return Err(EngineError::File(format!(
+            "file `{path}` is larger than 16 MiB"
+        )));
     }
-    let text = String::from_utf8(bytes).map_err(|_| format!("file `{path}` is not UTF-8"))?;
-    lines::split(&text).map_err(|error| format!("file `{path}`: {error}"))
+    let text = String::from_utf8(bytes)
+        .map_err(|_| EngineError::File(format!("file `{path}` is not UTF-8")))?;
+    lines::split(&text).map_err(|error| error.within(format_args!("file `{path}`")))
 }
 
-fn resolve(target: &Target) -> Result<SocketAddr, String> {
+fn resolve(target: &Target) -> Result<SocketAddr, EngineError> {
     let Target { host, port, .. } = target;
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let addresses: Vec<SocketAddr> = (host, *port)
         .to_socket_addrs()
-        .map_err(|error| format!("`target.host` `{host}` has no address: {error}"))?
+        .map_err(|error| {
+            EngineError::Address(format!("`target.host` `{host}` has no address: {error}"))
+        })?
         .collect();
     // IPv4 first: `localhost` often names both, and servers under test mostly listen on 127.0.0.1.
     let first = addresses
@@ -56,7 +65,7 @@ fn resolve(target: &Target) -> Result<SocketAddr, String> {
         .or(addresses.first());
     first
         .copied()
-        .ok_or_else(|| format!("`target.host` `{host}` has no address"))
+        .ok_or_else(|| EngineError::Address(format!("`target.host` `{host}` has no address")))
 }
 
 /// Bits that nobody outside of this process knows, new for each call.
@@ -89,11 +98,14 @@ mod tests {
             ),
         ];
         for (path, rest) in rows {
-            assert_eq!(read(&path).unwrap_err(), format!("file `{path}` {rest}"));
+            assert_eq!(
+                read(&path).unwrap_err().to_string(),
+                format!("file `{path}` {rest}")
+            );
         }
         let path = file("empty", b"");
         assert_eq!(
-            read(&path).unwrap_err(),
+            read(&path).unwrap_err().to_string(),
             format!("file `{path}`: it has no line")
         );
         std::fs::remove_dir_all(&folder).unwrap();

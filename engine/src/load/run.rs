@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use crate::core::clock::Reading;
 use crate::core::config::Config;
+use crate::core::error::EngineError;
 use crate::core::plan::Begin;
 use crate::core::record::{Phase, Second};
-use crate::core::turn::Turn;
-use crate::load::control::{Control, Held, Input, Mark, Orders, Report};
-use crate::load::event::{Event, HeldEvent, SecondRow, TurnEvent};
-use crate::load::measurement::{Measurement, Window};
+use crate::core::settled::Settled;
+use crate::load::control::{Control, Held, Input, Orders, Report};
+use crate::load::event::{Event, HeldEvent};
+use crate::load::gathering::{Seconds, WindowTimes};
+use crate::load::measurement::Measurement;
 use crate::load::stream::Stream;
+use crate::load::timing::SECOND_NS;
 use crate::load::tls::{Client, TlsStream};
-use crate::load::worker::{SECOND_NS, Worker};
+use crate::load::worker::{Shared, Worker};
 use crate::sys;
 use crate::sys::socket;
 
@@ -40,24 +42,22 @@ struct Controller<'a> {
     connected: bool,
     interrupted: bool,
     entered: BTreeMap<Phase, usize>,
-    window_start: Reading,
-    /// The window was begun while the load stood still: it begins with the next `go`.
-    window_waits: bool,
-    window_go_ns: Option<u64>,
-    /// The workers that stand still in this turn, and whether all of them do.
-    held: Vec<Held>,
-    stands: bool,
-    /// Commands that came before all of them did.
-    later: VecDeque<Input>,
-    turn_cpu_ns: u64,
-    drains_us: Vec<(u64, u64)>,
-    /// Seconds that some threads have told and others not yet. Whole ones become rows at once: a histogram is large.
-    seconds: BTreeMap<(Phase, u64), (usize, Second)>,
-    rows: BTreeMap<u64, SecondRow>,
+    window: WindowTimes,
+    standing: Standing,
+    seconds: Seconds,
     no_stamps: Option<String>,
     reports: Vec<Report>,
-    cpu_start_us: (u64, u64),
-    cpu_end_us: (u64, u64),
+}
+
+/// How far the workers are in standing still.
+#[derive(Default)]
+struct Standing {
+    /// Those that do, in this turn.
+    held: Vec<Held>,
+    /// Whether all of them do.
+    all: bool,
+    /// Commands that came before.
+    later: VecDeque<Input>,
 }
 
 /// Runs a plan to its end. `sender` and `receiver`: one channel, on which commands come in from outside too.
@@ -66,29 +66,40 @@ pub fn run(
     sender: &Sender<Input>,
     receiver: &Receiver<Input>,
     on_event: &mut dyn FnMut(&Event),
-) -> Result<Measurement, String> {
+) -> Result<Measurement, EngineError> {
     let connections = config.load.connections;
     let files = connections as u64 + 64;
     let limit = sys::raise_open_files(files);
     if limit < files {
-        return Err(format!(
+        return Err(EngineError::Machine(format!(
             "{connections} connections need {files} open files, the limit is {limit}; raise it with `ulimit -n`"
-        ));
+        )));
     }
     let no_stamps = match config.load.kernel_timestamps {
-        true => socket::try_stamps().err(),
+        true => socket::try_stamps().err().map(|error| error.to_string()),
         false => None,
     };
     config.load.kernel_timestamps &= no_stamps.is_none();
     let client = Client::of(&config)?;
     let config = Arc::new(config);
-    let failed = |error: std::io::Error| format!("the engine cannot start: {error}");
+    let failed =
+        |error: std::io::Error| EngineError::Machine(format!("the engine cannot start: {error}"));
     let held = config.load.begin == Begin::Held;
     let orders = Orders::new(sys::now_ns(), config.window_s, held);
     let control = Arc::new(Control::new(config.load.threads, orders).map_err(failed)?);
     match client {
-        None => start::<OwnedFd>(&config, &control, sender, &()),
-        Some(client) => start::<TlsStream>(&config, &control, sender, &client),
+        None => start::<OwnedFd>(&Shared {
+            client: (),
+            config: config.clone(),
+            control: control.clone(),
+            inputs: sender.clone(),
+        }),
+        Some(client) => start::<TlsStream>(&Shared {
+            client,
+            config: config.clone(),
+            control: control.clone(),
+            inputs: sender.clone(),
+        }),
     }
     .map_err(failed)?;
     let mut controller = Controller::new(config, control, on_event);
@@ -97,15 +108,9 @@ pub fn run(
 }
 
 /// Starts the threads. `S` is what their connections are, chosen here once for the whole load.
-fn start<S: Stream>(
-    config: &Arc<Config>,
-    control: &Arc<Control>,
-    sender: &Sender<Input>,
-    client: &S::Client,
-) -> std::io::Result<()> {
-    for thread in 0..config.load.threads {
-        let shared = (config.clone(), control.clone(), sender.clone());
-        let worker = Worker::<S>::new(thread, client.clone(), shared.0, shared.1, shared.2)?;
+fn start<S: Stream>(shared: &Shared<S::Client>) -> std::io::Result<()> {
+    for thread in 0..shared.config.load.threads {
+        let worker = Worker::<S>::new(thread, shared.clone())?;
         std::thread::Builder::new()
             .name(format!("worker-{thread}"))
             .spawn(move || worker.run())?;
@@ -135,20 +140,11 @@ impl<'a> Controller<'a> {
             connected: false,
             interrupted: false,
             entered: BTreeMap::new(),
-            window_start: Reading::default(),
-            window_waits: false,
-            window_go_ns: None,
-            held: Vec::new(),
-            stands: false,
-            later: VecDeque::new(),
-            turn_cpu_ns: sys::process_cpu_ns(),
-            drains_us: Vec::new(),
-            seconds: BTreeMap::new(),
-            rows: BTreeMap::new(),
+            window: WindowTimes::default(),
+            standing: Standing::default(),
+            seconds: Seconds::default(),
             no_stamps: None,
             reports: Vec::new(),
-            cpu_start_us: (0, 0),
-            cpu_end_us: (0, 0),
         }
     }
 
@@ -201,8 +197,8 @@ impl<'a> Controller<'a> {
 
     fn on_input(&mut self, input: Input) {
         match input {
-            Input::Measure { .. } | Input::Hold { .. } | Input::Go if self.drains_turn() => {
-                self.later.push_back(input);
+            Input::Measure { .. } | Input::Hold | Input::Go if self.drains_turn() => {
+                self.standing.later.push_back(input);
             }
             Input::Measure { window_s } if self.orders.phase == Phase::Warmup => {
                 self.size_window(window_s);
@@ -213,7 +209,7 @@ impl<'a> Controller<'a> {
             ),
             Input::Stop if self.orders.phase < Phase::Drain => self.enter(Phase::Drain),
             Input::Stop => {}
-            Input::Hold { latency } => self.hold(latency),
+            Input::Hold => self.hold(),
             Input::Go => self.go(),
             Input::Held(held) => self.on_held(*held),
             Input::Interrupt => self.interrupt(),
@@ -269,17 +265,17 @@ impl<'a> Controller<'a> {
         self.orders.enter(phase, now_ns);
         match phase {
             Phase::Window => {
-                self.window_start = self.orders.phase_start;
-                self.window_waits = self.stands;
-                self.cpu_start_us = sys::process_cpu_us();
+                self.window.start = self.orders.phase_start;
+                self.window.waits = self.standing.all;
+                self.window.cpu_start_us = sys::process_cpu_us();
             }
-            Phase::Drain => self.cpu_end_us = sys::process_cpu_us(),
+            Phase::Drain => self.window.cpu_end_us = sys::process_cpu_us(),
             _ => {}
         }
         let window_ns = seconds_ns(self.orders.window_s);
         self.deadline_ns = match (phase, &self.config.offered) {
-            (Phase::Window, Some(_)) => self.window_start.schedule_ns + window_ns,
-            (Phase::Window, None) => self.window_start.active_ns + window_ns,
+            (Phase::Window, Some(_)) => self.window.start.schedule_ns + window_ns,
+            (Phase::Window, None) => self.window.start.active_ns + window_ns,
             (Phase::Drain, _) => now_ns + self.config.load.timeout_ms * 1_000_000 + DRAIN_SLACK_NS,
             _ => FOREVER_NS,
         };
@@ -304,17 +300,17 @@ impl<'a> Controller<'a> {
 
     /// A hold was asked for, and some answers are not there yet.
     fn drains_turn(&self) -> bool {
-        self.orders.held && !self.stands && self.orders.phase < Phase::Drain
+        self.orders.held && !self.standing.all && self.orders.phase < Phase::Drain
     }
 
-    fn hold(&mut self, latency: bool) {
+    fn hold(&mut self) {
         if self.orders.phase >= Phase::Drain {
             return;
         }
         if self.orders.held {
             return self.warn("the command `hold` came twice; it changes nothing".to_string());
         }
-        self.orders.hold(sys::now_ns(), latency);
+        self.orders.hold(sys::now_ns());
         self.control.give(self.orders);
         self.control.wake();
     }
@@ -327,11 +323,10 @@ impl<'a> Controller<'a> {
             return self
                 .warn("the command `go` came without `hold`; it changes nothing".to_string());
         }
-        self.stands = false;
-        self.turn_cpu_ns = sys::process_cpu_ns();
+        self.standing.all = false;
         let now_ns = sys::now_ns();
-        if std::mem::take(&mut self.window_waits) {
-            self.window_go_ns = Some(now_ns);
+        if std::mem::take(&mut self.window.waits) {
+            self.window.go_ns = Some(now_ns);
         }
         self.orders.go(now_ns);
         self.control.give(self.orders);
@@ -340,53 +335,37 @@ impl<'a> Controller<'a> {
 
     /// Once all workers stand still, whose work it was can be told.
     fn on_held(&mut self, held: Held) {
-        self.held.push(held);
-        if self.held.len() < self.config.load.threads {
+        self.standing.held.push(held);
+        if self.standing.held.len() < self.config.load.threads {
             return;
         }
-        let cpu_ns = sys::process_cpu_ns() - self.turn_cpu_ns;
-        let held = std::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.standing.held);
         let last_ns = held.iter().map(|one| one.at_ns).max().unwrap_or_default();
-        self.stands = true;
+        self.standing.all = true;
         self.orders.clocks.active.pause(last_ns);
         self.control.give(self.orders);
         let now = self.orders.clocks.read(last_ns);
         if self.orders.phase == Phase::Window && !self.config.steps().is_empty() {
-            let at_ns = now.schedule_ns - self.window_start.schedule_ns;
+            let at_ns = now.schedule_ns - self.window.start.schedule_ns;
             let drain_ns = now.drained_since(&self.orders.turn_start);
-            self.drains_us.push((at_ns / 1000, drain_ns / 1000));
+            self.window.drains_us.push((at_ns / 1000, drain_ns / 1000));
         }
-        self.tell_turn(now.active_ns, cpu_ns, held);
-        for input in std::mem::take(&mut self.later) {
+        let settled: Vec<Settled> = held.iter().map(|one| one.settled).collect();
+        (self.on_event)(&Event::Held(HeldEvent {
+            ok: held.iter().map(|one| one.ok).sum(),
+            not_ok: held.iter().map(|one| one.not_ok).sum(),
+            active_us: (now.active_ns - self.start_ns) / 1000,
+            settled: Settled::sum(&settled),
+        }));
+        for input in std::mem::take(&mut self.standing.later) {
             self.on_input(input);
         }
     }
 
-    fn tell_turn(&mut self, active_ns: u64, cpu_ns: u64, held: Vec<Held>) {
-        let number = self.orders.turn;
-        let active_us = active_ns.saturating_sub(self.orders.turn_start.active_ns) / 1000;
-        let cpu_us = if number > 0 { cpu_ns / 1000 } else { 0 };
-        let ok = held.iter().map(|one| one.ok).sum();
-        let not_ok = held.iter().map(|one| one.not_ok).sum();
-        let turn = Turn::sum(held.into_iter().map(|one| one.turn));
-        (self.on_event)(&Event::Held(Box::new(HeldEvent {
-            ok,
-            not_ok,
-            active_us: (active_ns - self.start_ns) / 1000,
-            turn: TurnEvent::new(number, active_us, cpu_us, turn),
-        })));
-    }
-
     fn on_second(&mut self, phase: Phase, index: u64, part: &Second) {
-        let (threads, second) = self.seconds.entry((phase, index)).or_default();
-        *threads += 1;
-        second.merge(part);
-        if *threads == self.config.load.threads {
-            (self.on_event)(&Event::second(phase, index, second));
-            if phase == Phase::Window {
-                self.rows.insert(index, SecondRow::new(index, second));
-            }
-            self.seconds.remove(&(phase, index));
+        let threads = self.config.load.threads;
+        if let Some(second) = self.seconds.add(phase, index, part, threads) {
+            (self.on_event)(&Event::second(phase, index, &second));
         }
     }
 
@@ -394,53 +373,22 @@ impl<'a> Controller<'a> {
         at_ns / 1000 + self.unix_offset_us
     }
 
-    fn measurement(mut self) -> Measurement {
-        let window = self.window();
+    fn measurement(self) -> Measurement {
+        let window = self
+            .window
+            .window(&self.reports, |at_ns| self.unix_us(at_ns));
         let mut records = self.reports.into_iter().map(|report| report.record);
         let mut record = records.next().expect("a run has at least one thread");
         records.for_each(|other| record.merge(&other));
-        for ((phase, index), (_, second)) in &self.seconds {
-            if *phase == Phase::Window {
-                self.rows.insert(*index, SecondRow::new(*index, second));
-            }
-        }
         Measurement {
             config: self.config,
             record,
-            seconds: self.rows.into_values().collect(),
+            seconds: self.seconds.rows(),
             no_stamps: self.no_stamps,
             window,
             connected: self.connected,
             interrupted: self.interrupted,
         }
-    }
-
-    fn window(&self) -> Option<Window> {
-        let marks: Option<Vec<(Mark, Mark)>> = self
-            .reports
-            .iter()
-            .map(|report| report.window_start.zip(report.window_end))
-            .collect();
-        let marks = marks?;
-        let start_ns = marks.iter().map(|(start, _)| start.at_ns).min()?;
-        let began_ns = self.window_go_ns.unwrap_or(start_ns);
-        let first_ns = marks.iter().map(|(start, _)| start.active_ns).min()?;
-        let last_ns = marks.iter().map(|(_, end)| end.active_ns).max()?;
-        let (start, end) = marks
-            .iter()
-            .max_by_key(|(start, end)| end.cpu_us - start.cpu_us)?;
-        let waited = start.run_queue_us.zip(end.run_queue_us);
-        Some(Window {
-            start_unix_us: self.unix_us(began_ns),
-            start_ns: began_ns,
-            duration_us: last_ns.saturating_sub(first_ns) / 1000,
-            late_us: first_ns.saturating_sub(self.window_start.active_ns) / 1000,
-            drains_us: self.drains_us.clone(),
-            cpu_user_us: self.cpu_end_us.0 - self.cpu_start_us.0,
-            cpu_system_us: self.cpu_end_us.1 - self.cpu_start_us.1,
-            busiest_cpu_us: end.cpu_us - start.cpu_us,
-            busiest_waited_us: waited.map(|(start, end)| end - start),
-        })
     }
 }
 

@@ -18,6 +18,7 @@ use rustls::{
 };
 
 use crate::core::config::Config;
+use crate::core::error::EngineError;
 use crate::core::plan::Tls;
 use crate::load::stream::Stream;
 use crate::sys::socket;
@@ -31,22 +32,24 @@ pub struct Client {
 
 impl Client {
     /// `None`: the load speaks plain HTTP.
-    pub fn of(config: &Config) -> Result<Option<Client>, String> {
+    pub fn of(config: &Config) -> Result<Option<Client>, EngineError> {
         let new = |tls| Client::new(tls, &config.host);
         config.tls.as_ref().map(new).transpose()
     }
 
     /// Reads the certificates of authorities; the error is one sentence for a person. `host`: of the target.
-    pub fn new(tls: &Tls, host: &str) -> Result<Client, String> {
+    pub fn new(tls: &Tls, host: &str) -> Result<Client, EngineError> {
         let name = tls.name.as_deref().unwrap_or(host);
         let name = name.trim_start_matches('[').trim_end_matches(']');
         let server = ServerName::try_from(name.to_string()).map_err(|_| {
-            format!("`{name}` is neither a name nor an address that a certificate can hold")
+            EngineError::Tls(format!(
+                "`{name}` is neither a name nor an address that a certificate can hold"
+            ))
         })?;
         let provider = Arc::new(ring::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| format!("TLS cannot be used: {error}"))?
+            .map_err(|error| EngineError::Tls(format!("TLS cannot be used: {error}")))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Trust::new(tls)?))
             .with_no_client_auth();
@@ -71,7 +74,7 @@ struct Trust {
 }
 
 impl Trust {
-    fn new(tls: &Tls) -> Result<Trust, String> {
+    fn new(tls: &Tls) -> Result<Trust, EngineError> {
         let provider = ring::default_provider();
         let algorithms = provider.signature_verification_algorithms;
         let given = match &tls.ca {
@@ -94,10 +97,14 @@ impl Trust {
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::new(provider))
                 .build()
                 .map_err(|_| match &tls.ca {
-                    Some(path) => format!("`{path}` holds no certificate that can be used"),
-                    None => "this machine has no certificates of authorities; install \
+                    Some(path) => {
+                        EngineError::Tls(format!("`{path}` holds no certificate that can be used"))
+                    }
+                    None => EngineError::Tls(
+                        "this machine has no certificates of authorities; install \
                              ca-certificates, or name them with `ca`"
-                        .to_string(),
+                            .to_string(),
+                    ),
                 })?;
         Ok(Trust {
             authorities: Some(authorities),
@@ -107,8 +114,12 @@ impl Trust {
     }
 }
 
-fn read(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
-    let failed = |error: String| format!("the certificates in `{path}` cannot be read: {error}");
+fn read(path: &str) -> Result<Vec<CertificateDer<'static>>, EngineError> {
+    let failed = |error: String| {
+        EngineError::File(format!(
+            "the certificates in `{path}` cannot be read: {error}"
+        ))
+    };
     let found = CertificateDer::pem_file_iter(path).map_err(|error| failed(error.to_string()))?;
     let found: Result<Vec<_>, _> = found.collect();
     match found {
@@ -324,7 +335,9 @@ fn refused(error: Error) -> io::Error {
     let reason = match error {
         Error::InvalidMessage(_) => "the server does not speak TLS".to_string(),
         Error::InvalidCertificate(wrong) => certificate(&wrong),
-        Error::AlertReceived(alert) => format!("the server refused it ({alert:?})"),
+        Error::AlertReceived(alert) => {
+            format!("the server refused it ({alert:?})")
+        }
         other => other.to_string(),
     };
     failed(&reason)
@@ -365,7 +378,7 @@ mod tests {
             ca: ca.map(str::to_string),
             ..Tls::default()
         };
-        let wrong = |tls: Tls, host: &str| Client::new(&tls, host).err().unwrap();
+        let wrong = |tls: Tls, host: &str| Client::new(&tls, host).err().unwrap().to_string();
         let insecure = Tls {
             insecure: true,
             ..Tls::default()

@@ -1,46 +1,48 @@
 //! How one thread takes turns: it stands still when told to, tells so, and goes on.
 
+use crate::core::settled::Settling;
+use crate::load::connections::OPENING_GAP_NS;
 use crate::load::control::{Held, Input};
 use crate::load::stream::Stream;
-use crate::load::worker::{OPENING_GAP_NS, Worker};
+use crate::load::worker::Worker;
 use crate::sys;
 
 impl<S: Stream> Worker<S> {
     /// Does what the controller has ordered since the last look.
     pub(crate) fn follow_orders(&mut self) {
         let version = self.control.version();
-        if version == self.version {
+        if version == self.turn.version {
             return;
         }
-        self.version = version;
-        let seen = std::mem::replace(&mut self.orders, self.control.orders());
-        if self.orders.held && !self.holds {
+        self.turn.version = version;
+        let seen = std::mem::replace(&mut self.turn.orders, self.control.orders());
+        if self.turn.orders.held && !self.turn.holds {
             // What was due before the hold and has a free connection is not late by the hold.
             self.now_ns = sys::now_ns();
             self.dispatch();
-            self.holds = true;
-            self.record.turn.hold(self.now_ns);
+            self.turn.holds = true;
+            self.counting.record.settling.hold(self.now_ns);
         }
         self.follow_phase();
         // A turn that began and ended between two looks: nothing was sent in it, and that is told too.
-        if self.orders.turn != seen.turn {
+        if self.turn.orders.turn != seen.turn {
             self.now_ns = sys::now_ns();
-            self.stands = false;
+            self.turn.stands = false;
         }
-        if self.holds && !self.orders.held {
+        if self.turn.holds && !self.turn.orders.held {
             self.go();
         }
     }
 
     /// The turn begins: every connection goes on.
     fn go(&mut self) {
-        (self.holds, self.stands) = (false, false);
+        (self.turn.holds, self.turn.stands) = (false, false);
         self.now_ns = sys::now_ns();
-        self.turn_start = self.orders.turn_start;
+        self.turn.start_clocks = self.turn.orders.turn_start;
         self.begin_turn();
         let mut opening_ns = 0;
-        for index in std::mem::take(&mut self.parked) {
-            if !self.conns[index].is_open() {
+        for index in std::mem::take(&mut self.connections.parked) {
+            if !self.connections.all[index].is_open() {
                 self.again_after(index, opening_ns);
                 opening_ns += OPENING_GAP_NS;
                 continue;
@@ -52,26 +54,26 @@ impl<S: Stream> Worker<S> {
 
     /// From here on the turn is counted.
     pub(crate) fn begin_turn(&mut self) {
-        let connections = if self.pace.is_open() {
+        let connections = if self.timing.pace.is_open() {
             0
         } else {
-            self.conns.len()
+            self.connections.all.len()
         };
-        self.record.turn.begin(connections as u64, self.now_ns);
+        self.counting.record.settling = Settling::new(connections as u64, self.now_ns);
     }
 
-    /// While held: tells, once, that the last answer is there, and what the turn has counted.
+    /// While held: tells, once, that the last answer is there, and what was counted.
     pub(crate) fn tell_standing(&mut self) {
-        if !self.holds || self.stands || self.record.in_flight() > 0 {
+        if !self.turn.holds || self.turn.stands || self.counting.record.in_flight() > 0 {
             return;
         }
-        self.stands = true;
-        let ok = self.record.life.ok;
+        self.turn.stands = true;
+        let ok = self.counting.record.life.ok;
         let _ = self.inputs.send(Input::Held(Box::new(Held {
             at_ns: self.now_ns,
             ok,
-            not_ok: self.record.life.total() - ok,
-            turn: self.record.turn.take(self.orders.latency),
+            not_ok: self.counting.record.life.total() - ok,
+            settled: self.counting.record.settling.take(),
         })));
     }
 }

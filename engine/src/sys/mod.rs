@@ -76,11 +76,6 @@ pub fn thread_run_queue_us() -> Option<u64> {
         .map(|ns| ns / 1000)
 }
 
-/// CPU time of the whole process, finer than `process_cpu_us`.
-pub fn process_cpu_ns() -> u64 {
-    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
-}
-
 /// CPU time of the whole process: user, system.
 pub fn process_cpu_us() -> (u64, u64) {
     // SAFETY: an all-zero rusage is valid, and getrusage fills it.

@@ -224,8 +224,9 @@ fn stamp(message: &libc::msghdr) -> Option<u64> {
 }
 
 /// Whether this kernel stamps what TCP receives, tried on a connection of its own. The error says why not.
-pub fn try_stamps() -> Result<(), String> {
-    let failed = |error: io::Error| format!("SO_TIMESTAMPING cannot be used: {error}");
+pub fn try_stamps() -> io::Result<()> {
+    let failed =
+        |error: io::Error| io::Error::other(format!("SO_TIMESTAMPING cannot be used: {error}"));
     let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).map_err(failed)?;
     let listener = std::net::TcpListener::from(listener);
     let to = listener.local_addr().map_err(failed)?;
@@ -246,7 +247,9 @@ pub fn try_stamps() -> Result<(), String> {
             return Ok(());
         }
     }
-    Err("this kernel does not stamp what TCP receives (SO_TIMESTAMPING)".to_string())
+    Err(io::Error::other(
+        "this kernel does not stamp what TCP receives (SO_TIMESTAMPING)",
+    ))
 }
 
 /// A listener that shares its port with others; the kernel spreads new connections over them.

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fairload::core::config::Config;
+use fairload::core::error::EngineError;
 use fairload::core::handshakes::Handshakes;
-use fairload::core::outcome::{Outcome, Outcomes};
+use fairload::core::outcome::Outcome;
 use fairload::core::record::{Phase, Record, Sample, Second};
 use fairload::core::settled::Settled;
-use fairload::core::turn::{PARTS, Turn};
-use fairload::load::event::{Event, HeldEvent, SecondRow, TurnEvent};
+use fairload::load::event::{Event, HeldEvent, SecondRow};
 use fairload::load::measurement::{Measurement, Window};
 use fairload::load::output::Document;
 
@@ -284,46 +284,6 @@ fn golden_result_without_window() {
     );
 }
 
-/// A turn in which no two numbers are equal.
-fn turn(latency: bool) -> Turn {
-    let outcomes = Outcomes {
-        ok: 301,
-        shed: 302,
-        status: [(404, 303), (500, 304)].into(),
-        wrong_body: 305,
-        timeout: 306,
-        connect: 307,
-        reset: 308,
-        malformed: 309,
-        unsent: 310,
-        in_flight: 311,
-    };
-    let part = |part: usize| {
-        let mut latency_ok = Second::new().latency_ok;
-        fill(&mut latency_ok, 700 * (part as u64 + 1), 41 + part as u64);
-        latency_ok
-    };
-    Turn {
-        outcomes,
-        counts: [321, 322, 323],
-        settled: Settled {
-            ok: 331,
-            not_ok: 332,
-            active_us: 27_000,
-        },
-        latency_ok: latency.then(|| std::array::from_fn::<_, PARTS, _>(part)),
-    }
-}
-
-fn held(number: u64, latency: bool) -> Event {
-    Event::Held(Box::new(HeldEvent {
-        ok: 401 + number,
-        not_ok: 411 + number,
-        active_us: 1_200_000 + number,
-        turn: TurnEvent::new(number, 30_000 + number, 20_000 + number, turn(latency)),
-    }))
-}
-
 /// Every kind of event, one a line.
 #[test]
 fn golden_events() {
@@ -343,15 +303,20 @@ fn golden_events() {
         Event::End {
             unix_us: 1_789_000_013_040_004,
         },
-        held(7, false),
-        held(8, true),
+        Event::Held(HeldEvent {
+            ok: 401,
+            not_ok: 411,
+            active_us: 1_200_000,
+            settled: Settled {
+                ok: 331,
+                active_us: 27_000,
+            },
+        }),
         Event::Listening { port: 41234 },
         Event::Warning {
             message: "a warning".to_string(),
         },
-        Event::Error {
-            message: "an error".to_string(),
-        },
+        Event::error(&EngineError::Plan("an error".to_string())),
     ];
     let lines: String = events
         .iter()

@@ -171,7 +171,7 @@ fn wrong_plan() {
     let message = "`load.connections` is 0; write 1 to 100000";
     assert_eq!(
         finished.events,
-        [json!({"event": "error", "message": message})]
+        [json!({"event": "error", "code": "plan", "message": message})]
     );
 }
 
@@ -188,7 +188,9 @@ fn nobody_there() {
         finished.number("/life/outcomes/connect"),
         finished.number("/life/sent")
     );
-    let message = finished.events.last().unwrap()["message"].as_str().unwrap();
+    let error = finished.events.last().unwrap();
+    assert_eq!(error["code"], "unreachable");
+    let message = error["message"].as_str().unwrap();
     assert_eq!(
         message,
         format!("{address} never accepted a connection; is the server running there?")

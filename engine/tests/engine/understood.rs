@@ -88,18 +88,12 @@ fn golden_commands() {
             Input::Measure {
                 window_s: Some(16.0)
             },
-            Input::Hold { latency: false },
-            Input::Hold { latency: true },
-            Input::Hold { latency: false },
+            Input::Hold,
             Input::Go,
             Input::Stop,
         ]
     ));
     let rows = [
-        (
-            r#"{"command":"hold","latency":1}"#,
-            "is 1; write true or false",
-        ),
         (
             r#"{"command":"measure","window_s":0}"#,
             "is 0; write seconds above 0, up to 86400",

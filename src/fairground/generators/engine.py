@@ -43,7 +43,7 @@ ERROR: Mapping[str, object] = {"json": {"ok": {"equals": False}, "message": "tex
 class Session:
     """One running engine. Read `event` until it is None, then take the `result`; tell it `measure` when the warm-up has settled.
 
-    To take turns: `go`, wait as long as the turn shall last, `hold`, and read events up to `held`, which `turn` reads.
+    To take turns: `go`, wait as long as the turn shall last, `hold`, and read events up to `held`, which `settled_part` reads.
     A plan that begins held says `held` once before its first `go`. While held no clock of the load runs: the result of
     many turns reads as that of one run. A `measure` while held begins the window with the next `go`.
     Once the window has ended, `hold` and `go` do nothing and no `held` comes: read events up to `held` or None.
@@ -102,9 +102,9 @@ class Session:
         """End the warm-up: the window begins. It lasts `window_s` seconds; None: as long as the plan says."""
         self._send({"command": "measure"} if window_s is None else {"command": "measure", "window_s": window_s})
 
-    def hold(self, latency: bool = False) -> None:
-        """Hold requests back; once all answers are there the event `held` comes. `latency`: with the turn's histograms."""
-        self._send({"command": "hold", "latency": True} if latency else {"command": "hold"})
+    def hold(self) -> None:
+        """Hold requests back; once all answers are there the event `held` comes."""
+        self._send({"command": "hold"})
 
     def go(self) -> None:
         """Begin the next turn, after `hold` or where the plan begins held. Before the event `held` it waits for it."""
@@ -138,52 +138,23 @@ class Session:
 
 
 @dataclasses.dataclass(frozen=True)
-class Turn:
-    """What the engine counted from a `go` to the last answer after the next `hold`.
+class SettledPart:
+    """The part of a turn in which all connections were busy: after the burst that begins it and before the hold.
 
-    Every good answer is in exactly one of the three latencies, which are None unless `hold` asked for them. The burst are
-    the requests that were sent because the turn began. The drain are all others whose answers came after the hold.
-    Neither tells how the server answers under a steady load.
+    Both are 0 where the turn was too short for one, and in an open loop.
     """
 
-    number: int
-    """From 1; 0 where the load has not begun."""
+    ok: int
+    """Good answers."""
     active_s: float
-    """From the `go` to the last answer, in seconds."""
-    cpu_us: int
-    """CPU time of the engine's process from the `go` to the last answer."""
-    outcomes: Outcomes
-    """Of the requests that ended in this turn, and of those that could not be sent."""
-    latency_ok: Latency | None
-    burst_count: int
-    burst_latency_ok: Latency | None
-    drain_count: int
-    drain_latency_ok: Latency | None
-    settled_ok: int
-    """Good answers of its settled part, in which all connections were busy. 0 where it was too short for one."""
-    settled_not_ok: int
-    settled_s: float
 
 
-def turn(event: Mapping[str, Any]) -> Turn:
-    """The turn that an event `held` tells. Raises LabError when the engine is too old to tell any."""
-    if "settled" not in event.get("turn", {}):
+def settled_part(event: Mapping[str, Any]) -> SettledPart:
+    """Read the settled part of the turn that an event `held` ends. Raises LabError where the engine is too old to tell one."""
+    if "settled" not in event:
         raise LabError("the load engine says nothing of its turns: it is older than this lab", hint="make setup", exit_code=3)
-    found = event["turn"]
-    return Turn(
-        number=found["number"],
-        active_s=found["active_us"] / 1e6,
-        cpu_us=found["cpu_us"],
-        outcomes=_outcomes(found["outcomes"]),
-        latency_ok=_latency(found["latency_ok"]),
-        burst_count=found["burst"]["count"],
-        burst_latency_ok=_latency(found["burst"]["latency_ok"]),
-        drain_count=found["drain"]["count"],
-        drain_latency_ok=_latency(found["drain"]["latency_ok"]),
-        settled_ok=found["settled"]["ok"],
-        settled_not_ok=found["settled"]["not_ok"],
-        settled_s=found["settled"]["active_us"] / 1e6,
-    )
+    found = event["settled"]
+    return SettledPart(ok=found["ok"], active_s=found["active_us"] / 1e6)
 
 
 def plan(

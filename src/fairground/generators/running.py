@@ -45,7 +45,7 @@ class Running(Protocol):
 
 
 class Elsewhere(Protocol):
-    """Another host, or several, where the engine runs in place of the lab's machine. `name`: what it is called.
+    """Another host where the engine runs in place of the lab's machine. `name`: what it is called.
 
     `front`: the address of the lab's machine as it is reached from there.
     """
@@ -53,7 +53,7 @@ class Elsewhere(Protocol):
     name: str
     front: str
     here: Sequence[int]
-    """Processes of such hosts as are on the lab's machine: what descends from them is the lab's."""
+    """The host's process, where it is on the lab's machine: what descends from it is the lab's."""
 
     def require(self) -> None:
         """MachineError where the host is gone."""
@@ -62,7 +62,7 @@ class Elsewhere(Protocol):
         """Start the engine there. `folder`: where its document is kept here."""
 
     def moment(self) -> Mapping[str, Moment]:
-        """The clocks of each host's machine, and of what passes on there what its engine says. The lab's own is left out."""
+        """The clocks of its machine by its name, and of what passes on there what its engine says. The lab's own is left out."""
 
     def qualify(self, within_s: float) -> str:
         """What the engine says of its own qualification there."""

@@ -193,7 +193,7 @@ SEATS = Option(
 )  # fmt: skip
 """What fills in the pins that are not said, and is itself no field of the settings."""
 PLACE = Option(
-    "place", "A role on hosts that have joined --hosts: generator=HOST (or HOST+HOST), database=HOST, server=HOST.",
+    "place", "A role on a host that has joined --hosts: generator=HOST, database=HOST, server=HOST.",
     list[str] | None, None, parse=lambda spelling, texts: placing.parse(spelling, texts or ()), metavar="ROLE=HOST",
 )  # fmt: skip
 """What is said of the suite's settings beside it, since hosts are nobody's but who measures."""

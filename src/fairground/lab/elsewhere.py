@@ -5,18 +5,16 @@ A server on a host is measured there (`lab.hosts`): what is the lab's machine he
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from fairground.generators import ENGINE, Elsewhere
-from fairground.generators.several import SeveralHosts
-from fairground.inputs import placing
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
-from fairground.model import FaultKind, LabError, Load, Plan, Settings, Suite
+from fairground.model import FaultKind, LabError, Load, Plan, Suite
 from fairground.postgres import Elsewhere as DatabaseElsewhere
 
 SERVER = "server"
@@ -65,7 +63,6 @@ def check(suite: Suite, why_s: float | None, place: Placed) -> None:
 
 def check_load(load: Load, place: Placed) -> None:
     """LabError for a load that cannot be made with roles elsewhere."""
-    placing.check(load, place)
     if load.generator != ENGINE and "generator" in dict(place):
         raise LabError(
             f"`{load.generator}` makes its load on the lab's machine: only the lab's engine can be on another host",
@@ -86,17 +83,18 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
     from fairground.fleet import cluster, remote, remote_database
     from fairground.lab import hosts
 
-    settings = Settings(place=place)
-    for name in (name for role, _ in place for name in settings.hosts_of(role)):
+    for _, name in place:
         if asked.hosts and name not in asked.hosts:
             raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
     at, certificate = hosts.link(asked.address, asked.tls)
     with cluster.connected(at, certificate, direct=True) as client, ExitStack() as held:
         members = {one.about.name: one for one in cluster.members(client)}
-        chosen = {role: [_fit(members, name, role, str(at)) for name in settings.hosts_of(role)] for role, _ in place}
-        loads = [held.enter_context(remote.generator_on(client, one)) for one in chosen.get("generator", ())]
-        stores = [held.enter_context(remote_database.database_on(client, one)) for one in chosen.get("database", ())]
-        yield Others(together(loads) if loads else None, stores[0] if stores else None)
+        chosen = {role: _fit(members, name, role, str(at)) for role, name in place}
+        load, store = chosen.get("generator"), chosen.get("database")
+        yield Others(
+            generator=None if load is None else held.enter_context(remote.generator_on(client, load)),
+            database=None if store is None else held.enter_context(remote_database.database_on(client, store)),
+        )
 
 
 def beside(at: HostsAsked, planned: Plan) -> AbstractContextManager[Others]:
@@ -112,16 +110,6 @@ def _fit(members: Mapping[str, Any], name: str, role: str, at: str) -> Any:
         does = "make the load" if role == "generator" else f"have the {role}"
         raise LabError(f"host `{name}` cannot {does}: {why}", "install one version on all hosts, and join with the role")
     return members[name]
-
-
-def together(found: Sequence[Elsewhere]) -> Elsewhere:
-    """Hosts that make a load together, as one. LabError where servers would have to listen at several addresses for them."""
-    first, *others = found
-    for other in others:
-        if other.front != first.front:
-            sentence = f"hosts `{first.name}` and `{other.name}` reach this machine at two addresses"
-            raise LabError(f"{sentence}, `{first.front}` and `{other.front}`", "place the generator on hosts of one network")
-    return SeveralHosts(found) if others else first
 
 
 def placed(planned: Plan) -> Placed:

@@ -9,17 +9,17 @@ from dataclasses import replace
 from fairground.model import Step
 
 
-def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]], engines: int = 1) -> tuple[Step, ...]:
+def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tuple[Step, ...]:
     """The steps with the CPU of each, from `clocks`: µs by role at the window's start and at the end of each of its seconds.
 
-    The generator's busiest thread is its only one, so its share of a step is known: on several hosts the mean engine's.
+    The generator's busiest thread is its only one, so its share of a step is known.
     """
     found, at_s = [], 0.0
     for step in steps:
         first, last = round(at_s), round(at_s + step.duration_s)
         whole = abs(step.duration_s - round(step.duration_s)) < 0.05 and last < len(clocks)
         used = {role: clocks[last][role] - clocks[first][role] for role in clocks[first]} if whole else {}
-        busy = used["generator"] / 1e6 / step.duration_s / engines if "generator" in used else step.busiest_thread_share
+        busy = used["generator"] / 1e6 / step.duration_s if "generator" in used else step.busiest_thread_share
         found.append(replace(step, cpu_us=used, busiest_thread_share=busy))
         at_s += step.duration_s
     return tuple(found)

@@ -237,8 +237,7 @@ class Loaded:
         if ask.load.generator != generators.ENGINE or (ask.load.model != "open" and self.tls is None):
             return (), None
         document = json.loads((self.folder / ask.folder / "engine.json").read_text())
-        engines = len(self.arm.cell.settings.hosts_of("generator")) or 1
-        steps = with_cpu(engine.curve(document, ask.load), run.clocks, engines) if ask.load.model == "open" else ()
+        steps = with_cpu(engine.curve(document, ask.load), run.clocks) if ask.load.model == "open" else ()
         return steps, engine.handshakes(document)
 
     # ------------------------------------------------------------ turns

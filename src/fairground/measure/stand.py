@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from fairground.host import Moment, machine_between
 from fairground.model import HostUse, RoleUse
@@ -12,7 +11,7 @@ from fairground.model import HostUse, RoleUse
 
 @dataclass(frozen=True)
 class Stand:
-    """`here`: of the lab's machine. `there`: of those of the generator's hosts, by their names; none where it is the same one."""
+    """`here`: of the lab's machine. `there`: of the machines of other hosts, by the hosts' names."""
 
     here: Moment
     there: Mapping[str, Moment] = field(default_factory=dict)
@@ -21,7 +20,7 @@ class Stand:
 def machines_between(
     before: Stand, after: Stand, used: Collection[RoleUse], database_is_ours: bool
 ) -> tuple[RoleUse, HostUse, Mapping[str, HostUse]]:
-    """What the lab used between two moments, what its machine did, and what those of the generator's hosts did, by their names.
+    """What the lab used between two moments, what its machine did, and what those of other hosts did, by their names.
 
     `used` is what all roles that we know of used meanwhile, each on its machine.
     """
@@ -32,18 +31,5 @@ def machines_between(
 
 
 def _on(host: str | None, used: Collection[RoleUse]) -> list[RoleUse]:
-    """What roles used on a host, None being the lab's machine. A role on several hosts used the rest of its CPU on that one."""
-    found = [use for use in used if not use.cpu_us_by_host and use.host == host]
-    for use in used:
-        parts = use.cpu_us_by_host
-        if host is not None and host in parts:
-            found.append(replace(use, cpu_us=parts[host]))
-        elif host is None and parts:
-            found.append(replace(use, cpu_us=_rest(use.cpu_us, list(parts.values()))))
-    return found
-
-
-def _rest(whole: float | None, parts: Sequence[float | None]) -> float | None:
-    """What is left of the whole without its parts; None where one of them is not known."""
-    known = [part for part in parts if part is not None]
-    return None if whole is None or len(known) < len(parts) else whole - math.fsum(known)
+    """The roles that ran on a host, None being the lab's machine."""
+    return [use for use in used if use.host == host]

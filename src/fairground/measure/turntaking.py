@@ -81,9 +81,14 @@ class TurnTaking:
                 if not self._loaded.failed:
                     self._loaded.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
             elif event["event"] == "held":
-                turn = engine.turn(event)
-                settled = self.told.settled_ok + turn.settled_ok, self.told.settled_s + turn.settled_s
-                self.told = Told(event["ok"], event["not_ok"], event["active_us"] / 1e6, *settled)
+                part = engine.settled_part(event)
+                self.told = Told(
+                    ok=event["ok"],
+                    not_ok=event["not_ok"],
+                    active_s=event["active_us"] / 1e6,
+                    settled_ok=self.told.settled_ok + part.ok,
+                    settled_s=self.told.settled_s + part.active_s,
+                )
                 return
 
     def finish(self) -> Result:

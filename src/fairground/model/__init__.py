@@ -13,7 +13,6 @@ from fairground.model.error import LabError, MachineError, StorageError, of_mach
 from fairground.model.fault import Fault, FaultKind, Recovery
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
-    AND,
     MAJORS,
     OWN_MAJOR,
     POOLERS,
@@ -86,7 +85,6 @@ SCHEMA_VERSION = 1
 """Version of everything the lab writes as JSON; `store` reads this and all older ones."""
 
 __all__ = [
-    "AND",
     "MAJORS",
     "OWN_MAJOR",
     "POOLERS",

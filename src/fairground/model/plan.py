@@ -142,10 +142,6 @@ ROLES = ("server", "database", "generator", "proxy", "pooler", "wire")
 """Who works in a trial, each measured apart; each can be pinned to cores."""
 
 
-AND = "+"
-"""Between the names of hosts that have a role together."""
-
-
 @dataclass(frozen=True)
 class ServerSettings:
     """What a server is given in one cell, and where each role of the cell runs."""
@@ -162,16 +158,12 @@ class ServerSettings:
     pin: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """Role → the cores that it runs on."""
     place: tuple[tuple[str, str], ...] = ()
-    """Role → the host that it runs on, or hosts with `AND` between; those that are not named run on the lab's machine."""
+    """Role → the host that it runs on; those that are not named run on the lab's machine."""
 
     @property
     def pool_total(self) -> int:
         """Connections to the database that a server may hold over all of its workers."""
         return self.pool_size * (self.workers if self.pool_scope is PoolScope.PER_WORKER else 1)
-
-    def hosts_of(self, role: str) -> tuple[str, ...]:
-        """The hosts that a role runs on, in their order; none: it runs on the lab's machine."""
-        return tuple(name for placed, names in self.place if placed == role for name in names.split(AND))
 
     def cores_of(self, role: str) -> tuple[int, ...] | None:
         """The cores that a role is pinned to; None: it may run on all."""

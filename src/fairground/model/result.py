@@ -263,11 +263,9 @@ class RoleUse:
     host: str | None = None
     """The host that it ran on, or the hosts; None: the lab's own machine."""
     cores: int | None = None
-    """The cores of that host; None: it ran on the lab's own machine, or on several."""
+    """The cores of that host; None: it ran on the lab's own machine."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
-    cpu_us_by_host: Mapping[str, float | None] = field(default_factory=dict)
-    """Where it ran on several hosts: CPU on each of them that is not the lab's machine."""
 
 
 @dataclass(frozen=True)
