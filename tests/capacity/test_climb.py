@@ -27,7 +27,7 @@ from noise import OF_THE_MACHINE
 
 MOST = 200.0
 GOAL = Goal(width=0.5, initial_s=0.5, final_s=1.0, sum_s=1.0, least_requests=10, longest_s=5, most_rate=MOST)
-PACE = Pace(GOAL, search_until_s=60, confirm_until_s=90, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
+PACE = Pace(GOAL, search_until_s=60, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
 Made = Callable[..., Climb]
 
 
