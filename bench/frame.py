@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typing import Any
 from fairground.host import machine
 
 ROOT = Path(__file__).resolve().parents[1]
+LAB = str(ROOT / "fairground")
 
 KEEP = "JSON lines: add each measurement, and count the earlier ones too"
 
@@ -54,7 +56,17 @@ def tell(words: str) -> None:
     print(words, file=sys.stderr, flush=True)
 
 
-def here(what: str) -> str:
-    """`Measured on 2026-11-28, on Xeon, 2 cores.`"""
+def machine_words() -> str:
+    """`Xeon, 2 cores`."""
     found = machine.fingerprint()
-    return f"{what} {datetime.now(UTC):%Y-%m-%d}, on {found.cpu_model}, {found.cores} cores."
+    return f"{found.cpu_model}, {found.cores} cores"
+
+
+def here() -> str:
+    """`2026-11-28, on Xeon, 2 cores`."""
+    return f"{datetime.now(UTC):%Y-%m-%d}, on {machine_words()}"
+
+
+def version() -> str:
+    """The lab's version, with the revision that it is at."""
+    return subprocess.run([LAB, "--version"], capture_output=True, text=True, check=True).stdout.strip()
