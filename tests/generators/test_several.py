@@ -15,14 +15,13 @@ from typing import Any, cast
 
 import pytest
 
-from builders.paths import ROOT
+from builders.paths import ENGINE, ROOT
 from fairground.generators import engine, several
 from fairground.generators.running import Local, Running
 from fairground.generators.several import SeveralEngines, SeveralHosts
 from fairground.host import Clock, Keeper, Stopped
 from fairground.model import LabError, Load, MachineError, RoleUse
 
-ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
 REQUEST = {"kind": "number", "method": "GET", "path": "/n?n={seq}", "expect": {"status": 200}}
 USE = RoleUse(10.0, 100, 2, "cgroup2", busiest_thread_share=0.5, host="a")
 
