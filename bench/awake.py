@@ -8,19 +8,17 @@ too. It measures, and asserts nothing.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import frame
 from fairground.model import Trial, Verdict
 from fairground.run import store
 
-ROOT = Path(__file__).resolve().parents[1]
 ABOUT = """\
 # Idle processors of a virtual machine
 
@@ -37,27 +35,24 @@ WORDS = {"no": "left to the kernel", "yes": "kept awake"}
 
 def main() -> None:
     """Measure in turns, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--workload", action="append", help="repeatable (default: ping and db-ping)")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--window", type=float, default=4.0, help="seconds")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     workloads = options.workload or ["ping", "db-ping"]
     found: dict[str, list[Trial]] = {"no": [], "yes": []}
     for number in range(options.rounds):
         for choice in ("no", "yes") if number % 2 == 0 else ("yes", "no"):
-            print(f"round {number + 1} of {options.rounds}: {WORDS[choice]}", file=sys.stderr)
+            frame.tell(f"round {number + 1} of {options.rounds}: {WORDS[choice]}")
             found[choice] += measured(options.stack, workloads, options.window, choice)
     text = ABOUT + "".join(
         row(f"`{options.stack}`, {workload}", WORDS[choice], [one for one in found[choice] if one.cell.workload == workload])
         for workload in workloads
         for choice in found
     )
-    print(text, end="")
-    if options.write:
-        options.write.write_text(text)
+    frame.publish(text, options.write)
 
 
 def measured(stack: str, workloads: Sequence[str], window_s: float, choice: str) -> Sequence[Trial]:
@@ -65,9 +60,7 @@ def measured(stack: str, workloads: Sequence[str], window_s: float, choice: str)
     with tempfile.TemporaryDirectory() as folder:
         words = ["run", "-s", stack, "--window", str(window_s), "--results", folder, "--quiet"]
         words += [word for workload in workloads for word in ("-w", workload)]
-        subprocess.run(
-            [str(ROOT / "fairground"), *words], stdout=subprocess.DEVNULL, env={**os.environ, "FAIRGROUND_AWAKE": choice}
-        )
+        subprocess.run([frame.LAB, *words], stdout=subprocess.DEVNULL, env={**os.environ, "FAIRGROUND_AWAKE": choice})
         return [trial for path in Path(folder).glob("*/plan.json") for trial in store.load(path.parent).everything]
 
 

@@ -11,11 +11,9 @@ asserts nothing.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import frame
 from fairground import contract
 from fairground.host import Keeper, build, machine
 from fairground.inputs import manifest, seating
@@ -66,27 +65,22 @@ HEAD = """\
 
 def main() -> None:
     """Measure some workloads and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--workload", action="append", help="may be given several times")
     parser.add_argument("--stack", action="append", help="may be given several times; the first is the anchor")
     parser.add_argument("--connections", type=int, default=50)
     parser.add_argument("--repeat", type=int, default=12, help="0: only write the table of what was kept")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each window, and count the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
+    rows = frame.load_rows(options.keep)
     began = time.time()
     for workload in options.workload or WORKLOADS if options.repeat else ():
-        rows += [row | {"began": began} for row in measure(options, workload)]
-        if options.keep:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
-            options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        found = [row | {"began": began} for row in measure(options, workload)]
+        frame.append_rows(options.keep, found)
+        rows += found
     if not rows:
         parser.error("there is no window to tell of: give --repeat, or --keep a file that has some")
     text = page(rows)
-    print(text, end="")
-    if options.write:
-        options.write.write_text(text)
+    frame.publish(text, options.write)
 
 
 def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object]]:
@@ -103,7 +97,7 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
         for stack in stacks:
             build.build(keeper, stack.server, places.cache)
         database = held.enter_context(setup.database(keeper, places, None, settings.run))
-        setup.keep_awake(held, keeper, places, lambda said: print(said, file=sys.stderr))
+        setup.keep_awake(held, keeper, places, frame.tell)
         bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]
@@ -111,16 +105,16 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
             labels = [arm.label for arm in arms]
             wholes: list[Window] = []
             for number in range(options.repeat):
-                print(f"{chosen.id}: repetition {number + 1} of {options.repeat}", file=sys.stderr)
+                frame.tell(f"{chosen.id}: repetition {number + 1} of {options.repeat}")
                 for design, window in repetition(session, labels, load, number, wholes):
                     if window.void is not None:
-                        print(f"{window.arm}, {design}: left out, {window.void}", file=sys.stderr)
+                        frame.tell(f"{window.arm}, {design}: left out, {window.void}")
                     elif window.server_cpu_us is not None:
                         said = {"workload": chosen.id, "arm": window.arm, "repetition": number, "design": design}
                         yield said | {"rate": window.rate_per_s, "cost": window.server_cpu_us / window.ok}
         for label, ended in session.ended.items():
             for finding in ended.findings:
-                print(f"{label}: {finding.severity} {finding.sentence}", file=sys.stderr)
+                frame.tell(f"{label}: {finding.severity} {finding.sentence}")
 
 
 def repetition(

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import frame
 from fairground.judge import thresholds, validity
 from fairground.judge.validity import Check, Facts
 from fairground.judge.validity.check import bounds_for
@@ -28,7 +29,6 @@ from fairground.model import Run, Severity, Trial, Verdict
 from fairground.run import store
 from fairground.stats import intervals
 
-ROOT = Path(__file__).resolve().parents[1]
 WORKLOADS = ("ping", "db-ping")
 DEMO = "demo"
 BUSY = "Most of them are void: the table shows a machine that others worked on, and says nothing about where a bound should lie."
@@ -36,7 +36,7 @@ BUSY = "Most of them are void: the table shows a machine that others worked on, 
 
 def main() -> None:
     """Measure, or read what was measured, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__)
     parser.add_argument("--stack", default="go-nethttp:pgx")
     parser.add_argument("--blocks", type=int, default=8, help="trials of each workload in each loop")
     parser.add_argument("--window", type=float, default=4.0, help="seconds")
@@ -44,7 +44,6 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=500.0, help="requests per second of the open loop")
     parser.add_argument("--runs", type=Path, help="read the runs in this folder instead")
     parser.add_argument("--keep", type=Path, help="an empty folder in which the runs are kept (default: they are not)")
-    parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
     options = parser.parse_args()
     loads = [float(text) for text in Path("/proc/loadavg").read_text().split()[:2]]
     with tempfile.TemporaryDirectory() as scratch:
@@ -53,10 +52,7 @@ def main() -> None:
             measure(options, folder)
         runs, demos = ([store.load(path.parent) for path in sorted(some.glob("*/plan.json"))] for some in (folder, folder / DEMO))
     text = page(runs, None if options.runs else condition(loads[0])) + of_demos(demos)
-    if options.write is None:
-        print(text, end="")
-    else:
-        options.write.write_text(text)
+    frame.publish(text, options.write)
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
@@ -72,7 +68,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
 def lab(words: Sequence[str], results: Path) -> None:
     """A command of the lab's; exit code 3, every trial void, is a result here."""
     command = [sys.executable, "-m", "fairground", *words, "--results", str(results), "--quiet"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    done = subprocess.run(command, cwd=frame.ROOT, stdout=subprocess.DEVNULL)
     if done.returncode not in (0, 3):
         sys.exit(f"`{' '.join(command)}` ended with exit code {done.returncode}")
 

@@ -9,13 +9,12 @@ plants take turns, so that a slow hour harms them alike. It measures, and assert
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
-import sys
-from pathlib import Path
 from typing import Any
+
+import frame
 
 HEAD = """\
 | stack | workload | options | budget | planted | runs | more expensive | cheaper \
@@ -31,52 +30,30 @@ and more or of what the options say. *Measured* and *±* (half of a 95 % interva
 restless that machine was. Rows of `go-nethttp:pgx` and `node-fastify:cluster` are older: turns lasted a tenth of a second.
 """
 
-ROOT = Path(__file__).resolve().parents[1]
-
 
 def main() -> None:
     """Run all comparisons and print what was called."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--plant", default="0,5", help="percent of the server's CPU, several separated by commas")
     parser.add_argument("--budget", default="3m")
     parser.add_argument("--workload", default="ping")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each comparison, and count the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     parser.add_argument("how", nargs="*", help="after `--`: further options of `compare`, such as --pin server=0")
     options = parser.parse_args()
     how = " ".join(options.how)
     plants = [float(text) for text in options.plant.split(",")]
-    rows, lab = kept(options.keep), version()
+    rows, lab = frame.load_rows(options.keep), frame.version()
     for number in range(options.runs):
         for plant in plants if number % 2 == 0 else plants[::-1]:
             row = compare(options.stack, options.workload, options.budget, plant, options.how)
             what = {"stack": options.stack, "workload": options.workload, "how": how, "budget": options.budget, "planted": plant}
             rows.append({"lab": lab, **what, **row})
-            if options.keep:
-                options.keep.parent.mkdir(parents=True, exist_ok=True)
-                with options.keep.open("a", encoding="utf-8") as lines:
-                    lines.write(json.dumps(rows[-1]) + "\n")
+            frame.append_rows(options.keep, rows[-1:])
             seen = "nothing measured" if row["change"] is None else f"{row['change']:+.1%}"
             said = f"planted {plant:g} %: {row['verdict']} ({seen})"
-            print(f"run {number + 1} of {options.runs}, {said}", file=sys.stderr)
-    text = table(rows)
-    print(text)
-    if options.write:
-        options.write.write_text(f"{ABOUT}\n{text}\n", encoding="utf-8")
-
-
-def version() -> str:
-    """The lab's version, with the revision that it is at."""
-    return subprocess.run([str(ROOT / "fairground"), "--version"], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def kept(file: Path | None) -> list[dict[str, Any]]:
-    """The comparisons of earlier calls."""
-    if file is None or not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+            frame.tell(f"run {number + 1} of {options.runs}, {said}")
+    frame.publish(f"{ABOUT}\n{table(rows)}\n", options.write)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -90,7 +67,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 def compare(stack: str, workload: str, budget: str, plant: float, how: list[str]) -> dict[str, Any]:
     """One comparison's line about CPU per answer; `how` are further options of `compare`."""
     options = ["-w", workload, "--budget", budget, "--plant", str(plant), *how, "--json"]
-    command = [str(ROOT / "fairground"), "compare", stack, stack, *options]
+    command = [frame.LAB, "compare", stack, stack, *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows: list[dict[str, Any]] = json.loads(done.stdout)["lines"]
     return next(row for row in rows if row["quantity"] == "server CPU")

@@ -9,8 +9,6 @@ It measures, and asserts nothing.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import random
 import shutil
@@ -23,13 +21,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import frame
 from fairground.lab import splice
 from fairground.lab.places import Places
 from fairground.lab.run import left_of
 from fairground.run import store
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
+sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 
 from builders import networks  # noqa: E402
 from builders.fleet import Fleet, alive, below  # noqa: E402
@@ -42,18 +40,14 @@ WORDS = {"cut": "its link goes down", "stop": "it stands still", "kill": "its wo
 
 def main() -> None:
     """Lose hosts, say each result as it comes, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--cuts", type=int, default=50, help="how many hosts are lost in all (50)")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each cut, and count the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
+    rows = frame.load_rows(options.keep)
     for number in range(len(rows), options.cuts):
         rows.append(lost(number))
-        print(f"{number + 1} of {options.cuts}: {rows[-1]}", file=sys.stderr)
-        if options.keep:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
-            options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        frame.tell(f"{number + 1} of {options.cuts}: {rows[-1]}")
+        frame.append_rows(options.keep, rows[-1:])
     text = "".join(f"{line}\n" for line in table(rows))
     print(text, end="")
     if options.write:
@@ -64,7 +58,12 @@ def lost(number: int) -> dict[str, Any]:
     """One run, whose host b is lost on the way; what and when is drawn by the number."""
     drawn = random.Random(number)
     how, moment_s = drawn.choice(list(networks.LOST)), drawn.uniform(0.0, LONGEST_S)
-    environment = {**os.environ, "FAIRGROUND_CACHE": str(Places.of(os.environ).cache), "CI": "1", "PYTHONPATH": str(ROOT / "src")}
+    environment = {
+        **os.environ,
+        "FAIRGROUND_CACHE": str(Places.of(os.environ).cache),
+        "CI": "1",
+        "PYTHONPATH": str(frame.ROOT / "src"),
+    }
     with tempfile.TemporaryDirectory() as made, networks.made() as network:
         folder = Path(made)
         fleet = Fleet(environment, folder)
@@ -97,8 +96,8 @@ def lost(number: int) -> dict[str, Any]:
 def _servers(folder: Path) -> Path:
     """One healthy server, whole: what is sent to a host is one folder."""
     found = folder / "servers"
-    shutil.copytree(ROOT / "tests" / "zoo" / "healthy", found / "healthy")
-    shutil.copytree(ROOT / "tests" / "zoo" / "animal", found / "healthy" / "animal")
+    shutil.copytree(frame.ROOT / "tests" / "zoo" / "healthy", found / "healthy")
+    shutil.copytree(frame.ROOT / "tests" / "zoo" / "animal", found / "healthy" / "animal")
     return found
 
 

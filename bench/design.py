@@ -10,12 +10,10 @@ leave undecided: the smaller, the better. It measures, and asserts nothing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,13 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import frame
 from fairground.model import Control
 from fairground.run import store
 from fairground.stats import differences
 from fairground.stats.comparisons import Quantity, layout
 
-ROOT = Path(__file__).resolve().parents[1]
-LAB = str(ROOT / "fairground")
 QUANTITIES = {Quantity.GOODPUT: "goodput", Quantity.CPU: "server CPU"}
 ABOUT = """\
 # Short turns, long ones, or whole trials
@@ -44,28 +41,23 @@ root of its minutes: what a minute of that design leaves undecided. The smaller,
 
 def main() -> None:
     """Measure all designs, turn about, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--workload", default="ping")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=1.5, help="time of each design in a round")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each interval, and count the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
-    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
+    rows = frame.load_rows(options.keep)
     for number in range(options.rounds):
         for design in list(DESIGNS) if number % 2 == 0 else list(DESIGNS)[::-1]:
-            print(f"round {number + 1} of {options.rounds}: {design}", file=sys.stderr)
-            for quantity, left in DESIGNS[design](options.stack, options.workload, options.minutes):
-                cell = f"`{options.stack}`, {options.workload}"
-                rows.append({"cell": cell, "design": design, "quantity": quantity, "left": left})
-            if options.keep:
-                options.keep.parent.mkdir(parents=True, exist_ok=True)
-                options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            frame.tell(f"round {number + 1} of {options.rounds}: {design}")
+            said = {"cell": f"`{options.stack}`, {options.workload}", "design": design}
+            lefts = DESIGNS[design](options.stack, options.workload, options.minutes)
+            found = [said | {"quantity": quantity, "left": left} for quantity, left in lefts]
+            frame.append_rows(options.keep, found)
+            rows += found
     text = ABOUT + "".join(f"{line}\n" for line in table(rows))
-    print(text, end="")
-    if options.write:
-        options.write.write_text(text)
+    frame.publish(text, options.write)
 
 
 def turns(stack: str, workload: str, minutes: float, turn_s: float) -> Iterator[tuple[str, float]]:
@@ -73,7 +65,7 @@ def turns(stack: str, workload: str, minutes: float, turn_s: float) -> Iterator[
     began = time.monotonic()
     effort = {"--workload": workload, "--budget": f"{minutes * 60:.0f}s", "--width": "0.01", "--turn": f"{turn_s:g}"}
     words = ["compare", stack, stack, *(word for option in effort.items() for word in option), "--json"]
-    done = subprocess.run([LAB, *words], capture_output=True, text=True, check=True)
+    done = subprocess.run([frame.LAB, *words], capture_output=True, text=True, check=True)
     took = (time.monotonic() - began) / 60
     for row in json.loads(done.stdout)["lines"]:
         if row["quantity"] in QUANTITIES.values() and row["change_low"] is not None:
@@ -85,7 +77,7 @@ def trials(stack: str, workload: str, minutes: float) -> Iterator[tuple[str, flo
     blocks = max(3, round(minutes * 60 / 16))
     with tempfile.TemporaryDirectory() as scratch:
         words = ["run", "-s", stack, "-w", workload, "--controls", "--blocks", str(blocks), "--window", "3", "--warmup", "2,4"]
-        subprocess.run([LAB, *words, "--results", scratch, "--quiet"], capture_output=True, text=True, check=False)
+        subprocess.run([frame.LAB, *words, "--results", scratch, "--quiet"], capture_output=True, text=True, check=False)
         run = store.load(store.find(Path(scratch), "latest"))
     again = [one for one in run.controls if one.control == "again"]
     took = sum(one.duration_s for one in (*run.trials, *again)) / 60

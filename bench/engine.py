@@ -149,8 +149,8 @@ def measure(case: Case, rounds: int, seconds: float, port: int) -> list[Sample]:
         for number in range(rounds):
             turn = number % len(generators)
             for generator in generators[turn:] + generators[:turn]:
-                ran = generator.run(shape, own)
-                samples.append(sample(generator.name, number, generator.read(ran), ran.cpu_s))
+                seen, ran = generator.run(shape, own)
+                samples.append(sample(generator.name, number, seen, ran.cpu_s))
     return samples
 
 

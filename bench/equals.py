@@ -9,26 +9,23 @@ measures, and asserts nothing.
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import re
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import frame
 from fairground.model import Run
 from fairground.run import store
 from fairground.stats import comparisons, differences
 from fairground.stats.comparisons import Judge, Quantity
 from fairground.stats.differences import Word
 
-ROOT = Path(__file__).resolve().parents[1]
 CALLED = (Word.FASTER, Word.SLOWER)
 ABOUT = """\
 # How often a run calls equal stacks different
@@ -43,41 +40,35 @@ those whose 95 % interval excludes 1, which about one in twenty should. Half of 
 
 def main() -> None:
     """Run all, and print what was called."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--arms", type=int, default=6)
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--workload", action="append", help="may be given several times (default: ping, db-ping, users, tx)")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each pair, and count the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     parser.add_argument("how", nargs="*", help="after `--`: further options of `run`, such as --blocks 3")
     options = parser.parse_args()
     workloads = options.workload or ["ping", "db-ping", "users", "tx"]
     how = options.how or ["--blocks", "2", "--window", "1", "--warmup", "0.5,0.5", "--connections", "50"]
-    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
+    rows = frame.load_rows(options.keep)
     for number in range(options.runs):
         seed = len({(row["how"], row["seed"]) for row in rows}) + 1
         with tempfile.TemporaryDirectory() as made:
             found = list(measured(Path(made), options.stack, options.arms, workloads, [*how, "--seed", str(seed)]))
-        rows += [{"stack": options.stack, "how": " ".join(how), "seed": seed} | row for row in found]
-        if options.keep:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
-            options.keep.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        found = [{"stack": options.stack, "how": " ".join(how), "seed": seed} | row for row in found]
+        frame.append_rows(options.keep, found)
+        rows += found
         called = sum(row["word"] in CALLED for row in found)
-        print(f"run {number + 1} of {options.runs}: {called} of {len(found)} pairs called", file=sys.stderr)
-    text = "\n".join([ABOUT, *table(rows)])
-    print(text)
-    if options.write:
-        options.write.write_text(f"{text}\n", encoding="utf-8")
+        frame.tell(f"run {number + 1} of {options.runs}: {called} of {len(found)} pairs called")
+    frame.publish("\n".join([ABOUT, *table(rows), ""]), options.write)
 
 
 def measured(folder: Path, stack: str, arms: int, workloads: Iterable[str], how: list[str]) -> Iterator[dict[str, Any]]:
     """One run of equal stacks, as a row for each pair of a workload and quantity."""
     server, variant = stack.split(":")
-    copied(ROOT / "servers" / server, folder / "servers" / server, variant, arms)
+    copied(frame.ROOT / "servers" / server, folder / "servers" / server, variant, arms)
     asked = [word for name in workloads for word in ("-w", name)]
     places = ["--servers", str(folder / "servers"), "--results", str(folder / "results")]
-    command = [str(ROOT / "fairground"), "run", "-s", server, *asked, *how, *places, "--no-controls", "--quiet", "--json"]
+    command = [frame.LAB, "run", "-s", server, *asked, *how, *places, "--no-controls", "--quiet", "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (plan,) = (folder / "results").glob("*/plan.json")
     yield from judged(store.load(plan.parent))

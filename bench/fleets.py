@@ -8,7 +8,6 @@ hosts: whichever is free first takes the earliest order that it may carry out. N
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
+import frame
 from fairground.fleet import about, cluster
 from fairground.fleet.about import About
 from fairground.fleet.cluster import Done, Member
@@ -34,7 +34,7 @@ AROUND_S = 10.0
 
 def main() -> None:
     """Print how long made-up fleets need for the suite, and what sharing out a large plan costs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, write=False)
     parser.add_argument("--hosts", type=int, default=200, help="of the large plan")
     parser.add_argument("--blocks", type=int, default=10_000, help="of the large plan")
     options = parser.parse_args()

@@ -15,18 +15,17 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+import frame
 from fairground import contract
 from fairground.host import Keeper, build, machine
 from fairground.inputs import manifest, seating
@@ -40,7 +39,6 @@ from fairground.model import Cell, Load, Settings, Severity, Topology
 from fairground.stats import differences
 from fairground.stats.intervals import Interval
 
-ROOT = Path(__file__).resolve().parents[1]
 QUANTITIES = {"goodput": "goodput_per_s", "CPU per answer": "cost_us"}
 LONGEST_S, TIMEOUT_MS, RISE_S = 600, 2000, 1.0
 QUIET_SHARE, QUIET_S = 0.01, 20.0
@@ -62,17 +60,15 @@ of other processes (V9), and *void* those that it throws away for them.
 
 def main() -> None:
     """Measure in turns, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--stack", required=True)
     parser.add_argument("--workload", action="append", help="repeatable (default: ping and db-ping)")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rate", type=int, default=1000, help="requests of the flood a second")
     parser.add_argument("--window", type=float, default=2.0, help="seconds")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each window, and count the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     workloads = options.workload or ["ping", "db-ping"]
-    rows = [json.loads(line) for line in options.keep.read_text().splitlines()] if options.keep and options.keep.exists() else []
+    rows = frame.load_rows(options.keep)
     first = max((row["round"] for row in rows), default=0) + 1
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -80,22 +76,16 @@ def main() -> None:
         stack_up(options, workloads) as (session, load),
     ):
         for number in range(first, first + options.rounds):
-            print(f"round {number}, to {first + options.rounds - 1}", file=sys.stderr)
+            frame.tell(f"round {number}, to {first + options.rounds - 1}")
             for workload in workloads:
                 for flooded in (False, True) if number % 2 else (True, False):
                     seen = measured(session, Whole(workload, load, number), served, options.rate if flooded else 0)
                     if seen is not None:
-                        cell = f"`{options.stack}`, {workload}"
-                        rows.append({"cell": cell, "round": number, "flooded": flooded} | seen)
-            if options.keep:
-                options.keep.parent.mkdir(parents=True, exist_ok=True)
-                options.keep.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    here, on = machine.fingerprint(), datetime.now(UTC)
-    last = f"The last window is of {on:%Y-%m-%d}, on {here.cpu_model}, {here.cores} cores."
+                        rows.append({"cell": f"`{options.stack}`, {workload}", "round": number, "flooded": flooded} | seen)
+                        frame.append_rows(options.keep, rows[-1:])
+    last = f"The last window is of {frame.here()}."
     text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows), "", last))
-    print(text, end="")
-    if options.write:
-        options.write.write_text(text)
+    frame.publish(text, options.write)
 
 
 @contextlib.contextmanager
@@ -110,7 +100,7 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
         keeper = held.enter_context(Keeper(os.environ))
         build.build(keeper, stack.server, places.cache)
         database = held.enter_context(setup.database(keeper, places, None, settings.run))
-        setup.keep_awake(held, keeper, places, lambda said: print(said, file=sys.stderr))
+        setup.keep_awake(held, keeper, places, frame.tell)
         bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [
@@ -155,7 +145,7 @@ class Served:
 @contextlib.contextmanager
 def serving(results: Path) -> Iterator[Served]:
     """`serve` on a folder of results, for as long as the block."""
-    words = [str(ROOT / "fairground"), "serve", "--port", "0", "--json", "--results", str(results)]
+    words = [frame.LAB, "serve", "--port", "0", "--json", "--results", str(results)]
     served = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     assert served.stdout is not None, "it is a pipe"
     text = ""

@@ -8,7 +8,6 @@ Then `--resume` goes on, and those lines must still be there, byte for byte. Exi
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import subprocess
@@ -21,11 +20,10 @@ from pathlib import Path
 
 import psutil
 
+import frame
 from fairground.host import free_port
 
-ROOT = Path(__file__).resolve().parents[1]
-LAB = str(ROOT / "fairground")
-ZOO = str(ROOT / "tests" / "zoo")
+ZOO = str(frame.ROOT / "tests" / "zoo")
 LINES = ("trials.jsonl", "entries.jsonl")
 PATIENCE_S, RESUME_S = 15.0, 300.0
 
@@ -40,7 +38,7 @@ class Verb:
 
     def resume(self, record: str, results: Path) -> list[str]:
         """The command that goes on."""
-        return [LAB, self.name, "--resume", record, "--results", str(results), *self._servers]
+        return [frame.LAB, self.name, "--resume", record, "--results", str(results), *self._servers]
 
     @property
     def _servers(self) -> tuple[str, ...]:
@@ -49,7 +47,7 @@ class Verb:
     def command(self, results: Path) -> list[str]:
         """The command that begins."""
         named = self._servers
-        return [LAB, self.name, "--results", str(results), *named, *self.words]
+        return [frame.LAB, self.name, "--results", str(results), *named, *self.words]
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Killed:
 def verbs() -> list[Verb]:
     """Short forms of all that can be gone on with."""
     port = free_port()
-    serve = [str(ROOT / "engine" / "target" / "release" / "fairload"), "null", "--port", str(port), "--threads", "1"]
+    serve = [str(frame.ROOT / "engine" / "target" / "release" / "fairload"), "null", "--port", str(port), "--threads", "1"]
     held = ("sh", "-c", f"sleep 600 | {' '.join(serve)}")  # it serves until its standard input closes
     return [
         Verb("run", ("-s", "healthy", "-w", "ping", "--window", "1", "--warmup", "1,1", "--blocks", "2", "--quiet"), 9),
@@ -78,7 +76,7 @@ def verbs() -> list[Verb]:
 
 def main() -> None:
     """Kill each verb at its moments, say what was found, and end with 1 where something was left or lost."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, write=False)
     parser.add_argument("--moments", type=int, default=10, help="kills of each verb (10)")
     parser.add_argument("--only", default="", help="only the verb of this name")
     options = parser.parse_args()
@@ -126,7 +124,7 @@ def _left(before: set[int]) -> Sequence[str]:
 def _is_ours(process: psutil.Process) -> bool:
     """Whether its program or its folder is of this checkout: other labs may be at work."""
     try:
-        return any(str(ROOT) in place for place in (process.exe(), process.cwd(), *process.cmdline()))
+        return any(str(frame.ROOT) in place for place in (process.exe(), process.cwd(), *process.cmdline()))
     except psutil.Error:
         return False  # it ended while we looked
 

@@ -9,20 +9,17 @@ and have cores of their own in the next.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from fairground.host import machine
+import frame
 from fairground.inputs import seating
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
+sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 
 import planted  # noqa: E402
 
@@ -33,11 +30,10 @@ Found = dict[tuple[int, str], Counter[str]]
 
 def main() -> None:
     """Try the rows, say each result as it comes, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__)
     parser.add_argument("--repeat", type=int, default=10, help="trials of each row in each of the seats (10)")
     parser.add_argument("--only", default="", help="only rows with this in their name")
     parser.add_argument("--seats", choices=SEATS, help="only these seats (default: both)")
-    parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
     options = parser.parse_args()
     rows = [row for row in planted.ROWS if options.only in planted.name(row)]
     seats = (options.seats,) if options.seats else SEATS
@@ -46,10 +42,7 @@ def main() -> None:
     for place in sorted({str(row.get("place", "")) for row in rows}):
         found |= measure([row for row in rows if row.get("place", "") == place], seats, options.repeat)
     text = page(rows, seats, found, options.repeat, time.monotonic() - began)
-    if options.write is None:
-        print(text, end="")
-    else:
-        options.write.write_text(text)
+    frame.publish(text, options.write)
 
 
 def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -> Found:
@@ -58,7 +51,7 @@ def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -
     todo = [row for row in rows if planted.lacking(row) is None]
     if not todo:
         return found
-    with planted.standing(todo[0], lambda said: print(said, file=sys.stderr)) as (bench, scratch):
+    with planted.standing(todo[0], frame.tell) as (bench, scratch):
         for number, row, seat in itertools.product(range(1, repeat + 1), todo, seats):
             place = planted.ROWS.index(row)
             trial = planted.tried(bench, row, scratch / f"{place}-{number}-{seat}", seed=number, seats=seat)
@@ -70,11 +63,10 @@ def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -
 
 def page(rows: Sequence[dict[str, Any]], seats: Sequence[str], found: Found, repeat: int, seconds: float) -> str:
     """The page, as Markdown: a row for each planted limit, with how often it was named alone in each of the seats."""
-    here = machine.fingerprint()
     lines = [
         "# How often a planted limit is named",
         "",
-        f"Trials of 3 s on {here.cpu_model}, {here.cores} cores, {repeat} of each row, none tried again,",
+        f"Trials of 3 s on {frame.machine_words()}, {repeat} of each row, none tried again,",
         f"in {seconds / 60:.0f} minutes. Made anew by `make bench-limits`.",
         "",
         "*Shared*: all roles share all cores. *Apart*: the server has cores of its own, as it has by default. There a server of",

@@ -8,19 +8,17 @@ server, and asserts nothing.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
+import frame
 
-from fairground.host import machine  # noqa: E402
+sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
+
 from fairground.report.charts import figures, render  # noqa: E402
 from fairground.report.run import page  # noqa: E402
 from report import fixture  # noqa: E402
@@ -67,15 +65,14 @@ class Seen:
 
 def main() -> int:
     """Open the page some times, and print or write the table. Exit code 3 without a browser."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__)
     parser.add_argument("--stacks", type=int, default=31)
     parser.add_argument("--workloads", type=int, default=9)
     parser.add_argument("--repeat", type=int, default=10, help="how often the page is opened (10)")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     program = chromium()
     if program is None:
-        print("error: no chromium is here\n\nhint: apt-get install chromium", file=sys.stderr)
+        frame.tell("error: no chromium is here\n\nhint: apt-get install chromium")
         return 3
     run = fixture.big_run(stacks=options.stacks, workloads=options.workloads)
     text = page.html(run, render.svg(figures.specs(run)))
@@ -83,12 +80,8 @@ def main() -> int:
         file = Path(folder) / "report.html"
         file.write_text(text, encoding="utf-8")
         seen = looked(browser, file, options.repeat)
-    here, on = machine.fingerprint(), datetime.now(UTC)
     table = ABOUT + row(f"{options.stacks} × {options.workloads}", seen)
-    table += f"\nMeasured on {on:%Y-%m-%d}, on {here.cpu_model}, {here.cores} cores.\n"
-    print(table, end="")
-    if options.write:
-        options.write.write_text(table, encoding="utf-8")
+    frame.publish(f"{table}\nMeasured on {frame.here()}.\n", options.write)
     return 0
 
 

@@ -9,21 +9,18 @@ parts (`--only`). What the page of an earlier call shows stays on it: the file o
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
 
-from fairground.host import machine
+import frame
 from fairground.inputs import numbers
 from fairground.model import LabError
 from fairground.report.run import why
 from fairground.stats import effects
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
+sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 
 import planted  # noqa: E402
 
@@ -34,33 +31,25 @@ MEASURED = re.compile(r"\| `([^`]+)` \| (.+) \| (confirmed|withdrawn|open|no exp
 
 def main() -> None:
     """Make the experiments that are not kept yet, say each as it ends, and write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--budget", default="60s", help="of one experiment (60s)")
     parser.add_argument("--only", default="", help="only rows with this in their name")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each experiment, and show the earlier ones too")
-    parser.add_argument("--write", type=Path, help="the page to write (default: standard output)")
     options = parser.parse_args()
-    known, budget_s = kept(options.keep), numbers.seconds("--budget", options.budget)
-    measured = set(known)
-    known = shown(options.write) | known
+    kept = {found["row"]: found for found in frame.load_rows(options.keep)}
+    budget_s = numbers.seconds("--budget", options.budget)
+    known = shown(options.write) | kept
     for row in (*planted.ROWS, *planted.WRONG):
-        if name(row) in measured or options.only not in name(row) or planted.lacking(row) is not None:
+        if name(row) in kept or options.only not in name(row) or planted.lacking(row) is not None:
             continue
         found = measure(row, budget_s)
         if found is None:
-            print(f"{name(row)}: nothing could be measured, as on a busy machine; another call tries it again", file=sys.stderr)
+            frame.tell(f"{name(row)}: nothing could be measured, as on a busy machine; another call tries it again")
             continue
         known[name(row)] = found
-        print(f"{name(row)}: {found['outcome']}. {found['said']}", file=sys.stderr)
-        if options.keep:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
-            with options.keep.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(found) + "\n")
+        frame.tell(f"{name(row)}: {found['outcome']}. {found['said']}")
+        frame.append_rows(options.keep, [found])
     text = page(known)
-    if options.write is None:
-        print(text, end="")
-    else:
-        options.write.write_text(text, encoding="utf-8")
+    frame.publish(text, options.write)
 
 
 def name(row: Row) -> str:
@@ -68,12 +57,6 @@ def name(row: Row) -> str:
     reason = f"{row['wrong']}, wrongly," if "wrong" in row else str(row["diagnosis"])
     opened = ", a connection for each request" if row.get("close") else ""
     return f"{reason} of {str(row['stack']).partition(':')[0]} on {row['workload']}{opened}"
-
-
-def kept(file: Path | None) -> dict[str, Row]:
-    """The experiments of earlier calls, by the name of their row; of several the last."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file is not None and file.exists() else []
-    return {found["row"]: found for found in map(json.loads, lines)}
 
 
 def shown(page: Path | None) -> dict[str, Row]:
@@ -89,7 +72,7 @@ def measure(row: Row, budget_s: float) -> Row | None:
     None where no change has a ratio, since all windows were void or an arm failed: that says nothing of the reason.
     """
     try:
-        with planted.standing(row, lambda said: print(said, file=sys.stderr)) as (bench, scratch):
+        with planted.standing(row, frame.tell) as (bench, scratch):
             asked, starts = planted.experiment(bench, row, scratch, budget_s)
     except LabError as error:
         return {"row": name(row), "outcome": "none", "said": error.message}
@@ -108,14 +91,13 @@ def right(row: Row, found: Row) -> bool:
 
 def page(known: dict[str, Row]) -> str:
     """The tables, as Markdown."""
-    here = machine.fingerprint()
     rows = [(row, known[name(row)]) for row in (*planted.ROWS, *planted.WRONG) if name(row) in known]
     tried = [(row, found) for row, found in rows if found["outcome"] != "none"]
     as_it_must = sum(right(row, found) for row, found in tried)
     lines = [
         "# Reasons, proven",
         "",
-        f"One experiment on each planted limit, and on each reason that is wrong, on {here.cpu_model}, {here.cores} cores.",
+        f"One experiment on each planted limit, and on each reason that is wrong, on {frame.machine_words()}.",
         "A planted limit must be confirmed, a wrong reason withdrawn; *open* is neither.",
         "What a minute leaves open may be tried again with more time (`--budget 2m`), as the number of starts shows.",
         f"{as_it_must} of {len(tried)} came out so. Made anew by `make bench-reasons`.",

@@ -12,15 +12,12 @@ A variant `x` is held against `documented-x` where there is one, else against `d
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
-from fairground.host import machine
+import frame
 from fairground.inputs import numbers
 
 ABOUT = """\
@@ -35,66 +32,44 @@ Fewer than five starts are inconclusive, whatever their interval is: servers tha
 WORKLOADS = ("ping", "db-ping", "users", "tx")
 QUANTITIES = {"server CPU": "Server CPU per good answer: less is better", "goodput": "Goodput: more is better"}
 MARKS = {"equivalent": "=", "inconclusive": "?"}
-ROOT = Path(__file__).resolve().parents[1]
 Row = dict[str, Any]
 Pair = tuple[str, str]
 
 
 def main() -> None:
     """Measure what is not kept yet, and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__, keep=True)
     parser.add_argument("--only", default="", help="only tuned variants with this in their id")
     parser.add_argument("--workload", action="append", choices=WORKLOADS, help="repeatable (all four)")
     parser.add_argument("--each", default="60s", help="the most time of one comparison")
     parser.add_argument("--width", type=float, default=2.0, help="a comparison ends within ± this many percent")
     parser.add_argument("--again", action="store_true", help="also what is kept and inconclusive in server CPU")
     parser.add_argument("--budget", help="of this call, such as 30m: no comparison is begun that would end after it")
-    parser.add_argument("--keep", type=Path, help="JSON lines: add each comparison, and show the earlier ones too")
-    parser.add_argument("--write", type=Path, help="put the tables into this Markdown file")
     options = parser.parse_args()
-    stacks, rows, lab = listed(), kept(options.keep), version()
-    here = "{0.cpu_model}, {0.cores} cores".format(machine.fingerprint())
+    stacks, rows, lab, here = listed(), frame.load_rows(options.keep), frame.version(), frame.machine_words()
     sound = [row for row in rows if not options.again or decided(row)]
     left, began, took_s = todo(stacks, sound, options.only, options.workload or WORKLOADS), time.monotonic(), list[float]()
     budget_s = None if options.budget is None else numbers.seconds("--budget", options.budget)
     for place, (pair, workload) in enumerate(left):
         start = time.monotonic()
         if not fits(budget_s, start - began, took_s):
-            print(f"{len(left) - place} comparisons are left for another call", file=sys.stderr)
+            frame.tell(f"{len(left) - place} comparisons are left for another call")
             break
         lines = compare(pair, workload, options.each, options.width)
         took_s.append(time.monotonic() - start)
         if lines is None:
             continue
         rows.append({"lab": lab, "on": here, "pair": pair, "workload": workload, "budget": options.each, "lines": lines})
-        print(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput", file=sys.stderr)
-        if options.keep:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
-            with options.keep.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(rows[-1]) + "\n")
-    text = page(stacks, rows)
-    print(text)
-    if options.write:
-        options.write.write_text(text + "\n", encoding="utf-8")
+        frame.tell(f"{pair[1]} {workload}: {cell(rows[-1], 'server CPU')} CPU, {cell(rows[-1], 'goodput')} goodput")
+        frame.append_rows(options.keep, rows[-1:])
+    frame.publish(page(stacks, rows) + "\n", options.write)
 
 
 def listed() -> list[Row]:
     """The stacks that the lab knows, with how each is written and what it leaves out."""
-    done = subprocess.run([str(ROOT / "fairground"), "list", "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run([frame.LAB, "list", "--json"], capture_output=True, text=True, check=True)
     stacks: list[Row] = json.loads(done.stdout)["stacks"]
     return stacks
-
-
-def version() -> str:
-    """The lab's version, with the revision that it is at."""
-    return subprocess.run([str(ROOT / "fairground"), "--version"], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def kept(file: Path | None) -> list[Row]:
-    """The comparisons of earlier calls."""
-    if file is None or not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def pairs(stacks: list[Row]) -> list[Pair]:
@@ -134,10 +109,21 @@ def fits(budget_s: float | None, spent_s: float, took_s: list[float]) -> bool:
 
 def compare(pair: Pair, workload: str, each: str, width: float) -> dict[str, Row] | None:
     """One comparison's lines by their quantity; None where nothing could be measured, which is said."""
-    command = [str(ROOT / "fairground"), "compare", *pair, "-w", workload, "--budget", each, "--width", f"{width:g}", "--json"]
+    command = [
+        frame.LAB,
+        "compare",
+        *pair,
+        "-w",
+        workload,
+        "--budget",
+        each,
+        "--width",
+        f"{width:g}",
+        "--json",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        print(f"{pair[1]} {workload}: nothing measured: {done.stderr.strip()[-300:]}", file=sys.stderr)
+        frame.tell(f"{pair[1]} {workload}: nothing measured: {done.stderr.strip()[-300:]}")
         return None
     return {line["quantity"]: line for line in json.loads(done.stdout)["lines"]}
 

@@ -13,8 +13,8 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
+import frame
 from fairground.claims import judgement
 from fairground.claims.judgement import ClaimVerdict, Judgement
 from fairground.lab import replicate, splice
@@ -63,10 +63,9 @@ class Twice:
 
 def main() -> None:
     """Judge each suite's two runs, and print or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = frame.parser(__doc__)
     parser.add_argument("runs", nargs="+", metavar="SUITE=FIRST,SECOND", type=_asked, help="a suite and two of its runs")
     parser.add_argument("--profile", default="quick", help="the profile of the suites (quick)")
-    parser.add_argument("--write", type=Path, help="put the table into this Markdown file")
     options = parser.parse_args()
     places = Places.of(os.environ)
     try:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from builders.paths import ROOT, TESTS
+from builders.paths import ENGINE, ROOT, TESTS
 from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
 from fairground.inputs import manifest, seating, wires
@@ -105,7 +105,7 @@ def standing(row: Mapping[str, Any], say: Callable[[str], None]) -> Iterator[tup
         database = postgres.start(keeper, scratch / "cache", durability, ROOT / "contract")
         held.callback(database.stop)
         database.prepare(SCALE)
-        engine, cases = ROOT / "engine/target/release/fairload", contract.load(ROOT / "contract" / "cases")
+        engine, cases = ENGINE, contract.load(ROOT / "contract" / "cases")
         yield Bench(keeper, database, engine, cases, machine.cores(), ready_timeout_s=5.0), scratch
 
 

@@ -56,7 +56,7 @@ def test_what_is_kept_is_shown_and_the_last_of_several_counts(tmp_path: Path) ->
     ]
     file = tmp_path / "kept.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    text = REASONS.page(REASONS.kept(file))
+    text = REASONS.page({found["row"]: found for found in bench("frame").load_rows(file)})
     assert f"| `{first}` | goodput rises by 90 % | confirmed |" in text and "too short" not in text
     assert f"| `{second}` | there is none | no experiment |" in text
     assert f"| `{wrong}` | by mistake | confirmed ✗ |" in text

@@ -1,4 +1,4 @@
-"""What the benchmark's readers take from each generator's output, and how it is held against the ledger."""
+"""What each generator tells of a load by the lab's own readers, and how it is held against the ledger."""
 
 from __future__ import annotations
 
@@ -14,71 +14,21 @@ from builders.paths import ROOT
 SCRIPTS = sorted((ROOT / "engine" / "tests" / "faults").glob("*.toml"))
 
 
-WRK = """Running 1s test @ http://127.0.0.1:7101/x
-  139 requests in 2.04s, 15.52KB read
-  Socket errors: connect 1, read 60, write 2, timeout 3
-  Non-2xx or 3xx responses: 40
-Requests/sec:     68.07
-"""
-AB = """Complete requests:      1000
-Failed requests:        30
-   (Connect: 0, Receive: 10, Length: 15, Exceptions: 5)
-Non-2xx responses:      12
-Requests per second:    990.10 [#/sec] (mean)
-"""
-HEY = """Summary:
-  Requests/sec:\t150.5
-
-Status code distribution:
-  [200]\t110 responses
-  [503]\t18 responses
-
-Error distribution:
-  [17]\tGet "http://127.0.0.1:7101/x": context deadline exceeded (Client.Timeout exceeded while awaiting headers)
-  [9]\tGet "http://127.0.0.1:7101/x": read tcp 127.0.0.1:1->127.0.0.1:2: read: connection reset by peer
-  [4]\tGet "http://127.0.0.1:7101/x": read tcp 127.0.0.1:3->127.0.0.1:2: read: connection reset by peer
-"""
-OHA = json.dumps(
-    {
-        "summary": {"total": 2.0},
-        "statusCodeDistribution": {"200": 90, "404": 10},
-        "errorDistribution": {"aborted due to deadline": 4, "timeout": 5, "connection reset": 6},
-    }
-)
-FAIRLOAD = json.dumps(
-    {
-        "life": {"sent": 100, "outcomes": {"ok": 70, "shed": 6, "status": {"404": 5}, "wrong_body": 8, "timeout": 11}},
-        "window": {"completed": 90, "duration_us": 500_000},
-    }
-)
-SILENT_AB = "apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 16 requests completed\n"
-
-
-@pytest.mark.parametrize(
-    ("reader", "stdout", "expected"),
-    [
-        ("read_wrk", WRK, (139, 99, 103, 3, 68.07)),
-        ("read_ab", AB, (1000, 970, 30, None, 990.10)),
-        ("read_hey", HEY, (158, 110, 31, 17, 150.5)),
-        ("read_oha", OHA, (111, 90, 16, 5, 50.0)),
-        ("read_fairload", FAIRLOAD, (100, 70, 19, 11, 180.0)),
-        ("read_ab", SILENT_AB, (None, None, None, None, None)),
-        ("read_wrk", "unable to connect to 127.0.0.1:7101 Connection refused\n", (None, None, None, None, None)),
-    ],
-)
-def test_each_number_of_a_report_lands_in_its_field(reader: str, stdout: str, expected: tuple[float | None, ...]) -> None:
-    """Completed, good, errors, timeouts and rate are those of the report, and a report without numbers gives none."""
+def test_the_labs_own_readers_tell_what_a_generator_saw(tmp_path: Path) -> None:
+    """A report is summed up as good, failed and late; one without numbers gives none, and its last words."""
     generators = bench("generators")
-    seen = getattr(generators, reader)(generators.Ran(stdout, "", 0, 0.0, 1.0))
-    assert (seen.completed, seen.ok, seen.errors, seen.timeouts, seen.requests_per_s) == expected
-    assert seen.words
-
-
-def test_errors_that_differ_in_their_ports_are_one() -> None:
-    """hey prints one line for each pair of ports; the words are those of the fault."""
-    generators = bench("generators")
-    words = generators.read_hey(generators.Ran(HEY, "", 0, 0.0, 1.0)).words
-    assert words == "[200] 110 · [503] 18 · 17 “context deadline exceeded” · 13 “connection reset by peer”"
+    shape = generators.Shape(7101, 4, 1.0)
+    (tmp_path / "report.json").write_text(
+        '{"duration_us":2000000,"requests":139,"bytes":9,"connect":1,"read":60,"write":2,"status":40,"timeout":3,"values":0,"counts":[]}'
+    )
+    seen = generators.WRK.read(shape, generators.Ran("", "", 0, 0.0, 1.0), tmp_path)
+    assert (seen.completed, seen.ok, seen.errors, seen.timeouts, seen.requests_per_s) == (139, 96, 103, 3, 69.5)
+    assert seen.words == "96 ok · 3 timeout · 1 connect · 62 reset · 40 unclassified"
+    gave_up = "apr_pollset_poll: The timeout specified has expired (70007)\nTotal of 16 requests completed\n"
+    for one in (generators.AB, generators.HEY, generators.OHA, generators.FAIRLOAD_GENERATOR):
+        silent = one.read(shape, generators.Ran("", gave_up, 1, 0.0, 1.0), tmp_path)
+        assert (silent.completed, silent.ok, silent.errors, silent.requests_per_s) == (None, None, None, None)
+        assert silent.words.startswith("no result: ") and ("70007" in silent.words or "16 requests" in silent.words)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +93,10 @@ def test_the_engine_is_held_against_itself_without_its_comparison(tmp_path: Path
     assert {len(case.body) > 10_000 for case in pairs} == {True, False}
     for case in pairs:
         shape = generators.Shape(7101, case.connections, 1.0, expect_body=case.body)
-        exact, plain = (one.argv(shape, tmp_path) for one in (generators.FAIRLOAD_GENERATOR, generators.STATUS_ONLY))
-        assert exact == [*plain, "--expect-body", case.body]
+        for one, body in ((generators.FAIRLOAD_GENERATOR, {"exact": case.body}), (generators.STATUS_ONLY, None)):
+            assert one.argv(shape, tmp_path) == ["run", "--plan", "plan.json"]
+            (request,) = json.loads((tmp_path / "plan.json").read_text())["requests"]
+            assert request["expect"]["body"] == body
 
 
 @pytest.mark.live
@@ -156,7 +108,7 @@ def test_what_comparing_costs_can_be_measured() -> None:
     for case in (case for case in engine.CASES if case.body is not None):
         with engine.serving("null", 7111, [min(os.sched_getaffinity(0))], case.body):
             shape = generators.Shape(7111, 4, 0.2, expect_body=case.body)
-            seen = generators.read_fairload(generators.FAIRLOAD_GENERATOR.run(shape))
+            seen, _ = generators.FAIRLOAD_GENERATOR.run(shape)
         assert seen.ok and "wrong body" not in seen.words, seen.words
         samples = engine.measure(case, 1, 0.2, 7111)
         assert [one.generator for one in samples] == ["fairload", "status only"]
@@ -166,11 +118,11 @@ def test_a_method_is_every_generators(tmp_path: Path) -> None:
     """HEAD is asked for as each generator wants it."""
     generators = bench("generators")
     shape = generators.Shape(7101, 4, 1.0, method="HEAD")
-    argv = {name: getattr(generators, f"{name}_argv")(shape, tmp_path) for name in ("fairload", "wrk", "ab", "hey", "oha")}
-    assert argv["ab"].count("-i") == 1
-    assert 'wrk.method = "HEAD"' in Path(argv["wrk"][argv["wrk"].index("-s") + 1]).read_text()
-    for name, option in (("fairload", "-X"), ("hey", "-m"), ("oha", "-m")):
-        assert argv[name][argv[name].index(option) + 1] == "HEAD", name
+    argv = {one.name: one.argv(shape, tmp_path) for one in (generators.WRK, generators.AB, generators.HEY, generators.OHA)}
+    assert argv["ab"].count("-i") == 1 and "-m" not in argv["ab"]
+    assert 'wrk.method = "HEAD"' in (tmp_path / argv["wrk"][argv["wrk"].index("-s") + 1]).read_text()
+    for name in ("hey", "oha"):
+        assert argv[name][argv[name].index("-m") + 1] == "HEAD", name
 
 
 def test_a_generator_without_a_number_has_no_ratio() -> None:
@@ -198,6 +150,6 @@ def test_the_page_can_be_made_again(script: str, tmp_path: Path) -> None:
     if not generators.FAIRLOAD.exists():
         pytest.skip("the engine is not built")
     file = next(file for file in SCRIPTS if file.stem == script)
-    row = ledger.observe(file, ledger.with_plan())
+    row = ledger.observe(file, generators.FAIRLOAD_GENERATOR)
     assert row.truth.requests > 20 and row.seen.ok == row.truth.ok
     assert f"| fairload | {row.truth.words} |" in ledger.page([row]) and ledger.mark(row) == "agrees"

@@ -6,3 +6,4 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
+ENGINE = ROOT / "engine" / "target" / "release" / "fairload"

@@ -7,9 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from builders.paths import ROOT
-
-ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
+from builders.paths import ENGINE
 
 
 @contextmanager

@@ -10,16 +10,15 @@ from typing import Any, cast
 
 import pytest
 
+from builders.benches import bench_on
 from builders.paths import ROOT
 from builders.steps import step
-from fairground import contract
 from fairground.capacity import drive, objective
 from fairground.capacity.drive import Climb
 from fairground.capacity.search import Capacity, Goal, Pace
 from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.judge import validity
-from fairground.measure import Bench
 from fairground.measure.clocks import with_cpu
 from fairground.model import Cell, Finding, LabError, Load, Settings, Topology
 from fairground.postgres import Database
@@ -27,7 +26,7 @@ from noise import OF_THE_MACHINE
 
 MOST = 200.0
 GOAL = Goal(width=0.5, initial_s=0.5, final_s=1.0, sum_s=1.0, least_requests=10, longest_s=5, most_rate=MOST)
-PACE = Pace(GOAL, search_until_s=60, confirm_until_s=90, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
+PACE = Pace(GOAL, search_until_s=60, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
 Made = Callable[..., Climb]
 
 
@@ -87,8 +86,7 @@ def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(validity, "findings", quiet)
     monkeypatch.setattr(drive, "CURVE_PASSES", 1)
-    cases = contract.load(ROOT / "contract" / "cases")
-    bench = Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2)
+    bench = bench_on(keeper, database)
     workloads = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 
     def make(animal: str, workload: str, slo: str = "p50<900ms,errors<50%", pace: Pace = PACE, budget_s: float = 120) -> Climb:

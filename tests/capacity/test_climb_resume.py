@@ -22,7 +22,7 @@ from fairground.model import Cell, Load, Settings, Stack, Topology, Workload
 
 KEEPS_PER_S = 1000.0
 GOAL = Goal(width=0.1, initial_s=0.5, final_s=1.0, sum_s=2.0, least_requests=10, longest_s=5)
-PACE = Pace(GOAL, search_until_s=60, confirm_until_s=90, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
+PACE = Pace(GOAL, search_until_s=60, confirm_window_s=1.0, warmup_s=0.5, step_s=1, overload_s=1)
 
 
 class Simulated:

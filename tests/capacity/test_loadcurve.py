@@ -151,10 +151,10 @@ def test_an_overload_in_numbers() -> None:
         step(12_000, 0, shed=3000, rate=1500.0),
         latency_ok=of_counts(good), latency_all=of_counts(good | refused), completed_ok=9000,
     )  # fmt: skip
-    before, after = point(500, 1000), replace(point(500, 1000).step, duration_s=20.0)
-    found = loadcurve.overload(1000, before, during, after, [second(0), second(20, p99_us=80_000), second(21)], 20, 50_000)
+    after = replace(point(500, 1000).step, duration_s=20.0)
+    found = loadcurve.overload(1000, during, after, [second(0), second(20, p99_us=80_000), second(21)], 20, 50_000)
     assert (found.factor, found.retention, found.not_ok_share, found.shed) == (1.5, 0.9, 0.2, 3000)
     assert found.shed_p99_us == pytest.approx(2000, rel=0.01) and found.p99_good_us == pytest.approx(30_000, rel=0.01)
-    assert (found.recovery_s, found.watched_s, found.before_kept) == (1.0, 20.0, True)
+    assert (found.recovery_s, found.watched_s) == (1.0, 20.0)
     mixed = replace(during, outcomes=outcomes(12_000, shed=2900, timeout=100))
-    assert loadcurve.overload(1000, before, mixed, after, [], 20, None).shed_p99_us is None
+    assert loadcurve.overload(1000, mixed, after, [], 20, None).shed_p99_us is None

@@ -298,32 +298,39 @@ A = "[[case]]\nid='a'\ntitle='t'\n"
 MISTAKES = [
     (A + "requets=['GET /']", "unknown key `requets`", "did you mean `requests`?"),
     ("[[cases]]\nid='a'", "unknown key `cases`", "did you mean `case`?"),
-    ("[[case]]\nid='a'\nrequest='GET /'", "case `a`: key `title` is missing", "add it"),
+    ("[[case]]\nid='a'\nrequest='GET /'", "`case[0].title` is missing", "add it"),
     (A + "request='GET'", "has no path", "GET /ping"),
-    (A, "nothing is sent", "add `request`"),
-    (A + "request=5", "key `request` has the wrong type", "expected str or dict"),
-    (A + "request='GET /'\nrepeat=true", "key `repeat` has the wrong type", "expected int"),
-    (A + "request='GET /'\nworkloads=[1]", "key `workloads` has the wrong type", "list of strings"),
-    (A + "kind='splitt'\nrequest='GET /'", "key `kind` cannot be `splitt`", "one of: exchange"),
-    (A + "kind='procedure'", "key `procedure` is missing", "one of: answers"),
-    (A + "procedure='explode'", "key `procedure` cannot be `explode`", "one of: "),
-    (A + "kind='split'\nrequests=['GET /','GET /b']", "takes one request", "a case for each"),
-    (A + "request='GET /'\n[case.expect]\nanswer='user'", "key `answer` cannot be `user`", "one of: users"),
-    (A + "request='GET /'\n[case.settings]\npool=1", "settings: unknown key `pool`", "pool_size"),
-    (A + "request='GET /'\n[case.database]\n'SELECT 1'='x'", "key `SELECT 1` has the wrong type", "expected int"),
+    (A, "sends nothing", "add `request`"),
+    (A + "request=5", "`case[0].request` is a number, not a text or a table, in", "write a text or a table"),
+    (A + "request={lien='GET /'}", "unknown key `lien` in", "did you mean `line`?"),
+    (A + "request={line=5}", "`case[0].request.line` is a number, not a text, in", "write a text"),
+    (A + "request={line='GET /', version='2'}", "`case[0].request.version` is `2` in", "write `1.0` or `1.1`"),
+    (A + "request={line='GET /', body_hex='zz'}", "`case[0].request.body_hex` is not hexadecimal in", "two digits"),
+    (A + "[[case.steps]]\nrequest='GET'", "`case[0].steps[0].request` has no path in", "GET /ping"),
+    (A + "request='GET /'\nrepeat=true", "`case[0].repeat` is true or false, not a whole number, in", "write a whole number"),
+    (A + "request='GET /'\nworkloads=[1]", "`case[0].workloads[0]` is a number, not a text, in", "write a text"),
+    (A + "kind='splitt'\nrequest='GET /'", "`case[0].kind` is `splitt` in", "write `exchange`"),
+    (A + "kind='procedure'", "case `a` has no `procedure`", "known procedures: answers"),
+    (A + "procedure='explode'", "`case[0].procedure` is `explode`", "known procedures: "),
+    (A + "kind='split'\nrequests=['GET /','GET /b']", "has not one request", "a case for each"),
+    (A + "request='GET /'\n[case.expect]\nanswer='user'", "`case[0].expect.answer` is `user`", "did you mean `users`?"),
+    (A + "request='GET /'\n[case.settings]\npool=1", "unknown key `pool` in", "did you mean `pool_size`?"),
+    (A + "request='GET /'\n[case.database]\n'SELECT 1'='x'", "is a text, not a whole number, in", "write a whole number"),
     (A + "request='GET /'\n" + A + "request='GET /'", "case id `a` occurs twice", "of its own"),
-    ("[[case", "end of an array", "mend the TOML"),
+    ("[[case", "end of an array", "fix the syntax"),
     ("", "no cases", "[[case]]"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message", "hint"), MISTAKES, ids=[message for _, message, _ in MISTAKES])
 def test_mistake_in_a_file(tmp_path: Path, text: str, message: str, hint: str) -> None:
-    """A mistake in a case's file is named with file and key, and a hint that mends it."""
+    """A mistake in a case's file is named with file, line and key, and a hint that mends it."""
     (tmp_path / "x.toml").write_text(text)
     with pytest.raises(LabError) as caught:
         contract.load(tmp_path)
-    assert str(tmp_path) in caught.value.message
+    told = caught.value.message
+    assert f"`{tmp_path.name}/x.toml`" in told or told.startswith(f"{tmp_path}: ")
+    assert ", line " in told or "TOML" in told or told.startswith(f"{tmp_path}: ")
     assert message in caught.value.message
     assert hint in (caught.value.hint or "")
 

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from builders.paths import ROOT
+from builders.paths import ENGINE, ROOT
 from fairground import contract
 from fairground.generators import engine
 from fairground.host.network import wait_ready
@@ -19,7 +19,6 @@ from fairground.model.wire import request_bytes
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 CASES = contract.load(ROOT / "contract" / "cases")
-ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
 
 
 def form(request: bytes) -> list[str]:

@@ -10,12 +10,10 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from builders.paths import ROOT
+from builders.paths import ENGINE
 from fairground.fleet import about, cluster, link, worker
 from fairground.fleet.worker import Command
 from fleet.made import host
-
-ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
 
 
 @dataclass(frozen=True)

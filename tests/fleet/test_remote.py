@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from builders.fleet import alive
-from builders.paths import ROOT
+from builders.paths import ENGINE, ROOT
 from fairground.fleet import alone, borrowed, remote
 from fairground.fleet.borrowed import Distance
 from fairground.fleet.remote import RemoteHost
@@ -24,7 +24,6 @@ from fairground.model import LabError, Load, MachineError, RoleUse
 from fleet.conftest import There
 from fleet.made import host
 
-ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
 PING = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "ping")
 SHAPE = Load(4, window_s=1.0, warmup_min_s=0.5, warmup_max_s=0.5, timeout_ms=2000)
 

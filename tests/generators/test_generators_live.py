@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from builders.benches import bench_on
 from builders.paths import ROOT
-from fairground import contract, generators
+from fairground import generators
 from fairground.generators import Task
 from fairground.generators import tool as tools
 from fairground.generators.tool import Installed, Job, Output, Seen, Tool, ToolSession
@@ -44,8 +45,7 @@ def installed(name: str) -> Installed:
 @pytest.fixture(scope="module")
 def bench(keeper: Keeper, database: Database) -> Bench:
     """A bench without tools."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2)
+    return bench_on(keeper, database)
 
 
 def trial(bench: Bench, name: str, animal: str, workload: str, folder: Path, **load: Any) -> Trial:

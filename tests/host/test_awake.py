@@ -13,15 +13,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from builders.paths import ENGINE
 from fairground.host import HostReading, Keeper, RoleMeter, awake, host_use, keep_awake, usage
 from fairground.host.cgroup import Groups
 from fairground.host.machine import fingerprint, is_virtual
 from fairground.lab import setup
 from fairground.lab.places import Places
-from fairground.lab.roots import ROOT
 from fairground.model import LabError
 
-ENGINE = ROOT / "engine/target/release/fairload"
 PLACES = Places(environ=os.environ)
 
 

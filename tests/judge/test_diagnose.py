@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import facts as made
 from builders.paths import ROOT
 from fairground.inputs import manifest
 from fairground.judge import answers, thresholds
@@ -53,27 +54,10 @@ def latency(p50_us: int | None) -> Latency:
 def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
     """A result of ten seconds that nothing is wrong with, but for these fields. Its counts close."""
     plain: dict[str, Any] = {
-        "generator": "engine",
-        "command": (),
-        "window_s": 10.0,
-        "window": window,
-        "life": window,
-        "completed": window.total - (window.unsent or 0),
-        "completed_ok": window.ok,
-        "in_flight_start": 100,
-        "in_flight_end": 100,
-        "bytes_received": None,
-        "bodies_checked": None,
-        "latency_ok": latency(5_000),
-        "latency_all": None,
-        "connect": None,
-        "seconds": tuple(Second(number, 100, 0, None, None, None, None) for number in range(10)),
-        "ledgers": {},
-        "samples": (),
-        "cpu_us": 1,
-        "busiest_thread_share": 0.5,
-    }
-    return Result(**(plain | fields))
+        "in_flight_start": 100, "in_flight_end": 100, "latency_ok": latency(5_000), "ledgers": {}, "cpu_us": 1,
+        "busiest_thread_share": 0.5, "seconds": tuple(Second(number, 100, 0, None, None, None, None) for number in range(10)),
+    }  # fmt: skip
+    return made.result(window, **(plain | fields))
 
 
 def test_errors_that_a_workload_is_about_are_noted() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders import facts as made
 from fairground.judge import bottleneck, statements, thresholds
 from fairground.model import (
     BadAnswer,
@@ -45,27 +46,10 @@ def latency(p50_us: int | None, mean_us: float = 1.0, max_us: int = 99_000, coun
 def result(window: Outcomes = OUTCOMES, **fields: Any) -> Result:
     """A result of ten seconds with a thousand good answers, but for these fields."""
     plain: dict[str, Any] = {
-        "generator": "engine",
-        "command": (),
-        "window_s": 10.0,
-        "window": window,
-        "life": window,
-        "completed": window.total,
-        "completed_ok": window.ok,
-        "in_flight_start": 100,
-        "in_flight_end": 100,
-        "bytes_received": None,
-        "bodies_checked": None,
-        "latency_ok": latency(5_000),
-        "latency_all": None,
-        "connect": None,
-        "seconds": (),
-        "ledgers": {},
-        "samples": (),
-        "cpu_us": 1,
+        "in_flight_start": 100, "in_flight_end": 100, "latency_ok": latency(5_000), "ledgers": {}, "cpu_us": 1,
         "busiest_thread_share": 0.5,
-    }
-    return Result(**(plain | fields))
+    }  # fmt: skip
+    return made.result(window, **(plain | fields))
 
 
 def roles(**cores: float | None) -> dict[str, RoleUse]:

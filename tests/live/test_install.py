@@ -15,12 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from builders.paths import ROOT
+from builders.paths import ENGINE, ROOT
 
 pytestmark = pytest.mark.live
 
 WHEEL_BYTES = 15 << 20
-ENGINE = ROOT / "engine" / "target" / "release" / "fairload"
 
 
 @pytest.fixture(scope="module")

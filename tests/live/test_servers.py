@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.benches import bench_on
 from fairground import contract
 from fairground.host import Keeper, build
 from fairground.inputs import manifest
@@ -32,7 +33,7 @@ ATTEMPTS = 2
 @pytest.fixture(scope="module")
 def bench(keeper: Keeper, database: Database) -> Bench:
     """A bench with the session's database, on which a server may take its time to start."""
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=90.0)
+    return bench_on(keeper, database, ready_timeout_s=90.0)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import planted
+from builders.benches import bench_on
 from builders.expected import each
 from builders.paths import TESTS
 from fairground import contract
@@ -42,7 +43,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(scope="module")
 def bench(keeper: Keeper, database: Database) -> Iterator[Bench]:
     """A bench with the session's database."""
-    yield Bench(keeper, database, ROOT / "engine/target/release/fairload", CASES, cores=2, ready_timeout_s=10.0)
+    yield bench_on(keeper, database, ready_timeout_s=10.0)
 
 
 def tried(bench: Bench, expected: dict, folder: Path) -> Trial:

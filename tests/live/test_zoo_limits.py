@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import planted
-from fairground import contract, postgres
+from builders.benches import bench_on
+from fairground import postgres
 from fairground.host import Keeper
 from fairground.judge import levels, thresholds
 from fairground.lab import setup
@@ -42,6 +43,9 @@ def disturbed(trial: Trial) -> bool:
     )
 
 
+READY_S = 20.0
+
+
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict[str, Any]) -> Iterator[Bench]:
     """A bench in the place that a row asks for."""
@@ -53,17 +57,11 @@ def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict
             database = postgres.start(own, cache, Durability.RELAXED, ROOT / "contract")
             try:
                 database.prepare(planted.SCALE)
-                yield bench_on(own, database)
+                yield bench_on(own, database, ready_timeout_s=READY_S)
             finally:
                 database.stop()
     else:
         yield bench_on(keeper, request.getfixturevalue("durable" if row.get("place") == "durable" else "database"))
-
-
-def bench_on(keeper: Keeper, database: Database) -> Bench:
-    """A bench with one of the databases."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +105,7 @@ def test_two_loads_tell_a_lock_from_too_few_connections(
 ) -> None:
     """More connections bring nothing to a server that serves one request after the other, and more to one that only waits."""
     row = next(row for row in planted.ROWS if row["stack"] == stack)
-    bench = bench_on(keeper, database)
+    bench = bench_on(keeper, database, ready_timeout_s=READY_S)
     trials = [undisturbed(bench, row, tmp_path / f"{count}", connections=count) for count in connections]
     told = levels.told(trials, thresholds.standard().reasons)
     assert [trial.diagnosis for trial in told] == named, [trial.goodput_per_s for trial in trials]
@@ -120,7 +118,7 @@ def test_noise_is_named(keeper: Keeper, database: Database, tmp_path: Path) -> N
     row = next(row for row in planted.ROWS if row["stack"] == "healthy:asyncio" and row["workload"] == "ping")
     strangers = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
     try:
-        trial = planted.tried(bench_on(keeper, database), row, tmp_path / "trial")
+        trial = planted.tried(bench_on(keeper, database, ready_timeout_s=READY_S), row, tmp_path / "trial")
     finally:
         for stranger in strangers:
             stranger.kill()

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from builders.benches import bench_on
 from builders.expected import each
 from builders.paths import TESTS
-from fairground import contract
 from fairground.host import Keeper, free_port, server
 from fairground.inputs import manifest
 from fairground.lab.roots import ROOT
@@ -43,8 +43,7 @@ NEVER_READY_S = 3.0
 @pytest.fixture(scope="module")
 def bench(keeper: Keeper, database: Database) -> Iterator[Bench]:
     """A bench with the session's database."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    yield Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=10.0)
+    yield bench_on(keeper, database, ready_timeout_s=10.0)
 
 
 def arm(label: str, name: str, row: dict[str, Any]) -> StackArm:

@@ -15,8 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
-from builders.paths import ROOT
-from fairground import contract
+from builders.benches import bench_on
+from builders.paths import ENGINE, ROOT
 from fairground.host import Child, Keeper, Limits, burner
 from fairground.inputs import manifest
 from fairground.measure import Bench, session
@@ -31,7 +31,6 @@ from fairground.postgres import Database
 
 pytestmark = pytest.mark.live
 
-ENGINE = ROOT / "engine/target/release/fairload"
 READY_S = 5.0
 """How long is waited for an animal. One of them never becomes ready."""
 
@@ -126,7 +125,7 @@ def workload(name: str) -> object:
 def place(keeper: Keeper, database: Database, tmp_path: Path) -> Place:
     """A bench for two healthy animals on `tx`."""
     load = Load(connections=4, window_s=0.5, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
-    bench = Bench(keeper, database, ENGINE, contract.load(ROOT / "contract" / "cases"), cores=2, ready_timeout_s=READY_S)
+    bench = bench_on(keeper, database, ready_timeout_s=READY_S)
     return Place(bench, Effort(workload("tx"), load, Settings(workers=1, pool_size=4, scale=1)), tmp_path)
 
 

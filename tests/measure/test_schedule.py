@@ -18,7 +18,6 @@ from fairground.measure.schedule import (
     Schedule,
     Turns,
     Whole,
-    ramp,
     whole,
 )
 
@@ -46,13 +45,6 @@ def test_a_trial_is_one_whole_window() -> None:
     """One question, whose warm-up may settle, and the end."""
     (ask,) = played(whole("a", LOAD, 7))
     assert ask == Whole("a", LOAD, 7, trial=True)
-
-
-def test_a_load_curve_is_one_whole_window_with_its_rates() -> None:
-    """The steps go to the generator at once."""
-    schedule = ramp("a", LOAD, ((100, 2.0), (200, 3.0)), 7)
-    (ask,) = played(schedule)
-    assert isinstance(ask, Whole) and ask.rates == ((100, 2.0), (200, 3.0)) and not ask.trial
 
 
 def test_turns_warm_up_and_then_measure() -> None:

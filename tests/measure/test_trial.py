@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from builders.benches import bench_on
 from builders.paths import ROOT
-from fairground import contract
 from fairground.host import Child, Keeper, burner
 from fairground.inputs import manifest
 from fairground.judge import answers
@@ -28,8 +28,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture
 def bench(keeper: Keeper, database: Database) -> Bench:
     """A bench with the session's database and the real engine."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2)
+    return bench_on(keeper, database)
 
 
 def trial(

@@ -31,7 +31,7 @@ CURVE = (
     point("curve", 2400, 10_000, 2000, Word.MISSED, "16.67% of the requests missed p99<50ms"),
     point("curve", 3000, 11_000, 900, Word.UNSTABLE, "requests under way grew by 90 a second"),
 )
-OVER = Overload(2000.0, 1.5, 1700.0, 0.85, 910_000.0, 1200, 900.0, 0.12, 3.0, 16.0, True)
+OVER = Overload(2000.0, 1.5, 1700.0, 0.85, 910_000.0, 1200, 900.0, 0.12, 3.0, 16.0)
 WHOLE = Capacity(
     stack="one:plain",
     workload="ping",

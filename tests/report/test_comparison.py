@@ -14,8 +14,6 @@ from fairground.report import comparison
 from fairground.report.charts import effects
 from fairground.report.charts.effects import Effect
 from fairground.report.comparison import Line
-from fairground.stats.control import Paced
-from fairground.stats.intervals import Interval
 from fairground.stats.rounds import decide
 from report import golden
 from report.subjects import LINES, line
@@ -100,33 +98,6 @@ def test_rows_for_machines() -> None:
     rows = comparison.rows(LINES)
     assert rows[1]["verdict"] == "dearer" and rows[0]["verdict"] == "faster"
     assert rows[4]["change"] is None and rows[4]["verdict"] == "inconclusive"
-
-
-PACED = replace(
-    LINES[1], paced=Paced(Interval(1 / 1.04, 1 / 1.06, 1 / 1.02, 6, 0.95), 0.8, Interval(1.01, 0.98, 1.03, 6, 0.95), 0.4)
-)
-
-
-def test_the_ratio_without_the_pace_stands_beside_the_plain_one() -> None:
-    """In its own direction, with what was done and on what condition it holds; nothing where there is none."""
-    said = comparison.paced(PACED)
-    assert said is not None and "+4.0 % server CPU (+2.0 % to +6.0 %, 95 % CI)" in said
-    assert "its cost differs by +1.0 %, −2.0 % to +3.0 %" in said and "no word rests on it" in said
-    assert comparison.paced(LINES[1]) is None
-    html = comparison.html("new", "old", "new", [PACED], [], "Fairground 1")
-    assert "paced +4.0 %, +2.0 % … +6.0 %" in html and f"{said}." in html.replace("&#39;", "'")
-    assert "paced +" not in comparison.html("new", "old", "new", [LINES[1]], [], "Fairground 1")
-
-
-def test_the_ratio_without_the_pace_for_machines() -> None:
-    """A part of its own, with the slope and the generator's ratio; None where there is none. The plain change stays what it was."""
-    plain, row = comparison.rows([LINES[1], PACED])
-    assert plain["paced"] is None and row | {"paced": None} == plain
-    assert row["paced"] == {
-        "change": pytest.approx(0.04), "change_low": pytest.approx(0.02), "change_high": pytest.approx(0.06), "slope": 0.8,
-        "variance_kept": 0.4, "generator_change": pytest.approx(0.01), "generator_change_low": pytest.approx(-0.02),
-        "generator_change_high": pytest.approx(0.03),
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

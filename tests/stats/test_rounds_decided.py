@@ -94,43 +94,6 @@ def test_requests_without_a_good_answer_are_told() -> None:
     assert decide([]).failed == (None, None)
 
 
-def with_generator(shown: float = 1.0, batching: float = 1.0) -> list[Pair]:
-    """Pairs of equals, in which the generator's CPU per answer shows a part of what differs between the servers'."""
-    found = []
-    for pair in pairs(1.0, 1.0, pair_sd=0.08):
-        a, b = pair.a.cpu_us_per_answer, pair.b.cpu_us_per_answer
-        assert a is not None and b is not None
-        paces = (1.0, (b / a) ** shown * batching)
-        one, other = (replace(window, generator_cpu_us=50 * window.ok * pace)
-                      for window, pace in zip((pair.a, pair.b), paces, strict=True))  # fmt: skip
-        found.append(replace(pair, a=one, b=other))
-    return found
-
-
-def test_the_generators_cost_tells_the_pace() -> None:
-    """Both figures are kept; words and half-width are those of the plain ratio, as if no generator had been read."""
-    plain, decision = decide(pairs(1.0, 1.0, pair_sd=0.08)), decide(with_generator())
-    assert plain.cost_paced is None and plain.rate_paced is None
-    assert replace(decision, cost_paced=None, rate_paced=None) == plain
-    assert decision.cost_paced is not None and decision.rate_paced is not None
-    narrow, wide = decision.cost_paced.ratio, decision.cost.ratio
-    assert wide is not None and narrow.high / narrow.low < 1 + 0.1 * (wide.high / wide.low - 1)
-    assert decision.cost_paced.slope == pytest.approx(-1.0) and decision.rate_paced.slope == pytest.approx(-1.0, abs=0.01)
-
-
-def test_a_generator_that_is_not_read_in_each_window_tells_nothing() -> None:
-    """The ratio without the pace would be of other pairs than the plain one."""
-    first, *others = with_generator()
-    blind = replace(first, a=replace(first.a, generator_cpu_us=None))
-    assert decide([blind, *others]).cost_paced is None
-    assert decide([replace(blind, void="steal"), *others]).cost_paced is not None
-
-
-def test_arms_that_use_the_generator_differently_have_no_pace_in_common() -> None:
-    """Twice the generator's work for each answer of one side is no matter of the machine's pace."""
-    assert decide(with_generator(batching=2.0)).cost_paced is None
-
-
 def test_the_generator_works_for_every_answer() -> None:
     """Its CPU is shared out among all answers, bad ones as well; without answers there is nothing to share."""
     assert Window(60, 40, 1.0, None, 500.0).generator_us_per_answer == 5.0

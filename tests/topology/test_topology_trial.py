@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from builders.benches import bench_on
 from builders.paths import ROOT
-from fairground import contract, postgres, topology
+from fairground import postgres, topology
 from fairground.host import LOOPBACK, Keeper, listens
 from fairground.inputs import manifest
 from fairground.measure import Bench, path, run
@@ -45,8 +46,7 @@ def bench(keeper: Keeper, database: Database) -> Bench:
 
 def on(keeper: Keeper, database: Database) -> Bench:
     """A bench with a database and the real engine."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
+    return bench_on(keeper, database, ready_timeout_s=20.0)
 
 
 def tried(

@@ -167,13 +167,11 @@ class Overload:
     recovery_s: float | None
     """Seconds from the end of the overload until the objective's deadline held again for good; None: not within `watched_s`."""
     watched_s: float
-    before_kept: bool | None
-    """Whether the objective was kept before it, at the same rate as afterwards."""
 
 
-def overload(capacity_per_s: float, before: Point, during: Step, after: Step, seconds: Sequence[Second], ended_s: float,
+def overload(capacity_per_s: float, during: Step, after: Step, seconds: Sequence[Second], ended_s: float,
              deadline_us: float | None) -> Overload:  # fmt: skip
-    """From three steps (below, above, below capacity) and the window's `seconds`, the overload ending at `ended_s` of it."""
+    """From two steps (above and below capacity) and the window's `seconds`, the overload ending at `ended_s` of it."""
     good = during.latency_ok
     recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, deadline_us)
     return Overload(
@@ -187,7 +185,6 @@ def overload(capacity_per_s: float, before: Point, during: Step, after: Step, se
         not_ok_share=during.outcomes.not_ok / during.due if during.due else 0.0,
         recovery_s=recovery,
         watched_s=after.duration_s,
-        before_kept=before.judgement.low,
     )
 
 

@@ -122,8 +122,8 @@ def _with_overload(found: Capacity, parts: Sequence[Part]) -> Capacity:
     if whole.void is not None or len(whole.points) < len(search.OVERLOAD):
         return replace(found, over_points=whole.points)
     before, during, after = whole.points
-    times = (during.step, after.step, whole.seconds, before.step.duration_s + during.step.duration_s, found.deadline_us)
-    felt = loadcurve.overload(found.base_per_s, before, *times)
+    ended_s = before.step.duration_s + during.step.duration_s
+    felt = loadcurve.overload(found.base_per_s, during.step, after.step, whole.seconds, ended_s, found.deadline_us)
     return replace(found, over=felt, over_points=whole.points, over_seconds=whole.seconds)
 
 

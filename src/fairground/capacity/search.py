@@ -212,7 +212,6 @@ class Pace:
 
     goal: Goal
     search_until_s: float
-    confirm_until_s: float
     confirm_window_s: float
     warmup_s: float
     step_s: int
@@ -237,7 +236,6 @@ def pace(budget_s: float, least_requests: float, width: float = 0.05) -> Pace:
     return Pace(
         goal=goal,
         search_until_s=0.40 * budget_s,
-        confirm_until_s=0.70 * budget_s,
         confirm_window_s=2 * final_s,
         warmup_s=_within(2 * scale, 1.0, 5.0),
         step_s=round(_within(3 * scale, 2.0, 20.0)),

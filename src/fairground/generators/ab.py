@@ -34,7 +34,9 @@ def _command(job: Job) -> list[str]:
             argv += ["-H", f"{name}: {value}"]
     if job.body is not None:
         argv += ["-p", job.write(BODY, job.body), "-T", content_type]
-    if workload.method != ("GET" if job.body is None else "POST"):
+    if workload.method == "HEAD":
+        argv += ["-i"]  # with `-m` it would wait for a body
+    elif workload.method != ("GET" if job.body is None else "POST"):
         argv += ["-m", workload.method]
     return [*argv, "-e", PERCENTILES, job.url]
 

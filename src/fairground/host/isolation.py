@@ -10,6 +10,7 @@ from pathlib import Path
 from fairground.host import seats
 from fairground.host.cgroup import Groups
 from fairground.host.machine import Check
+from fairground.host.seats import text_of
 
 NONE, FIRST, SECOND, HYBRID = "none", "1", "2", "hybrid"
 """Versions of cgroups. Hybrid: the first, with the second mounted beside it without controllers."""
@@ -155,23 +156,22 @@ def _version(root: Path) -> str:
 def _controllers(groups: Groups) -> frozenset[str]:
     """Version 2 lists what a group has; with version 1 each is a hierarchy that a group was made in, quotas their own."""
     if groups.version == 2:
-        return frozenset(_text(groups.folders[0] / "cgroup.controllers").split()) & frozenset(CONTROLLERS)
+        return frozenset(text_of(groups.folders[0] / "cgroup.controllers").split()) & frozenset(CONTROLLERS)
     quotas = groups.quotas is not None and os.access(groups.quotas.parent, os.W_OK)
     return frozenset({"memory"} if len(groups.folders) > 1 else ()) | frozenset({"cpu"} if quotas else ())
 
 
 def _no_namespaces(root: Path) -> str | None:
     kernel = root / "proc" / "sys"
-    if int(_text(kernel / "user" / "max_user_namespaces") or 0) == 0:
+    if int(text_of(kernel / "user" / "max_user_namespaces") or 0) == 0:
         return "sysctl -w user.max_user_namespaces=1000"
-    return (
-        "sysctl -w kernel.unprivileged_userns_clone=1" if _text(kernel / "kernel" / "unprivileged_userns_clone") == "0" else None
-    )
+    refused = text_of(kernel / "kernel" / "unprivileged_userns_clone") == "0"
+    return "sysctl -w kernel.unprivileged_userns_clone=1" if refused else None
 
 
 def _inside(root: Path) -> bool:
     """Whether a user namespace holds us: the first one maps all users to themselves."""
-    mapped = _text(root / "proc" / "self" / "uid_map").split()
+    mapped = text_of(root / "proc" / "self" / "uid_map").split()
     return bool(mapped) and mapped != ["0", "0", str(2**32 - 1)]
 
 
@@ -180,18 +180,11 @@ def _engine(root: Path) -> str | None:
     for mark, name in MARKS:
         if (root / mark).exists():
             return name
-    paths = _text(root / "proc" / "self" / "cgroup") + _text(root / "proc" / "1" / "cgroup")
+    paths = text_of(root / "proc" / "self" / "cgroup") + text_of(root / "proc" / "1" / "cgroup")
     return next((name for mark, name in NAMES if f"/{mark}" in paths), None)
 
 
 def _processors(root: Path) -> range:
     """The processors that are switched on, told as `0-7`; empty where it is not told."""
-    last = _text(root / "sys" / "devices" / "system" / "cpu" / "online").rpartition("-")[2]
+    last = text_of(root / "sys" / "devices" / "system" / "cpu" / "online").rpartition("-")[2]
     return range(int(last) + 1) if last.isdecimal() else range(0)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return ""

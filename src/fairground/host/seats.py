@@ -141,27 +141,28 @@ def read(root: Path = Path("/"), affinity: Collection[int] | None = None) -> Pro
 def _listed(path: Path) -> list[int]:
     """The numbers of a list such as `0-3,8`; none where there is no such file."""
     found: list[int] = []
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", _text(path)):
+    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text_of(path)):
         found += range(int(first), int(last or first) + 1)
     return found
 
 
 def _quotas(root: Path) -> Iterator[float]:
     """The CPU quotas of our cgroup and of those above it, in processors. A container sees only its own, at the top."""
-    for line in _text(root / "proc" / "self" / "cgroup").splitlines():
+    for line in text_of(root / "proc" / "self" / "cgroup").splitlines():
         _, controllers, own = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
         mounts = [root / "sys/fs/cgroup" / name for name in (("cpu", "cpu,cpuacct") if controllers else ("",))]
         place = Path(own.lstrip("/"))
         for folder in (mount / above for mount in mounts for above in (place, *place.parents)):
-            quota, period = _text(folder / "cpu.cfs_quota_us"), _text(folder / "cpu.cfs_period_us")
-            words = [quota, period] if controllers else _text(folder / "cpu.max").split()
+            quota, period = text_of(folder / "cpu.cfs_quota_us"), text_of(folder / "cpu.cfs_period_us")
+            words = [quota, period] if controllers else text_of(folder / "cpu.max").split()
             if len(words) == 2 and all(word.isdecimal() for word in words) and int(words[1]):
                 yield int(words[0]) / int(words[1])
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a kernel's file without blanks at its ends; empty where it cannot be read."""
     try:
         return path.read_text().strip()
     except OSError:

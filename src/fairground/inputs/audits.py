@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
-from fairground.inputs.source import Source, shown
 from fairground.model import Audit
+from fairground.model.source import Source, shown
 
 DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from fairground.inputs.source import Source, known
 from fairground.inputs.variants import NAME
 from fairground.model import Edge
+from fairground.model.source import Source, known
 from fairground.model.subject import SHARES
 
 MOST_SHARE = 0.05

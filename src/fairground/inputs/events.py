@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fairground.inputs.source import Source, nearest
 from fairground.model import WorkloadEvent
+from fairground.model.source import Source, nearest
 
 
 def checked(source: Source, given: Mapping[str, int]) -> dict[WorkloadEvent, int]:

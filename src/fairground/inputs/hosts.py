@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fairground.inputs.source import Source
-from fairground.inputs.variants import STRICT
+from fairground.inputs import files
+from fairground.model.source import STRICT
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def asked(text: str, folder: Path | None) -> HostsAsked:
     if not text.endswith(".toml"):
         return HostsAsked(text, folder)
     path = Path(text)
-    source = Source.read(path, 1)
+    source = files.read(path, 1)
     file = source.parse(HostsFile)
     source.require_text(("address",), file.address)
     own = None if file.tls is None else path.parent / file.tls

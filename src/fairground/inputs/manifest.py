@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs import audits, conditions, edges, events, faults, numbers, options, published, seating, wires
-from fairground.inputs.source import Location, Source, known, nearest, shown
-from fairground.inputs.variants import NAME, STRICT, VariantTable, require_command
+from fairground.inputs import audits, conditions, edges, events, faults, files, numbers, options, published, seating, wires
+from fairground.inputs.variants import NAME, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
 from fairground.model import (
     POOLERS,
@@ -35,6 +34,7 @@ from fairground.model import (
     Workload,
     Written,
 )
+from fairground.model.source import STRICT, Location, Source, known, nearest, shown
 
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
 BODY_RULES = {"account", "exact", "json", "object", "verified"}
@@ -87,7 +87,7 @@ def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
 
 
 def _server(path: Path, workloads: Collection[str] | None, of_past: bool) -> Server:
-    source = Source.read(path, depth=3)
+    source = files.read(path, depth=3)
     file = source.parse(_ServerFile)
     identity = path.parent.name
     if not NAME.fullmatch(identity):
@@ -168,7 +168,7 @@ def render(workload: Workload, scale: int) -> Workload:
 
 
 def _workload(path: Path) -> Workload:
-    source = Source.read(path, depth=2)
+    source = files.read(path, depth=2)
     file = source.parse(_WorkloadFile)
     if not NAME.fullmatch(path.stem):
         hint = "name its file with a-z, 0-9 and - only"
@@ -324,7 +324,7 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
     With a `profile`, that table's keys stand in for the file's, and groups that name other profiles are left out. `machine`: its
     seats where roles sit apart; None: roles share the machine. `seats` is what a person says in place of the file's key.
     """
-    source = Source.read(path, depth=2)
+    source = files.read(path, depth=2)
     file = _profiled(source, source.parse(SuiteFile), profile)
     for key in ("title", "about"):
         source.require_text((key,), getattr(file, key))

@@ -7,8 +7,8 @@ from typing import Any
 
 from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
 from fairground.claims.tables import published as published_number
-from fairground.inputs.source import Location, Source, nearest
 from fairground.model import Claim, Condition, PublishedTable
+from fairground.model.source import Location, Source, nearest
 
 TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 

@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from fairground.inputs.source import Location, Source, shown
 from fairground.model import Approach, Tuning, Variant
+from fairground.model.source import STRICT, Location, Source, shown
 
 CONTRACT_ENVIRONMENT = ("HOST", "PORT", "DATABASE_URL", "POOL_SIZE", "POOL_WAIT_MS", "WORKERS", "PREPARED")
 """What the lab itself tells a server; a variant that set one of these would alter how it is measured."""
-
-STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
-"""pydantic's configuration for a file's shape and all tables in it."""
 
 NAME = re.compile(r"[a-z0-9-]+")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -51,8 +51,6 @@ def recovery(
         good=sum(tenths[0][first:]),
         unanswered=sum(count or 0 for count in (outcomes.timeout, outcomes.reset, outcomes.connect, outcomes.in_flight)),
         wrong=(outcomes.wrong_body or 0) + (outcomes.malformed or 0),
-        good_by_tenth=tuple(tenths[0]),
-        failed_by_tenth=tuple(tenths[1]),
         cut=cut,
     )
 

@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from fairground.inputs.source import Source
+from fairground.inputs import files
+from fairground.model.source import STRICT
 
 FILE = Path(__file__).with_suffix(".toml")
-STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def standard() -> Thresholds:
 
 def load(path: Path) -> Thresholds:
     """Read a file of thresholds. LabError, with the line, for a key too many or too few, and for a number that means nothing."""
-    source = Source.read(path, 1)
+    source = files.read(path, 1)
     found = source.parse(Thresholds)
     for name in (one.name for one in fields(Checks)):
         bounds: Bounds = getattr(found.checks, name)

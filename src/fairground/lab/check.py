@@ -10,7 +10,7 @@ from pathlib import Path
 from fairground import contract
 from fairground.host import machine
 from fairground.host.build import Unavailable
-from fairground.inputs import manifest, source
+from fairground.inputs import manifest
 from fairground.lab import building, measuring, setup
 from fairground.lab.events import Checked, Checking, Event, Kept, Sink, unheard
 from fairground.lab.places import Places
@@ -19,6 +19,7 @@ from fairground.measure.check import check as tried
 from fairground.model import LabError, RunSettings, Stack
 from fairground.model import record as model
 from fairground.model.record import CheckAsked, End, Kind, Record
+from fairground.model.source import nearest
 from fairground.run import records
 from fairground.stats import forecast
 
@@ -44,7 +45,7 @@ class Inputs:
             return self.record.head.asked
         for name in self.cases:
             if name not in (known := [case.id for case in contract.load(self.places.contract / "cases")]):
-                raise LabError(f"the contract has no case `{name}`", source.nearest(name, known, "cases"))
+                raise LabError(f"the contract has no case `{name}`", nearest(name, known, "cases"))
         return CheckAsked(tuple(stack.id for stack in _named(self.places, self.names)), self.cases or None)
 
 

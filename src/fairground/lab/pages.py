@@ -42,8 +42,7 @@ class Compared:
     def sentences(self) -> list[str]:
         """What is said, most important first."""
         first = [] if self.rejected is None else [self.rejected]
-        said = [(comparison.sentence(line, self.a, self.b), comparison.paced(line)) for line in self.lines]
-        return [*first, *(words for some in said for words in some if words), *self.notes]
+        return [*first, *(comparison.sentence(line, self.a, self.b) for line in self.lines), *self.notes]
 
     @property
     def markdown(self) -> str:

@@ -15,6 +15,7 @@ from fairground import generators
 from fairground.generators import engine
 from fairground.host import Child, machine
 from fairground.judge import answers, recovery, sizing, validity
+from fairground.measure import audit
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
 from fairground.measure.clocks import differences_us, with_cpu
@@ -89,8 +90,10 @@ class Loaded:
         raise NotImplementedError
 
     def judge(self) -> Ended:
-        """What its life was, once all arms are stopped."""
-        raise NotImplementedError
+        """Say what its answers were, once all arms are stopped. Without a database there is nothing to hold them against."""
+        result = audit.joined(self.results) if self.results else None
+        verdict, findings = answers.verdict(self.findings), tuple(self.findings)
+        return Ended(self.arm, verdict, findings, result, tuple(self.windows), phases_s=self.phases_s)
 
     def carry_out(self, fault: Fault) -> Happened:
         """Let something go wrong, as a load says. LabError where the lab cannot mend it again."""

@@ -147,11 +147,6 @@ def whole(arm: str, load: Load, seed: int, most_s: float | None = None) -> Whole
     return WholeWindows((Whole(arm, load, seed, trial=True, most_s=most_s),))
 
 
-def ramp(arm: str, load: Load, rates: Rates, seed: int) -> WholeWindows:
-    """One load curve on one arm: `rates` are its steps."""
-    return WholeWindows((Whole(arm, load, seed, rates),))
-
-
 @dataclass(frozen=True)
 class SideBySide:
     """The arms of a run's round: each in one whole window, as a trial, and then all in turns.

@@ -7,9 +7,7 @@ import time
 from dataclasses import dataclass
 
 from fairground.host import Child, Limits, RoleMeter, Streams, free_port, listens
-from fairground.judge import answers
-from fairground.measure import audit
-from fairground.measure.arm import Ended, NullArm, ServiceArm
+from fairground.measure.arm import NullArm, ServiceArm
 from fairground.measure.loaded import Loaded
 from fairground.model import Doing, LabError, Severity
 
@@ -33,12 +31,6 @@ class Reached(Loaded):
 
     def close(self) -> None:
         """Whoever started it stops it."""
-
-    def judge(self) -> Ended:
-        """What its answers say; there is nothing to hold them against."""
-        result = audit.joined(self.results) if self.results else None
-        ended = (answers.verdict(self.findings), tuple(self.findings), result, tuple(self.windows))
-        return Ended(self.arm, *ended, phases_s=self.phases_s)
 
 
 @dataclass
@@ -85,9 +77,3 @@ class NullResponder(Loaded):
             self.stdin = None
         if self.child is not None:
             self.child.stop()
-
-    def judge(self) -> Ended:
-        """How many answers it gave."""
-        result = audit.joined(self.results) if self.results else None
-        ended = (answers.verdict(self.findings), tuple(self.findings), result, tuple(self.windows))
-        return Ended(self.arm, *ended, phases_s=self.phases_s)

@@ -65,8 +65,6 @@ class Recovery:
     """Requests of the window that got no answer at all: reset, not connected, timed out, or under way at the end."""
     wrong: int
     """Answers of the window with a wrong body, or that are no HTTP."""
-    good_by_tenth: tuple[int, ...]
-    failed_by_tenth: tuple[int, ...]
     cut: int | None = None
     """How many connections to the database the fault ended; None where nobody counted."""
 

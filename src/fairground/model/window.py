@@ -59,12 +59,12 @@ def summed(windows: Sequence[Window]) -> Window:
     """Several windows of one arm as one; what is not known of one of them is not known of all."""
     ok, not_ok = sum(one.ok for one in windows), sum(one.not_ok for one in windows)
     seconds = sum(one.window_s for one in windows)
-    server, generator = _sum([one.cpu_us for one in windows]), _sum([one.generator_cpu_us for one in windows])
+    server, generator = sum_of([one.cpu_us for one in windows]), sum_of([one.generator_cpu_us for one in windows])
     settled = sum(one.settled_ok for one in windows), sum(one.settled_s for one in windows)
-    return Window(ok, not_ok, seconds, server, generator, *settled, _sum([one.instructions for one in windows]))
+    return Window(ok, not_ok, seconds, server, generator, *settled, sum_of([one.instructions for one in windows]))
 
 
-def _sum(values: Sequence[Number | None]) -> Number | None:
-    """The sum; None where one of them is not known."""
+def sum_of(values: Sequence[Number | None]) -> Number | None:
+    """The sum of all values; None where one of them is not known."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None

@@ -14,7 +14,6 @@ from fairground.report.charts.frame import WIDTHS_PX
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.stats import precision
-from fairground.stats.control import Paced
 from fairground.stats.differences import PRACTICAL, Difference, Word
 from fairground.stats.intervals import Interval, brief
 from fairground.stats.precision import Need
@@ -40,8 +39,6 @@ class Line:
     more_is_better: bool
     ratios: tuple[float, ...] = ()
     """B over A for each start of both servers (or each block), in the quantity's own terms."""
-    paced: Paced | None = None
-    """The same without the machine's pace; `ratio` in it is turned as in `difference`."""
     margin: float = PRACTICAL
     """Within ± this share both are equivalent."""
     each_s: float | None = None
@@ -54,11 +51,6 @@ class Line:
         """Middle and limits of B over A − 1: 0.05 is 5 % more."""
         ratio = self.difference.ratio
         return None if ratio is None else _change(ratio, self.more_is_better)
-
-    @property
-    def paced_change(self) -> Change | None:
-        """The same of the ratio without the machine's pace."""
-        return None if self.paced is None else _change(self.paced.ratio, self.more_is_better)
 
     @property
     def need(self) -> Need | None:
@@ -97,8 +89,8 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
     costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
     ratios = tuple(1 / ratio for ratio in decision.costs)
     each_s = math.fsum(one.took_s for one in rounds) / decision.rounds if decision.rounds else None
-    rate = Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates, decision.rate_paced)
-    cost = Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios, decision.cost_paced)
+    rate = Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates)
+    cost = Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios)
     every = [rate, cost]
     if decision.effort is not None:
         a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
@@ -153,19 +145,6 @@ def _margin(share: float) -> str:
     return f"{brief(share * 100)} %"
 
 
-def paced(line: Line) -> str | None:
-    """The ratio without the machine's pace, what was done, and the condition on which it holds; None where there is none."""
-    if line.paced is None or line.paced_change is None:
-        return None
-    amount = f"{signed(line.paced_change[0])} {line.quantity} {_limits(line.paced_change)}"
-    own = _change(line.paced.generator, True)
-    return (
-        f"{line.cell}: without what goes with the generator's own CPU per answer: {amount}; this holds if the generator's work "
-        f"for an answer is the same on both sides (its cost differs by {signed(own[0])}, {signed(own[1])} to {signed(own[2])}), "
-        "and no word rests on it"
-    )
-
-
 def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]) -> str:
     """A summary for a pull request."""
     head = [f"## {words.prose(title)}", "", f"A is {words.code(a)}, B is {words.code(b)}.", ""]
@@ -200,7 +179,6 @@ def html(
         foot=foot,
         bound=bound,
         verdict=verdict,
-        paced=paced,
         signed=signed,
         forest=forest.forest,
         axis=forest.axis,
@@ -252,27 +230,9 @@ def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
             "verdict": words.word(line.difference.word, line.more_is_better),
             "margin": line.margin,
             "needs": None if line.need is None else asdict(line.need),
-            "paced": _paced_row(line),
         }
         for line in lines
     ]
-
-
-def _paced_row(line: Line) -> Mapping[str, object] | None:
-    found, change = line.paced, line.paced_change
-    if found is None or change is None:
-        return None
-    own = _change(found.generator, True)
-    return {
-        "change": change[0],
-        "change_low": change[1],
-        "change_high": change[2],
-        "slope": found.slope,
-        "variance_kept": found.kept,
-        "generator_change": own[0],
-        "generator_change_low": own[1],
-        "generator_change_high": own[2],
-    }
 
 
 def _limits(change: Change) -> str:

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from fairground.stats.fit import Estimate
-from fairground.stats.intervals import Interval, student, t_interval
+from fairground.stats.intervals import Interval, logarithms_of, student, t_interval
 
 if TYPE_CHECKING:
     import numpy
@@ -72,7 +72,7 @@ def of_estimate(found: Estimate | None, floor: float = 0.0, practical: float = P
 
 def of_pairs(ratios: Sequence[float], floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
     """The same of `ratios` (one for each pair, above zero), by Student's t; p comes from flipping signs."""
-    logs = _logarithms(ratios)
+    logs = logarithms_of(ratios)
     interval = t_interval(logs, confidence)
     if interval is None:
         return Difference(Word.INCONCLUSIVE, None, None, None, None)
@@ -229,7 +229,7 @@ def residual_spread(rows: Sequence[Mapping[int, float]]) -> Spread | None:
 
 def known_spread_interval(ratios: Sequence[float], spread: Spread, confidence: float = 0.95) -> Interval:
     """Interval of the mean ratio when the spread of one log-ratio is known from elsewhere. ValueError for no ratio."""
-    logs = _logarithms(ratios)
+    logs = logarithms_of(ratios)
     if not logs:
         raise ValueError("an interval of no ratios does not exist")
     mean = math.fsum(logs) / len(logs)
@@ -327,9 +327,3 @@ def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | N
 
     found = float(kendalltau(left, right).statistic) if len(left) > 1 else math.nan
     return None if math.isnan(found) else found
-
-
-def _logarithms(values: Sequence[float]) -> list[float]:
-    if any(value <= 0 or not math.isfinite(value) for value in values):
-        raise ValueError("a ratio needs finite values above zero")
-    return [math.log(value) for value in values]

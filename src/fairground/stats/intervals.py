@@ -70,7 +70,7 @@ def ratio_interval(numerators: Sequence[float], denominators: Sequence[float], c
     """
     if len(numerators) != len(denominators):
         raise ValueError(f"pairs need equal lengths, not {len(numerators)} and {len(denominators)}")
-    logs_above, logs_below = _logarithms(numerators), _logarithms(denominators)
+    logs_above, logs_below = logarithms_of(numerators), logarithms_of(denominators)
     logs = t_interval([above - below for above, below in zip(logs_above, logs_below, strict=True)], confidence)
     return None if logs is None else logs.exp()
 
@@ -88,7 +88,7 @@ def share_interval(share: float, count: int, z: float = 1.96) -> tuple[float, fl
 
 def geometric_mean(values: Sequence[float]) -> float:
     """exp of the mean logarithm, in the unit of `values`. ValueError when there is none or one is not above zero."""
-    logs = _logarithms(values)
+    logs = logarithms_of(values)
     if not logs:
         raise ValueError("the mean of no values does not exist")
     return math.exp(math.fsum(logs) / len(logs))
@@ -216,7 +216,8 @@ def brief(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _logarithms(values: Sequence[float]) -> list[float]:
+def logarithms_of(values: Sequence[float]) -> list[float]:
+    """Take natural logarithms; ValueError for a value that is not finite and above zero."""
     if any(value <= 0 or not math.isfinite(value) for value in values):
         raise ValueError("a ratio needs finite values above zero")
     return [math.log(value) for value in values]

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 
 from fairground.model.pair import Pair
 from fairground.model.window import Window
-from fairground.stats import control, differences
-from fairground.stats.control import Paced, Point
+from fairground.stats import differences
 from fairground.stats.differences import Difference
 from fairground.stats.modes import MODES_APART, two_modes
 
@@ -49,9 +48,6 @@ class Decision:
     """The mean ratio of each round, in the same directions."""
     failed: tuple[float | None, float | None]
     """The share of each arm's requests that got no good answer, which count for neither quantity; None where none was sent."""
-    rate_paced: Paced | None = None
-    cost_paced: Paced | None = None
-    """The same ratios without the machine's pace, where that is of use. No word rests on them: see `control`."""
     modes: ArmModes | None = None
     effort: Difference | None = None
     """Instructions of the server per answer, A over B; None where they were not counted on both sides of every pair."""
@@ -75,9 +71,7 @@ def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -
     counted = bool(sound) and all(_easier(pair) is not None for pair in sound)
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
     counts = len(rates), len(sound), len(pairs) - len(sound)
-    paced = _paced(sound, _faster), _paced(sound, _cheaper)
-    ratios = tuple(rates), tuple(costs)
-    found = Decision(*counts, rate, cost, *ratios, failed, *paced, _modes(sound))
+    found = Decision(*counts, rate, cost, tuple(rates), tuple(costs), failed, _modes(sound))
     return replace(found, effort=effort, efforts=tuple(efforts)) if counted else found
 
 
@@ -91,17 +85,6 @@ def _cheaper(pair: Pair) -> float | None:
 
 def _easier(pair: Pair) -> float | None:
     return _ratio(pair.a.instructions_per_answer, pair.b.instructions_per_answer)
-
-
-def _paced(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> Paced | None:
-    """The ratio without the machine's pace; None where a pair lacks one of both values, for it would be of other pairs then."""
-    points: dict[int, list[Point]] = {}
-    for pair in pairs:
-        value, generator = ratio(pair), _ratio(pair.b.generator_us_per_answer, pair.a.generator_us_per_answer)
-        if value is None or generator is None:
-            return None
-        points.setdefault(pair.round, []).append((math.log(value), math.log(generator)))
-    return control.paced(list(points.values()))
 
 
 def _modes(pairs: Sequence[Pair]) -> ArmModes | None:

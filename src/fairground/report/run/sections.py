@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict, foreign
+from fairground.model.window import sum_of
 from fairground.report.boards import ROLES, Board
 from fairground.report.charts.curves import latency_rows
 from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_windows, steadiness_rows
@@ -110,13 +111,8 @@ def outcome_rows(board: Board, *, short: bool) -> tuple[OutcomeRow, ...]:
 def _outcomes(stack: str, windows: Sequence[Outcomes]) -> OutcomeRow | None:
     if not windows:
         return None
-    counts = tuple(_sum([getattr(window, kind) for window in windows]) for kind, _ in KINDS)
+    counts = tuple(sum_of([getattr(window, kind) for window in windows]) for kind, _ in KINDS)
     return OutcomeRow(stack, counts, sum(window.total for window in windows))
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
 
 
 def audit_table(board: Board, *, short: bool) -> AuditTable | None:

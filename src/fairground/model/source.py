@@ -9,13 +9,13 @@ import difflib
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from fairground.model import LabError
+from fairground.model.error import LabError
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -25,6 +25,9 @@ Location = tuple[str | int, ...]
 """Where in a TOML file: keys, and positions in lists from 0."""
 
 Shape = TypeVar("Shape")
+
+STRICT: Mapping[str, object] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""pydantic's configuration for a file's shape and all tables in it."""
 
 WANTED: Mapping[str, str] = {
     "string_type": "a text",
@@ -46,13 +49,10 @@ class Source:
     text: str
 
     @classmethod
-    def read(cls, path: Path, depth: int) -> Source:
-        """Read the file, to be called by the last `depth` parts of its path."""
-        shown = "/".join(path.absolute().parts[-depth:])
+    def of_bytes(cls, shown: str, content: bytes) -> Source:
+        """Decode a file's content; LabError where it is not UTF-8."""
         try:
-            return cls(shown, path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise LabError(f"`{path}` cannot be read ({error.strerror})", "check the path and its permissions") from error
+            return cls(shown, content.decode("utf-8").replace("\r\n", "\n"))
         except UnicodeDecodeError as error:
             raise LabError(f"`{shown}` is not UTF-8 text", "save it as UTF-8") from error
 
@@ -68,8 +68,8 @@ class Source:
             return cast(Shape, _adapter(cast(Any, shape)).validate_json(json.dumps(data, default=str)))
         except ValidationError as error:
             order = {"unexpected_keyword_argument": 0, "missing": 1}
-            first = min(error.errors(), key=lambda details: order.get(details["type"], 2))
-            raise self._rewritten(shape, first) from error
+            found = _merged(data, error.errors())
+            raise self._rewritten(shape, min(found, key=lambda mistake: order.get(mistake.kind, 2))) from error
 
     def error(self, location: Location, problem: str, hint: str | None = None) -> LabError:
         """`problem` ends where the file's name follows."""
@@ -81,20 +81,20 @@ class Source:
         if not text.strip():
             raise self.error(location, f"`{shown(location)}` is empty in", "say it in a few words")
 
-    def _rewritten(self, shape: type[Any], details: ErrorDetails) -> LabError:
-        location = details["loc"]
-        key, kind = str(location[-1]), details["type"]
+    def _rewritten(self, shape: type[Any], mistake: Mistake) -> LabError:
+        location, details = mistake.location, mistake.details
+        key, kind = str(location[-1]), mistake.kind
         keys = _keys(shape, location[:-1])
         if kind == "unexpected_keyword_argument":
             return self.error(location, f"unknown key `{key}` in", nearest(key, keys, "keys"))
         if kind in ("missing", "missing_argument"):
             hint = "add it" + (f"; {known(keys, 'keys')}" if keys else "")
             return self.error(location, f"`{shown(location)}` is missing in", hint)
-        if kind == "enum":
+        if kind in ("enum", "literal_error"):
             choices = details["ctx"]["expected"].replace("'", "`")
             return self.error(location, f"`{shown(location)}` is `{details['input']}` in", f"write {choices}")
-        wanted = WANTED.get(kind)
-        if wanted is None:
+        wanted = " or ".join(mistake.wanted)
+        if not wanted:
             return self.error(location, f"`{shown(location)}` does not fit ({_lowered(details['msg'])}) in", "correct its value")
         hint = (
             'one list for each command: `[["make", "server"]]`'
@@ -102,6 +102,47 @@ class Source:
             else f"write {wanted}"
         )
         return self.error(location, f"`{shown(location)}` is {_kind(details['input'])}, not {wanted}, in", hint)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """The one thing that does not fit at a location: `wanted` are the kinds of value that would, in words."""
+
+    location: Location
+    details: ErrorDetails
+    wanted: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """pydantic's name for it."""
+        return self.details["type"]
+
+
+def _merged(data: Any, errors: Sequence[ErrorDetails]) -> list[Mistake]:
+    """The mistakes by location. Of a value that may be of several kinds pydantic tells one for each kind: they become one.
+
+    Where the value is a table, and one of those kinds, the mistake inside the table is the one that counts.
+    """
+    found: dict[Location, list[ErrorDetails]] = {}
+    for one in errors:
+        found.setdefault(_written(data, one), []).append(one)
+    inner = [place for place in found if not any(other != place and other[: len(place)] == place for other in found)]
+    kinds = {place: [WANTED[one["type"]] for one in found[place] if one["type"] in WANTED] for place in inner}
+    return [Mistake(place, found[place][0], tuple(kinds[place])) for place in inner]
+
+
+def _written(data: Any, details: ErrorDetails) -> Location:
+    """Where an error is, in the file's own keys: pydantic puts the kind that it tried into a location."""
+    place: list[str | int] = []
+    missing = details["type"] in ("missing", "missing_argument")
+    for number, part in enumerate(details["loc"], 1):
+        among = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+        if part in among:
+            data = data[part]
+        elif not missing or number < len(details["loc"]):
+            continue
+        place.append(part)
+    return tuple(place)
 
 
 @cache
@@ -141,7 +182,8 @@ def _keys(shape: type[Any], location: Location) -> tuple[str, ...]:
     kind: Any = shape
     for part in location:
         kind = get_type_hints(kind)[str(part)] if is_dataclass(kind) else get_args(kind)[0 if isinstance(part, int) else -1]
-        kind = next((one for one in get_args(kind) if is_dataclass(one)), kind) if type(None) in get_args(kind) else kind
+        if get_origin(kind) in (Union, UnionType):
+            kind = next((one for one in get_args(kind) if is_dataclass(one)), kind)
     return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else ()
 
 
