@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
@@ -36,6 +36,13 @@ WANTED: Mapping[str, str] = {
     "mapping_type": "a table",
     "dataclass_type": "a table",
 }
+
+
+def shape_key(words: str, default: Any = None) -> Any:
+    """Make a key of a file's shape, with the words that the reference says of it. `MISSING` for a key that must be there."""
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata={"words": words})
+    return field(default=default, metadata={"words": words})
 
 
 @dataclass(frozen=True)

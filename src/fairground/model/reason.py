@@ -80,8 +80,8 @@ PORTS = Reason(
 DELAYED_ACK = Reason(
     "delayed-ack",
     "packets wait for a delayed acknowledgement",
-    "the median is {delayed_ack_from_us:ms}–{delayed_ack_to_us:ms} ms, and for each answer the kernel delayed at least"
-    " {delayed_ack_share:g} acknowledgements",
+    "the median is {delayed_ack_from_us:ms}–{delayed_ack_to_us:ms} ms, and the kernel delayed at least"
+    " {delayed_ack_share:g} acknowledgements for each answer",
     _rises("a connection for each request: Linux acknowledges at once while one is new"),
     waits=True,
     alone=True,
@@ -125,7 +125,7 @@ BACKLOG = Reason(
 CONNECT_PER_REQUEST = Reason(
     "connect-per-request",
     "each request opens a connection",
-    "for each answer at least {connects:g} connections to the database were opened",
+    "at least {connects:g} connections to the database were opened for each answer",
     _falls("20,000 rows counted by the database at each login (PostgreSQL 17 and later)"),
 )
 
