@@ -224,8 +224,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
 """Name in a page → what writes that table."""
 
 
-def written(page: str) -> str:
-    """The page with each of its tables written anew. KeyError for one that nobody writes."""
+def rewrite(page: str) -> str:
+    """Write each table of a page anew. KeyError for one that nobody writes."""
     return BLOCK.sub(lambda block: f"{block[1]}{block[2]}\n{TABLES[block[1]]()}\n\n", page)
 
 
@@ -233,7 +233,7 @@ def main() -> None:
     """Write the tables of all pages."""
     for path in sorted(PAGES.glob("*.md")):
         before = path.read_text(encoding="utf-8")
-        if (after := written(before)) != before:
+        if (after := rewrite(before)) != before:
             path.write_text(after, encoding="utf-8")
             print(f"{path.name} is written anew", file=sys.stderr)
 

@@ -21,7 +21,7 @@ PAGES = sorted(REFERENCE.PAGES.glob("*.md"))
 def test_a_page_is_what_its_tables_say(page: Path) -> None:
     """What stands between a page's marks is what `make reference` writes."""
     text = page.read_text(encoding="utf-8")
-    assert REFERENCE.written(text) == text, "make reference"
+    assert REFERENCE.rewrite(text) == text, "make reference"
 
 
 def test_each_table_stands_in_one_page() -> None:
@@ -33,9 +33,9 @@ def test_each_table_stands_in_one_page() -> None:
 def test_a_table_that_nobody_writes_is_seen() -> None:
     """A mark with a name that is none is an error; the words around marks stay, and what was between them goes."""
     with pytest.raises(KeyError, match="tables"):
-        REFERENCE.written("<!-- table: tables -->\n<!-- end -->\n")
+        REFERENCE.rewrite("<!-- table: tables -->\n<!-- end -->\n")
     page = "before\n\n<!-- table: bounds -->\nold\n<!-- end -->\n\nafter\n"
-    assert REFERENCE.written(page) == f"before\n\n<!-- table: bounds -->\n\n{REFERENCE.bounds()}\n\n<!-- end -->\n\nafter\n"
+    assert REFERENCE.rewrite(page) == f"before\n\n<!-- table: bounds -->\n\n{REFERENCE.bounds()}\n\n<!-- end -->\n\nafter\n"
 
 
 def test_every_key_of_a_suite_stands_in_one_table() -> None:
