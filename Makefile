@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
+.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures reference docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -98,6 +98,9 @@ $(DEV): requirements.lock requirements-dev.lock
 	@./fairground --version >/dev/null
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $(DEV)
+
+reference: setup                 ## the tables of docs/reference, from the tables that the lab works with
+	$(PYTHON) bench/reference_pages.py
 
 docs: $(DOCS)/docs.sum           ## the manual as a site, into site/
 	$(DOCS)/bin/python -m mkdocs build --quiet --strict

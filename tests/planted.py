@@ -19,13 +19,13 @@ from builders.paths import ENGINE, ROOT, TESTS
 from fairground import contract, postgres, topology
 from fairground.host import Keeper, machine
 from fairground.inputs import manifest, seating, wires
-from fairground.judge import bottleneck
 from fairground.lab import setup, why
 from fairground.lab.places import Places
-from fairground.measure import Bench, prepared, run
+from fairground.measure import Bench, run
 from fairground.measure.experiment import one_start
 from fairground.model import Cell, Durability, LabError, Load, Settings, Slot, Stack, Topology, Trial
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
+from fairground.model.reason import REASONS
 from fairground.run import stopping
 
 ZOO = TESTS / "zoo"
@@ -174,5 +174,4 @@ def experiment(
 
 def named(trial: Trial) -> list[str]:
     """The limits that a trial names, strongest first."""
-    known = {*bottleneck.NAMES, prepared.ID}
-    return list(dict.fromkeys(finding.id for finding in trial.findings if finding.id in known))
+    return list(dict.fromkeys(finding.id for finding in trial.findings if finding.id in REASONS))

@@ -40,7 +40,7 @@ def test_rows_have_names_of_their_own() -> None:
     """Each is kept under its name, so no two may share one; a wrong reason is one that experiments know."""
     names = [REASONS.name(row) for row in (*planted.ROWS, *planted.WRONG)]
     assert len(set(names)) == len(names)
-    assert {row["wrong"] for row in planted.WRONG} <= set(experiments.TABLE)
+    assert {row["wrong"] for row in planted.WRONG} <= {one.id for one in experiments.EXPERIMENTS}
     assert all(row["stack"] in {one["stack"] for one in planted.ROWS + planted.EXPECTED["trial"]} for row in planted.WRONG)
 
 

@@ -19,7 +19,7 @@ from fairground.capacity.search import Capacity, Goal, Pace
 from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.judge import validity
-from fairground.measure.clocks import with_cpu
+from fairground.judge.clocks import with_cpu
 from fairground.model import Cell, Finding, LabError, Load, Settings, Topology
 from fairground.postgres import Database
 from noise import OF_THE_MACHINE

@@ -58,6 +58,7 @@ def test_share_is_compared_with_a_number() -> None:
         ("diagnosis(a b) > 1", "use one of rps"),
         ("rps(a b) is deadlock", "use one of diagnosis"),
         ("diagnosis(a b) is 4", "write `diagnosis"),
+        ("diagnosis(a b) is db-locks", "`db-locks` is no reason: write none, prepared-statements, "),
         ("rps(a b) > 1 ; rm", "cannot be read from `; rm` on"),
         ("rps(a b) > " + "9" * 400, "beyond bounds"),
     ],

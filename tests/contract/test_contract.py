@@ -98,7 +98,7 @@ ONE_USER = {"id": 1, "name": "Ann", "active": True}
 
 def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=utf-8", status: int = 200) -> str | None:
     """What is wrong with an answer when the right users are one, and account 7 is the same."""
-    facts = contract.Facts(users=[ONE_USER], accounts={"7": ONE_USER}, clock_offset_s=1000)
+    facts = contract.KnownData(users=[ONE_USER], accounts={"7": ONE_USER}, clock_offset_s=1000)
     return problem(Answer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body), GET, expect, facts)
 
 
@@ -343,7 +343,9 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
             raise contract.NotStaged("the lab does not restart a given database")
 
     case = next(case for case in CASES if case.id == "database-restarts")
-    report = contract.run([case], host="127.0.0.1", port=1, facts=contract.Facts((), {}), probe=lambda sql: [(0,)], stage=Bound())  # type: ignore[arg-type]
+    report = contract.run(
+        [case], host="127.0.0.1", port=1, facts=contract.KnownData((), {}), probe=lambda sql: [(0,)], stage=Bound()
+    )  # type: ignore[arg-type]
     (finding,) = report.findings
     assert (finding.severity, finding.sentence) == (Severity.WARN, "not tried: the lab does not restart a given database")
     assert report.passed

@@ -6,9 +6,10 @@ from dataclasses import fields, replace
 
 import pytest
 
-from fairground.inputs import asked, manifest, options
+from fairground.inputs import asked, options
 from fairground.inputs.conditions import SettingsTable
 from fairground.inputs.options import Given, Option
+from fairground.inputs.suite_file import SuiteFile
 from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology, Until, Wire
 
 OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "conditions", "nearest", "only", "settings"}
@@ -30,7 +31,7 @@ def test_a_name_and_a_spelling_are_one_options() -> None:
 
 def test_every_key_of_a_suite_is_in_the_table() -> None:
     """What a suite can say of loads, hops, settings and itself is what the table says that it can, no more and no less."""
-    shape = {one.name for table in (manifest.SuiteFile, SettingsTable) for one in fields(table)}
+    shape = {one.name for table in (SuiteFile, SettingsTable) for one in fields(table)}
     assert {one.key for one in options.OPTIONS if one.key} == shape - OF_A_FILE
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,8 +13,6 @@ from fairground import generators
 from fairground.claims import cells, statement
 from fairground.claims.statement import Term
 from fairground.inputs import manifest
-from fairground.inputs.conditions import SettingsTable
-from fairground.inputs.published import Publication
 from fairground.model import LabError, Suite
 from fairground.run import plan
 
@@ -94,14 +90,3 @@ def test_a_profile_may_name_other_stacks() -> None:
     assert [group.stacks for group in usual.groups] == [("deployed",)]
     assert [group.stacks for group in full.groups] == [("all",)]
     assert full.blocks > usual.blocks
-
-
-def test_the_manual_names_every_key() -> None:
-    """Each key of a suite and of its settings has a row there, or its place with what somebody published, and no other has."""
-    text = (ROOT / "docs" / "reference" / "suites.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", text, re.MULTILINE)
-    named = {key for row in rows for key in re.findall(r"\w+", row)}
-    published = {one.name for one in fields(Publication)}
-    keys = {one.name for one in (*fields(manifest.SuiteFile), *fields(SettingsTable))}
-    assert named == keys - published - {"settings"}
-    assert all(f"`{key}`" in text.partition("## What somebody published")[2] for key in published)

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fairground.judge import experiments
-from fairground.judge.experiments import REASONS, TABLE, UNTESTED, experiment
+from fairground.judge.experiments import EXPERIMENTS, experiment
 from fairground.model import Cell, Durability, Load, Settings, Topology, Wire
 from fairground.model.experiment import Direction, Experiment
+from fairground.model.reason import DB_LOCK, REASONS
 
 LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE, pin=(("server", (0,)),))
 CELL = Cell("a:b", "transfer", Topology(), Load(connections=8, keep_alive=False), LIMITED)
@@ -26,11 +27,11 @@ def made(reason: str, cell: Cell = CELL, **evidence: str | float) -> Experiment:
 
 
 def test_every_reason_has_an_experiment_or_says_why_not() -> None:
-    """No reason is in both tables, and none in neither."""
-    assert not set(TABLE) & set(UNTESTED)
-    assert {*TABLE, *UNTESTED} == set(REASONS)
-    for reason in UNTESTED:
-        assert isinstance(experiment(reason, CELL, {}), str)
+    """Those that predict something have an experiment, and the others a sentence."""
+    assert {one.id for one in EXPERIMENTS} == {one.id for one in REASONS.values() if one.predictions}
+    for reason in REASONS.values():
+        if not reason.predictions:
+            assert experiment(reason.id, CELL, {}) == reason.untested
 
 
 def differs(one: Cell, other: Cell) -> set[str]:
@@ -40,7 +41,7 @@ def differs(one: Cell, other: Cell) -> set[str]:
     return {name for a, b, names in pairs for name in names if getattr(a, name) != getattr(b, name)}
 
 
-@pytest.mark.parametrize("reason", sorted(TABLE))
+@pytest.mark.parametrize("reason", [one.id for one in EXPERIMENTS])
 def test_each_change_changes_one_thing(reason: str) -> None:
     """One field of the cell, statements, or a planted slowdown: never two of them, and never the stack."""
     hops = {"proxy-cpu": Topology("nginx"), "pooler": Topology(pooler="pgbouncer-tx")}
@@ -55,6 +56,7 @@ def test_each_change_changes_one_thing(reason: str) -> None:
         changed = differs(cell, one.cell)
         assert len(changed) + bool(one.statements) + bool(one.planted) == 1, (one.label, changed)
         assert "stack" not in changed and one.words.split()[0] in ("with", "without")
+    assert found.direction in {one.goodput for one in REASONS[reason].predictions}
 
 
 def test_a_full_thread_is_slowed_on_a_core_of_its_own() -> None:
@@ -151,7 +153,7 @@ def test_advisory_locks_are_taken_away_and_row_locks_get_more_rows() -> None:
     assert [one.cell.settings.scale for one in made("db-lock", replace(CELL, workload="tx")).changes] == [100]
     for workload in ("transfer", "transfer-ordered"):
         assert "a hundred users at any scale" in str(experiment("db-lock", replace(CELL, workload=workload), {}))
-    (found,) = experiments.TABLE["db-lock"](CELL, {"waiting_for_advisory_locks": 0.9}).changes  # type: ignore[union-attr]
+    (found,) = EXPERIMENTS[DB_LOCK](CELL, {"waiting_for_advisory_locks": 0.9}).changes  # type: ignore[union-attr]
     assert found.cell == CELL and found.statements[-1].endswith("SET search_path = unlocked, pg_catalog, public")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from fairground.contract.facts import ACCOUNT_IDS, ACCOUNT_KEYS, Facts, expected_users
+from fairground.contract.facts import ACCOUNT_IDS, ACCOUNT_KEYS, KnownData, expected_users
 
 BORN = datetime(1956, 1, 9, tzinfo=UTC)
 USERS = [
@@ -15,4 +15,4 @@ ACCOUNTS = {
     key: dict(zip(ACCOUNT_KEYS, (key, "N", "e", "basic", "EUR", 7, True, "2020", "eu", key * 9), strict=True))
     for key in ACCOUNT_IDS
 }
-FACTS = Facts(expected_users(USERS), ACCOUNTS)
+FACTS = KnownData(expected_users(USERS), ACCOUNTS)

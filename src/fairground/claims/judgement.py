@@ -24,7 +24,7 @@ from statistics import fmean
 from fairground.claims import turns
 from fairground.claims.cells import Untestable, meant
 from fairground.claims.numbers import share_or_count, values, why_none
-from fairground.claims.statement import COUNT_METRICS, SHARE_METRICS, Product, Statement, Term, parse, with_stacks
+from fairground.claims.statement import COUNT_METRICS, NO_REASON, SHARE_METRICS, Product, Statement, Term, parse, with_stacks
 from fairground.claims.tables import published
 from fairground.claims.turns import Fields
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
@@ -292,7 +292,7 @@ def _of_numbers(statement: Statement, found: Sequence[float], loaded_s: float) -
 
 def _word(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
     (term,) = statement.terms
-    found = [trial.diagnosis or "none" for trial in seen.trials if trial.cell == cells[term] and trial.result is not None]
+    found = [trial.diagnosis or NO_REASON for trial in seen.trials if trial.cell == cells[term] and trial.result is not None]
     if not found:
         raise Untestable(f"{term} is not known of any trial")
     agreed = sum(word == statement.word for word in found)

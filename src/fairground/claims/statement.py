@@ -17,6 +17,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from fairground.model.reason import REASONS
+
 RATIO_METRICS = ("rps", "answers", "bytes", "interval", "min", "p50", "p75", "p90", "p95", "p99", "max", "mean", "cpu")
 """Above zero and varying by factors: goodput, answers and bytes per second, ms from one good answer to the next,
 latencies in ms, server CPU in µs per good answer."""
@@ -24,6 +26,8 @@ SHARE_METRICS = ("errors", "shed")
 """Of the window's requests: without a good answer, answered 503."""
 COUNT_METRICS = ("timeouts", "connecterrors", "deadlocks")
 WORD_METRICS = ("diagnosis",)
+NO_REASON = "none"
+"""The word of a diagnosis for trials that name no reason."""
 METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS, *WORD_METRICS)
 
 UNITS = {"": 1.0, "%": 0.01, "ms": 1.0, "s": 1000.0, "us": 0.001, "µs": 0.001, "x": 1.0, "k": 1000.0}
@@ -106,6 +110,8 @@ def parse(text: str) -> Statement:
         if len(left) != 1 or len(right) != 1 or not right[0]["word"]:
             raise StatementError(f"`{text}` is not a statement: write `diagnosis(STACK WORKLOAD) is NAME`")
         term = _term(left[0], WORD_METRICS)
+        if right[0]["word"] not in (NO_REASON, *REASONS):
+            raise StatementError(f"`{text}`: `{right[0]['word']}` is no reason: write {NO_REASON}, {', '.join(REASONS)}")
         return Statement(Product(1.0, (term,)), op, Product(1.0), right[0]["word"])
     found = Statement(_product(text, left), op, _product(text, right))
     if not found.terms:

@@ -1,15 +1,15 @@
 """The contract's cases as data, and their trial against a server: `load`, `select`, `facts_from`, `run`."""
 
 from fairground.contract.case import Case, Settings, load, select
-from fairground.contract.facts import Facts, Probe, caesar, expected_users, facts_from
+from fairground.contract.facts import KnownData, Probe, caesar, expected_users, facts_from
 from fairground.contract.report import Report, run
 from fairground.contract.stage import Exit, Hold, NotStaged, Stage
 
 __all__ = [
     "Case",
     "Exit",
-    "Facts",
     "Hold",
+    "KnownData",
     "NotStaged",
     "Probe",
     "Report",

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field
 
 from fairground.contract.case import Case, Expect, Kind, Request, Step
-from fairground.contract.facts import Facts
+from fairground.contract.facts import KnownData
 from fairground.contract.judge import problem, shown
 from fairground.contract.wire import Answer, Trouble, Wire
 
@@ -25,7 +25,7 @@ class Target:
 
     host: str
     port: int
-    facts: Facts
+    facts: KnownData
     deadline_s: float
 
     def wire(self) -> Wire:

@@ -19,7 +19,7 @@ ACCOUNT_IDS = ("100000001", "100000002", "100010000")
 
 
 @dataclass(frozen=True)
-class Facts:
+class KnownData:
     """The right answers. `clock_offset_s` is the database's clock minus the lab's; times may be off by `tolerance_s`."""
 
     users: Sequence[Mapping[str, object]]
@@ -28,13 +28,13 @@ class Facts:
     tolerance_s: float = 2.0
 
 
-def facts_from(probe: Probe) -> Facts:
+def facts_from(probe: Probe) -> KnownData:
     """Read the facts from the database of a trial."""
     users = expected_users(probe(f"SELECT {', '.join(USER_KEYS)} FROM users ORDER BY id"))
     wanted = ", ".join(f"'{account_id}'" for account_id in ACCOUNT_IDS)
     accounts = probe(f"SELECT {', '.join(ACCOUNT_KEYS)} FROM accounts WHERE account_id IN ({wanted})")
     (clock,) = probe("SELECT extract(epoch from clock_timestamp())::float8")
-    return Facts(
+    return KnownData(
         users=users,
         accounts={row[0]: dict(zip(ACCOUNT_KEYS, row, strict=True)) for row in accounts},
         clock_offset_s=float(clock[0]) - time.time(),

@@ -7,13 +7,13 @@ import re
 import time
 
 from fairground.contract.case import Expect, Request
-from fairground.contract.facts import Facts
+from fairground.contract.facts import KnownData
 from fairground.contract.wire import Answer
 
 JSON_TYPE = "application/json; charset=utf-8"
 
 
-def problem(answer: Answer, request: Request, expect: Expect, facts: Facts) -> str | None:
+def problem(answer: Answer, request: Request, expect: Expect, facts: KnownData) -> str | None:
     """What is wrong with `answer` to `request`, or None."""
     if answer.status not in expect.statuses:
         wanted = " or ".join(str(status) for status in expect.statuses)
@@ -51,7 +51,7 @@ def _head(answer: Answer, request: Request, own_error: bool) -> str | None:
     return None
 
 
-def _content(answer: Answer, expect: Expect, facts: Facts) -> str | None:
+def _content(answer: Answer, expect: Expect, facts: KnownData) -> str | None:
     """Content type and body of a good answer."""
     if expect.body is None and expect.answer is None:
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from fairground.contract.case import Case, Kind
 from fairground.contract.exchange import Seen, Target, perform
-from fairground.contract.facts import Facts, Probe
+from fairground.contract.facts import KnownData, Probe
 from fairground.contract.procedures import carry_out
 from fairground.contract.stage import NotStaged, Stage
 from fairground.contract.wire import Trouble
@@ -36,7 +36,7 @@ def run(
     *,
     host: str,
     port: int,
-    facts: Facts,
+    facts: KnownData,
     probe: Probe | None = None,
     stage: Stage | None = None,
     only: Collection[str] | None = None,

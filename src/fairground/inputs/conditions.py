@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairground.inputs import numbers, options
 from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, SuiteGroup, Topology, Wire
+from fairground.model.source import shape_key
 
 NONE = "none"
 """How a person writes that a hop does not exist."""
@@ -21,17 +22,19 @@ SETTING_NAME = re.compile(r"[a-z_][a-z0-9_.]*", re.IGNORECASE)
 class SettingsTable:
     """`[settings]` of a suite: the fields of `Settings`, tables as tables."""
 
-    workers: int | None = None
-    pool_size: int = Settings.pool_size
-    pool_scope: PoolScope = Settings.pool_scope
-    pool_wait_ms: int | None = None
-    prepared: bool = Settings.prepared
-    durability: Durability = Settings.durability
-    scale: int = Settings.scale
-    cpus: float | None = None
-    memory_mb: int | None = None
-    pin: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    postgres: dict[str, str | int | float | bool] = field(default_factory=dict)
+    workers: int | None = shape_key("processes or threads of the server; without it, those of its seat")
+    pool_size: int = shape_key("connections to the database", Settings.pool_size)
+    pool_scope: PoolScope = shape_key("whose they are: of all workers (`total`), or of each (`per-worker`)", Settings.pool_scope)
+    pool_wait_ms: int | None = shape_key("the longest wait for a connection of the pool")
+    prepared: bool = shape_key("whether statements are prepared by name", Settings.prepared)
+    durability: Durability = shape_key("`durable` (fsync, synchronous commit) or `relaxed`", Settings.durability)
+    scale: int = shape_key("pgbench's scale of the data", Settings.scale)
+    cpus: float | None = shape_key("processors that the server may use")
+    memory_mb: int | None = shape_key("memory that the server may use, in MB")
+    pin: dict[str, tuple[int, ...]] = shape_key("cores of a role, as a table: `pin = { server = [0] }`", {})
+    postgres: dict[str, str | int | float | bool] = shape_key(
+        'settings of PostgreSQL, as a table: `postgres = { work_mem = "8MB" }`', {}
+    )
 
     def settings(self) -> Settings:
         """The values; whether they make sense is for `mistakes` to say."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fairground.inputs import audits, conditions, edges, events, faults, files, numbers, options, published, seating, wires
+from fairground.inputs.suite_file import GroupTable, SuiteFile
 from fairground.inputs.variants import NAME, VariantTable, require_command
 from fairground.inputs.variants import read as read_variants
 from fairground.model import (
@@ -267,57 +268,6 @@ def _slots(request: _RequestTable) -> tuple[str, ...]:
 # ---------------------------------------------------------------- suites
 
 
-@dataclass(frozen=True)
-class _GroupTable:
-    stacks: tuple[str, ...] | None = None
-    workloads: tuple[str, ...] | None = None
-    connections: tuple[int, ...] | None = None
-    keep_alive: bool | None = None
-    window_s: float | None = None
-    warmup: tuple[float, float] | None = None
-    timeout_ms: int | None = None
-    generator: str | None = None
-    threads: int | None = None
-    rate_per_s: float | None = None
-    arrivals: str | None = None
-    requests: int | None = None
-    think_ms: float | None = None
-    stages: tuple[tuple[float, int], ...] | None = None
-    faults: tuple[str, ...] | None = None
-    proxies: tuple[str, ...] | None = None
-    poolers: tuple[str, ...] | None = None
-    pooler_size: int | None = None
-    pooler_clients: int | None = None
-    wires: tuple[str, ...] | None = None
-    postgres_versions: tuple[str, ...] | None = None
-    settings: conditions.SettingsTable | None = None
-    seats: str | None = None
-    only: tuple[str, ...] | None = None  # profiles that the group belongs to; None: all
-
-
-@dataclass(frozen=True)
-class _ProfileTable:
-    stacks: tuple[str, ...] | None = None  # of groups that name none
-    blocks: int | None = None
-    window_s: float | None = None
-    turns_s: float | None = None
-    warmup: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuiteFile(_GroupTable, published.Publication):
-    __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
-    title: str
-    about: str
-    blocks: int
-    seed: int
-    anchor: str | None = None
-    controls: bool | None = None
-    turns_s: float | None = None
-    group: tuple[_GroupTable, ...] = ()
-    profiles: dict[str, _ProfileTable] = field(default_factory=dict)
-
-
 def load_suite(path: Path, profile: str | None = None, machine: Seats | None = None, seats: str | None = None) -> Suite:
     """Read one suite. A `[[group]]` inherits each key that it lacks from the top of the file.
 
@@ -334,7 +284,7 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
     if not 0 < (file.turns_s or 1) <= numbers.MOST_TURNS_S:
         raise source.error(("turns_s",), "`turns_s` is out of range in", f"seconds above 0, {numbers.MOST_TURNS_S:g} at most")
-    here: list[tuple[Location, _GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
+    here: list[tuple[Location, GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]
     chosen = [one for one in here if profile is None or one[1].only is None or profile in one[1].only]
     groups = tuple(made for one in chosen for made in _seated(source, *one, file, machine, seats))
     return Suite(
@@ -346,7 +296,7 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
 
 def _usual(source: Source, file: SuiteFile) -> Load:
     """The load that the file gives to groups that say nothing; how many connections it has is for them to say."""
-    own = {key.name: getattr(file, key.name) for key in fields(_GroupTable)}
+    own = {key.name: getattr(file, key.name) for key in fields(GroupTable)}
     return Load(**_shape(source, own, {key: (key,) for key in own}))
 
 
@@ -361,7 +311,7 @@ def _profiled(source: Source, file: SuiteFile, profile: str | None) -> SuiteFile
 
 
 def _seated(
-    source: Source, location: Location, table: _GroupTable, file: SuiteFile, machine: Seats | None, said: str | None
+    source: Source, location: Location, table: GroupTable, file: SuiteFile, machine: Seats | None, said: str | None
 ) -> tuple[SuiteGroup, ...]:
     """A group in its seats, once for each version of PostgreSQL that it names."""
     group, settings = _group(source, location, table, file), table.settings or file.settings
@@ -379,7 +329,7 @@ def _seated(
     return conditions.on_versions(seating.group(group, wish, machine), _versions(source, location, table, file))
 
 
-def _versions(source: Source, location: Location, table: _GroupTable, file: SuiteFile) -> tuple[int | None, ...]:
+def _versions(source: Source, location: Location, table: GroupTable, file: SuiteFile) -> tuple[int | None, ...]:
     """The versions of PostgreSQL that a group names; None where nothing does."""
     key, owner = "postgres_versions", (table, location) if table.postgres_versions is not None else (file, ())
     if (said := owner[0].postgres_versions) is None:
@@ -390,8 +340,8 @@ def _versions(source: Source, location: Location, table: _GroupTable, file: Suit
         raise source.error((*owner[1], key), f"{error.message}, in", error.hint or "leave it out") from error
 
 
-def _group(source: Source, location: Location, group: _GroupTable, file: SuiteFile) -> SuiteGroup:
-    owner = {key.name: group if getattr(group, key.name) is not None else file for key in fields(_GroupTable)}
+def _group(source: Source, location: Location, group: GroupTable, file: SuiteFile) -> SuiteGroup:
+    owner = {key.name: group if getattr(group, key.name) is not None else file for key in fields(GroupTable)}
     merged = {key: getattr(table, key) for key, table in owner.items()}
     place = {key: (*location, key) if table is group else (key,) for key, table in owner.items()}
     for key in ("stacks", "workloads", "connections"):

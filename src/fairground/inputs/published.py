@@ -8,7 +8,7 @@ from typing import Any
 from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
 from fairground.claims.tables import published as published_number
 from fairground.model import Claim, Condition, PublishedTable
-from fairground.model.source import Location, Source, nearest
+from fairground.model.source import Location, Source, nearest, shape_key
 
 TABLE_METRICS = (*RATIO_METRICS, *SHARE_METRICS, *COUNT_METRICS)
 
@@ -35,11 +35,11 @@ class NumbersTable:
 class Publication:
     """The keys of a suite's file that say what was published, where, and under what."""
 
-    source: str | None = None
-    tables: tuple[NumbersTable, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    conditions: tuple[Condition, ...] = ()
-    nearest: dict[str, str] = field(default_factory=dict)
+    source: str | None = shape_key("where it was published")
+    tables: tuple[NumbersTable, ...] = shape_key("`[[tables]]`: its numbers, by stack", ())
+    claims: tuple[Claim, ...] = shape_key("`[[claims]]`: what it says, and how that is tested here", ())
+    conditions: tuple[Condition, ...] = shape_key("`[[conditions]]`: what was otherwise there, and where it says so", ())
+    nearest: dict[str, str] = shape_key("`[nearest]`: a published name, and the stack here that comes nearest to it", {})
 
 
 def read(source: Source, file: Publication, profile: str | None) -> dict[str, Any]:

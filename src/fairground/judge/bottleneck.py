@@ -11,21 +11,32 @@ from dataclasses import dataclass
 
 from fairground.judge import connecting, distance, statements
 from fairground.judge.thresholds import Reasons
-from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse, Severity
+from fairground.model import Cell, DatabaseUse, Finding, HostUse, Result, RoleUse
+from fairground.model.reason import (
+    APP_SERIAL,
+    BACKLOG,
+    CONNECT_PER_REQUEST,
+    DB_COMMIT,
+    DB_LOCK,
+    DEADLOCK,
+    DELAYED_ACK,
+    GENERATOR,
+    MEMORY,
+    OF_ROLE,
+    POOL,
+    PORTS,
+    REASONS,
+    THROTTLED,
+    TOO_FEW_CONNECTIONS,
+    WIRE,
+)
 
-ROLE_REASONS = {"server": "app-cpu", "database": "db-cpu", "proxy": "proxy-cpu", "pooler": "pooler", "wire": "wire-cpu"}
-"""Role → what a trial is limited by when that role has no processor left."""
-NAMES = (
-    "ports", "delayed-ack", "deadlock", "db-lock", "db-commit", "backlog", "connect-per-request", "memory", "throttled",
-    *ROLE_REASONS.values(), "generator", "app-serial", "wire", "pool", "too-few-connections",
-)  # fmt: skip
-"""All that can be named here, of one trial; `levels` names one more, of several."""
 STATEMENT_CHARACTERS = 120
 ONE_THREAD = ("pgbouncer-session", "pgbouncer-tx")
 
 
 @dataclass(frozen=True)
-class Facts:
+class TrialCounters:
     """A trial's counters, what is read off them (`used` are processors by role), and from where on they explain something."""
 
     cell: Cell
@@ -124,23 +135,23 @@ def limits(
 
     Reasons of one kind exclude each other; of waiting and work both are said when both fit.
     """
-    facts = Facts(cell, result, roles, host, database, cores, at, whole)
-    waiting = _first(facts, _ports, _delayed_ack, _locks, _commits, _backlog, _connects)
-    work = _first(facts, _memory, _bound, _generator, _cores, _one_thread)
+    counters = TrialCounters(cell, result, roles, host, database, cores, at, whole)
+    waiting = _first(counters, _ports, _delayed_ack, _locks, _commits, _backlog, _connects)
+    work = _first(counters, _memory, _bound, _generator, _cores, _one_thread)
     found = tuple(reason for reason in (waiting, work) if reason is not None)
-    if waiting is not None and waiting.id in ("deadlock", "delayed-ack", "ports", "backlog"):
-        found = (waiting,)  # what it leaves of the processors' time is its consequence
-    return found or tuple(_idleness(facts))
+    if waiting is not None and REASONS[waiting.id].alone:
+        found = (waiting,)
+    return found or tuple(_idleness(counters))
 
 
-def _first(facts: Facts, *reasons: Callable[[Facts], Iterator[Finding]]) -> Finding | None:
+def _first(counters: TrialCounters, *reasons: Callable[[TrialCounters], Iterator[Finding]]) -> Finding | None:
     """What the first of these reasons that fits says."""
-    return next((found for reason in reasons for found in reason(facts)), None)
+    return next((found for reason in reasons for found in reason(counters)), None)
 
 
-def _idleness(facts: Facts) -> Iterator[Finding]:
+def _idleness(counters: TrialCounters) -> Iterator[Finding]:
     """Nobody waited for a lock and no processor was full."""
-    found = _first(facts, _wire, _pool, _connections)
+    found = _first(counters, _wire, _pool, _connections)
     if found is not None:
         yield found
 
@@ -148,73 +159,68 @@ def _idleness(facts: Facts) -> Iterator[Finding]:
 # ---------------------------------------------------------------- waiting
 
 
-def _ports(facts: Facts) -> Iterator[Finding]:
+def _ports(counters: TrialCounters) -> Iterator[Finding]:
     """Ephemeral ports ran out: the kernel refuses to open a connection before a packet is sent."""
-    failed = facts.result.window.connect or 0
-    if failed and any(sample.wanted_a_port for sample in facts.result.samples):
-        yield _reason(
-            "ports",
+    failed = counters.result.window.connect or 0
+    if failed and any(sample.wanted_a_port for sample in counters.result.samples):
+        yield PORTS.finding(
             f"{failed:,} connections could not be opened because no local port was free: "
             "keep connections open, or use more addresses",
             connect_errors=failed,
         )
 
 
-def _delayed_ack(facts: Facts) -> Iterator[Finding]:
+def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
     """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
-    latency, at = facts.result.latency_ok, facts.at
-    delayed = facts.tcp("TcpExtDelayedACKs")
-    if latency is None or latency.p50_us is None or delayed is None or facts.result.completed_ok == 0:
+    latency, at = counters.result.latency_ok, counters.at
+    delayed = counters.tcp("TcpExtDelayedACKs")
+    if latency is None or latency.p50_us is None or delayed is None or counters.result.completed_ok == 0:
         return
     slow = at.delayed_ack_from_us <= latency.p50_us <= at.delayed_ack_to_us
-    if slow and delayed >= at.delayed_ack_share * facts.result.completed_ok:
-        yield _reason(
-            "delayed-ack",
+    if slow and delayed >= at.delayed_ack_share * counters.result.completed_ok:
+        yield DELAYED_ACK.finding(
             f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
             " acknowledgements: the server writes an answer in two parts without TCP_NODELAY",
             p50_us=latency.p50_us,
             delayed_acks=delayed,
-            answers=facts.result.completed_ok,
+            answers=counters.result.completed_ok,
         )
 
 
-def _locks(facts: Facts) -> Iterator[Finding]:
-    locked = facts.share_waiting("Lock:")
-    if facts.database is None or locked < facts.at.locked:
+def _locks(counters: TrialCounters) -> Iterator[Finding]:
+    locked = counters.share_waiting("Lock:")
+    if counters.database is None or locked < counters.at.locked:
         return
-    deadlocks = facts.database.deadlocks
-    evidence = {"waiting_for_locks": locked, "deadlocks": deadlocks, "samples": facts.database.wait_samples}
+    deadlocks = counters.database.deadlocks
+    evidence = {"waiting_for_locks": locked, "deadlocks": deadlocks, "samples": counters.database.wait_samples}
     if deadlocks:
-        yield _reason(
-            "deadlock",
+        yield DEADLOCK.finding(
             f"{locked:.0%} of the busy backends waited for a row lock, and {deadlocks:,} deadlocks each held their rows until the"
             " database noticed (deadlock_timeout, 1 s): lock rows in one order",
             **evidence,
         )
     else:
-        advisory = facts.share_waiting("Lock:advisory")
+        advisory = counters.share_waiting("Lock:advisory")
         what = "an advisory lock" if 2 * advisory > locked else "a row lock"
         evidence |= {"waiting_for_advisory_locks": advisory} if 2 * advisory > locked else {}
-        yield _reason("db-lock", f"{locked:.0%} of the busy backends waited for {what} that another held", **evidence)
+        yield DB_LOCK.finding(f"{locked:.0%} of the busy backends waited for {what} that another held", **evidence)
 
 
-def _commits(facts: Facts) -> Iterator[Finding]:
-    waiting = facts.share_waiting("IO:WAL", "IO:Wal", "LWLock:WALWrite")
-    if waiting >= facts.at.committing:
-        yield _reason(
-            "db-commit",
+def _commits(counters: TrialCounters) -> Iterator[Finding]:
+    waiting = counters.share_waiting("IO:WAL", "IO:Wal", "LWLock:WALWrite")
+    if waiting >= counters.at.committing:
+        yield DB_COMMIT.finding(
             f"{waiting:.0%} of the busy backends waited for the write-ahead log to reach the disk",
             waiting_for_wal=waiting,
         )
 
 
-def _backlog(facts: Facts) -> Iterator[Finding]:
-    dropped = (facts.tcp("TcpExtListenDrops") or 0) + (facts.tcp("TcpExtListenOverflows") or 0)
-    connect = facts.result.connect or facts.result.latency_ok
+def _backlog(counters: TrialCounters) -> Iterator[Finding]:
+    dropped = (counters.tcp("TcpExtListenDrops") or 0) + (counters.tcp("TcpExtListenOverflows") or 0)
+    connect = counters.result.connect or counters.result.latency_ok
     longest = None if connect is None else connect.max_us
-    if dropped and longest is not None and longest >= facts.at.retry_us:
-        yield _reason(
-            "backlog",
+    if dropped and longest is not None and longest >= counters.at.retry_us:
+        yield BACKLOG.finding(
             f"the kernel dropped {dropped:,} connections that the server had not accepted yet, and each was tried again after 1 s"
             " or 3 s: listen with a longer backlog, and accept more at once",
             dropped=dropped,
@@ -222,17 +228,16 @@ def _backlog(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _connects(facts: Facts) -> Iterator[Finding]:
-    opened = None if facts.database is None else facts.database.sessions
-    answers = (facts.result.life or facts.result.window).ok
+def _connects(counters: TrialCounters) -> Iterator[Finding]:
+    opened = None if counters.database is None else counters.database.sessions
+    answers = (counters.result.life or counters.result.window).ok
     if (
         opened is not None
         and answers
-        and opened >= facts.at.connects * answers
-        and opened > facts.at.connects_pools * facts.cell.settings.pool_total
+        and opened >= counters.at.connects * answers
+        and opened > counters.at.connects_pools * counters.cell.settings.pool_total
     ):
-        yield _reason(
-            "connect-per-request",
+        yield CONNECT_PER_REQUEST.finding(
             f"{opened:,} connections to the database were opened for {answers:,} answers: keep them in a pool",
             opened=opened,
             answers=answers,
@@ -242,45 +247,43 @@ def _connects(facts: Facts) -> Iterator[Finding]:
 # ---------------------------------------------------------------- work
 
 
-def _memory(facts: Facts) -> Iterator[Finding]:
-    allowed = facts.cell.settings.memory_mb
-    use = facts.roles.get("server")
+def _memory(counters: TrialCounters) -> Iterator[Finding]:
+    allowed = counters.cell.settings.memory_mb
+    use = counters.roles.get("server")
     if allowed is None or use is None or use.memory_peak_bytes is None:
         return
-    if use.memory_peak_bytes >= facts.at.memory_full * allowed * 1e6:
-        yield _reason(
-            "memory",
+    if use.memory_peak_bytes >= counters.at.memory_full * allowed * 1e6:
+        yield MEMORY.finding(
             f"the server used {use.memory_peak_bytes / 1e6:,.0f} MB of the {allowed:,} MB that it may use",
             peak_bytes=use.memory_peak_bytes,
             allowed_mb=allowed,
         )
 
 
-def _bound(facts: Facts) -> Iterator[Finding]:
+def _bound(counters: TrialCounters) -> Iterator[Finding]:
     """Whoever filled what it alone may use of the processors, or what it has together with others; the fullest first."""
-    found = [*_filled_roles(facts), *_filled_seats(facts)]
+    found = [*_filled_roles(counters), *_filled_seats(counters)]
     yield from (reason for _, reason in sorted(found, key=lambda one: -one[0]))
 
 
-def _filled_roles(facts: Facts) -> Iterator[tuple[float, Finding]]:
+def _filled_roles(counters: TrialCounters) -> Iterator[tuple[float, Finding]]:
     """Roles that filled their quota, their cores, or the one thread that they are, and how full that was."""
-    for role, name in ROLE_REASONS.items():
-        cores, away = facts.cores_for(role), role in facts.used and role not in facts.used_here
-        allowed = min(len(facts.cell.settings.cores_of(role) or ()) or cores, cores, _threads(facts.cell, role) or cores)
-        quota = facts.cell.settings.cpus if role == "server" else None
+    for role, reason in OF_ROLE.items():
+        cores, away = counters.cores_for(role), role in counters.used and role not in counters.used_here
+        allowed = min(len(counters.cell.settings.cores_of(role) or ()) or cores, cores, _threads(counters.cell, role) or cores)
+        quota = counters.cell.settings.cpus if role == "server" else None
         bound = allowed if quota is None else min(allowed, quota)
-        used, use = facts.used.get(role, 0.0), facts.roles.get(role)
-        throttled = (_throttled_share(use) or 0.0) >= facts.at.throttled
-        if (bound < cores or away) and (used >= facts.cores_full * bound or throttled):
+        used, use = counters.used.get(role, 0.0), counters.roles.get(role)
+        throttled = (_throttled_share(use) or 0.0) >= counters.at.throttled
+        if (bound < cores or away) and (used >= counters.cores_full * bound or throttled):
             yield (
                 max(used / bound, float(throttled)),
-                _reason(
-                    "throttled" if bound == quota else name,
-                    f"the {role} used {used:.2f} of {_cores_named(bound)} that it may use{_spent_on(facts, role)}",
+                (THROTTLED if bound == quota else reason).finding(
+                    f"the {role} used {used:.2f} of {_cores_named(bound)} that it may use{_spent_on(counters, role)}",
                     cores=round(used, 3),
                     allowed=bound,
                     throttled_periods=None if use is None else use.throttled_periods,
-                    **_statement(facts, role),
+                    **_statement(counters, role),
                 ),
             )
 
@@ -292,22 +295,21 @@ def _threads(cell: Cell, role: str) -> int | None:
     return 1 if role == "pooler" and cell.topology.pooler in ONE_THREAD else None
 
 
-def _filled_seats(facts: Facts) -> Iterator[tuple[float, Finding]]:
+def _filled_seats(counters: TrialCounters) -> Iterator[tuple[float, Finding]]:
     """Cores that several pinned roles filled together, or the generator its own: the role that used most of them is named."""
-    for cores, used in facts.seats:
+    for cores, used in counters.seats:
         total, most = sum(used.values()), max(used, key=lambda role: used[role])
-        known = len(used) == 1 and most in ROLE_REASONS  # `_filled_roles` says more of it
-        if not known and len(cores) < facts.cores and total >= facts.cores_full * len(cores):
+        known = len(used) == 1 and most in OF_ROLE  # `_filled_roles` says more of it
+        if not known and len(cores) < counters.cores and total >= counters.cores_full * len(cores):
             together = " and ".join(used) if len(used) > 1 else f"the {most}"
             yield (
                 total / len(cores),
-                _reason(
-                    ROLE_REASONS.get(most, "generator"),
+                OF_ROLE.get(most, GENERATOR).finding(
                     f"{together} used {total:.2f} of the {len(cores)} cores that they are pinned to, the {most} {used[most]:.2f}"
-                    f"{_spent_on(facts, most)}",
+                    f"{_spent_on(counters, most)}",
                     **{f"{role}_cores": round(cores_used, 3) for role, cores_used in used.items()},
                     allowed=len(cores),
-                    **_statement(facts, most),
+                    **_statement(counters, most),
                 ),
             )
 
@@ -318,27 +320,26 @@ def _throttled_share(use: RoleUse | None) -> float | None:
     return use.throttled_periods / use.periods
 
 
-def _generator(facts: Facts) -> Iterator[Finding]:
-    share = facts.result.busiest_thread_share
-    settings = facts.cell.settings
-    allowed = min(settings.workers, len(settings.cores_of("server") or ()) or facts.cores, facts.cores)
-    room = facts.used.get("server", 0.0) < facts.cores_full * allowed
-    if share is not None and share > facts.thread_full and room:
-        yield _reason(
-            "generator",
+def _generator(counters: TrialCounters) -> Iterator[Finding]:
+    share = counters.result.busiest_thread_share
+    settings = counters.cell.settings
+    allowed = min(settings.workers, len(settings.cores_of("server") or ()) or counters.cores, counters.cores)
+    room = counters.used.get("server", 0.0) < counters.cores_full * allowed
+    if share is not None and share > counters.thread_full and room:
+        yield GENERATOR.finding(
             f"the generator was the limit: its busiest thread was {share:.0%} busy",
             busiest_thread_share=share,
         )
 
 
-def _cores(facts: Facts) -> Iterator[Finding]:
-    most = max((role for role in facts.used_here if role in ROLE_REASONS), key=lambda role: facts.used[role], default=None)
-    if most is not None and facts.full:
-        yield _reason(
-            ROLE_REASONS[most],
-            f"the {facts.cores} cores were full, and the {most} used {facts.used[most]:.2f} of them{_spent_on(facts, most)}",
-            **{f"{role}_cores": round(cores_used, 3) for role, cores_used in facts.used_here.items()},
-            **_statement(facts, most),
+def _cores(counters: TrialCounters) -> Iterator[Finding]:
+    most = max((role for role in counters.used_here if role in OF_ROLE), key=lambda role: counters.used[role], default=None)
+    if most is not None and counters.full:
+        yield OF_ROLE[most].finding(
+            f"the {counters.cores} cores were full, and the {most} used {counters.used[most]:.2f} of them"
+            f"{_spent_on(counters, most)}",
+            **{f"{role}_cores": round(cores_used, 3) for role, cores_used in counters.used_here.items()},
+            **_statement(counters, most),
         )
 
 
@@ -347,61 +348,59 @@ def _cores_named(count: float) -> str:
     return "the one core" if count == 1 else f"the {count:g} cores"
 
 
-def _spent_on(facts: Facts, role: str) -> str:
+def _spent_on(counters: TrialCounters, role: str) -> str:
     """What took the database's time, as the end of a sentence; nothing for other roles, or where nobody saw it."""
     if role != "database":
         return ""
-    found = statements.busiest(facts.database) if facts.database is not None else None
+    found = statements.busiest(counters.database) if counters.database is not None else None
     said = "" if found is None else f"; {found[1]:.0%} of its time went to `{found[0][:STATEMENT_CHARACTERS]}`"
-    opened = connecting.opened(facts.cell, facts.result, facts.roles, facts.database, facts.at)
-    return said + "".join(f"; {found.sentence}" for found in (facts.whole, opened) if found is not None)
+    opened = connecting.opened(counters.cell, counters.result, counters.roles, counters.database, counters.at)
+    return said + "".join(f"; {found.sentence}" for found in (counters.whole, opened) if found is not None)
 
 
-def _statement(facts: Facts, role: str) -> dict[str, int | float | str | None]:
+def _statement(counters: TrialCounters, role: str) -> dict[str, int | float | str | None]:
     """The same as evidence."""
-    found = statements.busiest(facts.database) if role == "database" and facts.database is not None else None
+    found = statements.busiest(counters.database) if role == "database" and counters.database is not None else None
     told: dict[str, int | float | str | None] = {}
     if found is not None:
         told |= {"statement": found[0], "statement_share": round(found[1], 3)}
-    if role == "database" and facts.whole is not None:
-        told |= {"table": facts.whole.table, "rows_per_answer": round(facts.whole.rows_per_answer, 1)}
+    if role == "database" and counters.whole is not None:
+        told |= {"table": counters.whole.table, "rows_per_answer": round(counters.whole.rows_per_answer, 1)}
     return told
 
 
-def _one_thread(facts: Facts) -> Iterator[Finding]:
+def _one_thread(counters: TrialCounters) -> Iterator[Finding]:
     """One hot thread while others of the machine's processors had time: work that the server does not share out."""
-    use = facts.roles.get("server")
+    use = counters.roles.get("server")
     share = None if use is None else use.busiest_thread_share
-    if share is not None and share >= facts.thread_full and facts.cores > 1:
-        yield _reason(
-            "app-serial",
-            f"one thread of the server was {share:.0%} busy while the {facts.cores} cores had time left",
+    if share is not None and share >= counters.thread_full and counters.cores > 1:
+        yield APP_SERIAL.finding(
+            f"one thread of the server was {share:.0%} busy while the {counters.cores} cores had time left",
             busiest_thread_share=share,
-            server_cores=round(facts.used.get("server", 0.0), 3),
+            server_cores=round(counters.used.get("server", 0.0), 3),
         )
 
 
 # ---------------------------------------------------------------- idleness
 
 
-def _wire(facts: Facts) -> Iterator[Finding]:
+def _wire(counters: TrialCounters) -> Iterator[Finding]:
     """Most of the time goes by on a wire: bytes travel, and neither side works."""
-    if not facts.idle:
+    if not counters.idle:
         return
-    for sentence, evidence in distance.limits(facts.cell, facts.result, facts.database, facts.at):
-        yield _reason("wire", sentence, **evidence)
+    for sentence, evidence in distance.limits(counters.cell, counters.result, counters.database, counters.at):
+        yield WIRE.finding(sentence, **evidence)
 
 
-def _pool(facts: Facts) -> Iterator[Finding]:
+def _pool(counters: TrialCounters) -> Iterator[Finding]:
     """Nearly every connection of the pool had a statement under way, and no processor was full: requests waited for one."""
-    if facts.database is None or not facts.database.wait_samples:
+    if counters.database is None or not counters.database.wait_samples:
         return
-    busy = facts.busy_backends / facts.database.wait_samples
-    pool = facts.cell.settings.pool_total
-    waiting = (_in_flight(facts) or 0.0) > pool
-    if busy >= facts.at.pool_busy * pool and waiting:
-        yield _reason(
-            "pool",
+    busy = counters.busy_backends / counters.database.wait_samples
+    pool = counters.cell.settings.pool_total
+    waiting = (_in_flight(counters) or 0.0) > pool
+    if busy >= counters.at.pool_busy * pool and waiting:
+        yield POOL.finding(
             f"{busy:.0f} of the pool's {pool} connections had a statement under way on average while the processors had time"
             " left: a larger pool would be used",
             busy_connections=busy,
@@ -409,37 +408,31 @@ def _pool(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _connections(facts: Facts) -> Iterator[Finding]:
+def _connections(counters: TrialCounters) -> Iterator[Finding]:
     """A closed loop whose every connection waits for its answer, or pauses, while nothing is full: more connections may give
     more, or not.
 
     A lock inside of the server looks the same under one load. Two loads tell them apart: `levels`.
     """
-    result, load = facts.result, facts.cell.load
+    result, load = counters.result, counters.cell.load
     latency = result.latency_ok
-    if load.model != "closed" or load.stages or latency is None or not latency.mean_us or not facts.used:
+    if load.model != "closed" or load.stages or latency is None or not latency.mean_us or not counters.used:
         return
     pausing = result.goodput_per_s * load.think_ms / 1000
-    explained = (_in_flight(facts) or 0.0) + pausing >= facts.at.in_flight * load.connections
-    if facts.idle and explained:
+    explained = (_in_flight(counters) or 0.0) + pausing >= counters.at.in_flight * load.connections
+    if counters.idle and explained:
         pause = f" and a pause of {load.think_ms:g} ms" if load.think_ms else ""
-        yield _reason(
-            "too-few-connections",
+        yield TOO_FEW_CONNECTIONS.finding(
             f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms{pause} each give"
             f" {result.goodput_per_s:,.0f} a second (Little's law), and nothing was full. More connections may give more, or the"
             f" server serves one request after the other: the same with {2 * load.connections} connections would tell",
             connections=load.connections,
             mean_us=latency.mean_us,
-            cores_used=round(sum(facts.used.values()), 3),
+            cores_used=round(sum(counters.used.values()), 3),
         )
 
 
-def _in_flight(facts: Facts) -> float | None:
+def _in_flight(counters: TrialCounters) -> float | None:
     """Requests under way on average, by Little's law."""
-    latency = facts.result.latency_ok
-    return None if latency is None or latency.mean_us is None else facts.result.goodput_per_s * latency.mean_us / 1e6
-
-
-def _reason(id: str, sentence: str, **evidence: int | float | str | None) -> Finding:
-    assert id in NAMES, f"a limit `{id}` that nobody has heard of"
-    return Finding(id, Severity.NOTE, sentence, evidence)
+    latency = counters.result.latency_ok
+    return None if latency is None or latency.mean_us is None else counters.result.goodput_per_s * latency.mean_us / 1e6

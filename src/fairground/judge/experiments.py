@@ -10,9 +10,32 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from fairground.judge import bottleneck, levels
 from fairground.model import OWN_MAJOR, Cell, Durability, Evidence
 from fairground.model.experiment import Change, Direction, Experiment
+from fairground.model.reason import (
+    APP_CPU,
+    APP_SERIAL,
+    BACKLOG,
+    CONNECT_PER_REQUEST,
+    DB_COMMIT,
+    DB_CPU,
+    DB_LOCK,
+    DEADLOCK,
+    DELAYED_ACK,
+    GENERATOR,
+    MEMORY,
+    POOL,
+    POOLER,
+    PORTS,
+    PREPARED_STATEMENTS,
+    PROXY_CPU,
+    REASONS,
+    THROTTLED,
+    TOO_FEW_CONNECTIONS,
+    WIRE,
+    WIRE_CPU,
+    Reason,
+)
 
 SLOWED = 0.25
 """The share of the server's CPU that is planted on it: a server that its CPU limits gives a fifth less."""
@@ -20,9 +43,6 @@ SHORT_DEADLOCK_MS = 50
 MORE_ROWS = 10
 AMONG_A_HUNDRED = ("transfer", "transfer-ordered")
 """Workloads whose rows are as many at any scale."""
-PREPARED = "prepared-statements"
-REASONS = (*bottleneck.NAMES, levels.SERIALISED, PREPARED)
-"""All reasons that a trial or a run can have."""
 UNLOCKED = (
     "CREATE SCHEMA unlocked",
     "GRANT USAGE ON SCHEMA unlocked TO PUBLIC",
@@ -60,8 +80,8 @@ def experiment(reason: str, cell: Cell, evidence: Evidence) -> Experiment | str:
         return "an experiment needs the engine's closed loop, and this cell has another load"
     if evidence.get("table"):
         return _unindexed(cell, evidence)
-    make = TABLE.get(reason)
-    return UNTESTED.get(reason, f"the lab knows no experiment on `{reason}`") if make is None else make(cell, evidence)
+    known = REASONS[reason]
+    return known.untested or EXPERIMENTS[known](cell, evidence)
 
 
 # ---------------------------------------------------------------- load and settings
@@ -262,31 +282,26 @@ def _more(*changes: Change) -> Experiment:
     return Experiment(Direction.MORE, changes)
 
 
-TABLE: Mapping[str, Make] = {
-    "too-few-connections": _connections,
-    "pool": _pool,
-    "throttled": _throttled,
-    "generator": _generator,
-    PREPARED: _unprepared,
-    "memory": _memory,
-    "ports": _kept_open,
-    "backlog": _kept_open,
-    "app-cpu": _server_cpu,
-    "app-serial": _thread_cpu,
-    "db-cpu": _database_cpu,
-    "deadlock": _deadlock,
-    "db-lock": _row_locks,
-    "db-commit": _commit,
-    "delayed-ack": _delayed_ack,
-    "connect-per-request": _dear_login,
-    "proxy-cpu": _without_proxy,
-    "pooler": _without_pooler,
-    "wire": _without_wire,
-    "wire-cpu": _without_wire,
+EXPERIMENTS: Mapping[Reason, Make] = {
+    TOO_FEW_CONNECTIONS: _connections,
+    POOL: _pool,
+    THROTTLED: _throttled,
+    GENERATOR: _generator,
+    PREPARED_STATEMENTS: _unprepared,
+    MEMORY: _memory,
+    PORTS: _kept_open,
+    BACKLOG: _kept_open,
+    APP_CPU: _server_cpu,
+    APP_SERIAL: _thread_cpu,
+    DB_CPU: _database_cpu,
+    DEADLOCK: _deadlock,
+    DB_LOCK: _row_locks,
+    DB_COMMIT: _commit,
+    DELAYED_ACK: _delayed_ack,
+    CONNECT_PER_REQUEST: _dear_login,
+    PROXY_CPU: _without_proxy,
+    POOLER: _without_pooler,
+    WIRE: _without_wire,
+    WIRE_CPU: _without_wire,
 }
 """Reason → what makes its experiment."""
-
-UNTESTED: Mapping[str, str] = {
-    "serialised": "two loads have shown it already: more connections gave no more",
-}
-"""Reason → why there is no experiment on it."""

@@ -12,11 +12,8 @@ from dataclasses import replace
 from statistics import median
 
 from fairground.judge.thresholds import Reasons
-from fairground.model import Cell, Finding, Severity, Trial
-
-SUSPICION = "too-few-connections"
-SERIALISED = "serialised"
-"""What a trial is limited by when more connections gave no more while nothing was full."""
+from fairground.model import Cell, Finding, Trial
+from fairground.model.reason import SERIALISED, TOO_FEW_CONNECTIONS
 
 
 def told(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
@@ -30,8 +27,8 @@ def told(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
 
 
 def _told(trial: Trial, rates: Mapping[int, float], at: Reasons) -> Trial:
-    suspicion = next((one for one in trial.findings if one.id == SUSPICION), None)
-    if suspicion is None or trial.diagnosis != SUSPICION:
+    suspicion = next((one for one in trial.findings if one.id == TOO_FEW_CONNECTIONS.id), None)
+    if suspicion is None or trial.diagnosis != TOO_FEW_CONNECTIONS.id:
         return trial
     decided = _decided(trial.cell.load.connections, rates, at)
     if decided is None:
@@ -52,7 +49,7 @@ def _decided(connections: int, rates: Mapping[int, float], at: Reasons) -> Findi
     fewer = max((count for count in rates if at.levels_apart * count <= connections), default=None)
     if more is not None and rates[more] >= (1 + at.levels_rise) * rates[connections]:
         sentence = f"more connections gave more: {_levels(rates, connections, more)}, and nothing was full"
-        return Finding(SUSPICION, Severity.NOTE, sentence, _evidence(rates, connections, more))
+        return TOO_FEW_CONNECTIONS.finding(sentence, **_evidence(rates, connections, more))
     few, many = (connections, more) if more is not None else (fewer, connections)
     if few is None or many is None or rates[many] >= (1 + at.levels_rise) * rates[few]:
         return None
@@ -60,7 +57,7 @@ def _decided(connections: int, rates: Mapping[int, float], at: Reasons) -> Findi
         f"more connections gave no more: {_levels(rates, few, many)}, and nothing was full. So the server serves one request"
         f" after the other: a lock, one worker, or a wait of {1000 / rates[connections]:.2f} ms that it takes for each answer"
     )
-    return Finding(SERIALISED, Severity.NOTE, sentence, _evidence(rates, few, many))
+    return SERIALISED.finding(sentence, **_evidence(rates, few, many))
 
 
 def _levels(rates: Mapping[int, float], few: int, many: int) -> str:

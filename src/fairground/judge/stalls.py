@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from fairground.judge.thresholds import Rules
 from fairground.model import Cell, Evidence, Finding, Gap, Look, Result, Severity
+from fairground.model.reason import REASONS
 
-EXPLAINED = ("deadlock", "db-lock", "db-commit", "backlog", "ports", "throttled", "memory", "delayed-ack", "prepared-statements")
-"""Limits that make everybody wait: where one of them is named, stalls are its consequence."""
 P99_BEYOND = 0.01
 AT_WORK_CORES = 0.5
 """A role that used more of a processor than this in stalls was at work in them."""
@@ -102,7 +101,7 @@ def _stalls(
     total_us, longest_us = sum(gap.duration_us for gap in stalls), max(gap.duration_us for gap in stalls)
     share = total_us / 1e6 / result.window_s
     used = meanwhile(result, looks, stalls)
-    explained = diagnosis in EXPLAINED
+    explained = diagnosis is not None and REASONS[diagnosis].waits
     sentence = (
         f"{_times(len(stalls))} no answer came while requests were open, for {total_us / 1e6:.2f} s of {result.window_s:.1f} s in"
         f" all and {longest_us / 1000:.0f} ms at the longest{_who(used)}"

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from fairground import topology
 from fairground.inputs import numbers
-from fairground.judge import experiments
 from fairground.lab import measuring, pages, why
 from fairground.lab.events import Event, Said, TriedReason, Trying
 from fairground.lab.measuring import Inputs
 from fairground.model import Cell, LabError, MachineError, Run, Trial
 from fairground.model.experiment import WhyAsked
+from fairground.model.reason import REASONS
 from fairground.report.run.why import TriedBy
 from fairground.stats.effects import Outcome
 
@@ -110,7 +110,7 @@ def _doubt(run: Run, reason: str, cells: dict[Cell, list[Trial]], path: str | No
 
 def _unclear(run: Run, cell: Cell, reason: str, named: Sequence[Trial]) -> tuple[float, float]:
     """How unclear a reason is on a cell: the share of trials that name another or none, then other reasons beside it."""
-    others = [one.id for trial in named for one in trial.findings if one.id in experiments.REASONS and one.id != reason]
+    others = [one.id for trial in named for one in trial.findings if one.id in REASONS and one.id != reason]
     return 1 - len(named) / len(why.numbered(run, cell)), len(others) / len(named)
 
 

@@ -20,6 +20,7 @@ from fairground.measure import Bench, schedule
 from fairground.measure.experiment import one_start
 from fairground.model import Cell, Evidence, LabError, Run, Stack, Trial, Workload
 from fairground.model.experiment import AS_IT_WAS, Change, WhyAsked
+from fairground.model.reason import BACKLOG, REASONS
 from fairground.model.record import Kind
 from fairground.run import stopping
 
@@ -37,8 +38,8 @@ def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float
 def of_cell(run: Run, cell: Cell, named: str, budget_s: float) -> WhyAsked:
     """The experiment on a reason of a cell. LabError where the reason is none, or there is no experiment on it."""
     trials = numbered(run, cell)
-    if named not in experiments.REASONS:
-        raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(experiments.REASONS)}")
+    if named not in REASONS:
+        raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(REASONS)}")
     return posed(run.id, cell, named, trials, budget_s)
 
 
@@ -46,7 +47,7 @@ def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: f
     """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
     sentence, evidence = _said(trials, named)
     deadlocks = any(one.database is not None and one.database.deadlocks for one in trials)
-    turn_s = schedule.shortest_turn_s(cell.settings, deadlocks, named == "backlog")
+    turn_s = schedule.shortest_turn_s(cell.settings, deadlocks, named == BACKLOG.id)
     cell = _short(cell, turn_s)
     found = experiments.experiment(named, cell, evidence)
     if isinstance(found, str):

@@ -15,10 +15,10 @@ from fairground import generators
 from fairground.generators import engine
 from fairground.host import Child, machine
 from fairground.judge import answers, recovery, sizing, validity
+from fairground.judge.clocks import differences_us, with_cpu
 from fairground.measure import audit
 from fairground.measure.arm import Arm, Ended, Window
 from fairground.measure.bench import Bench
-from fairground.measure.clocks import differences_us, with_cpu
 from fairground.measure.faults import Happened
 from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole

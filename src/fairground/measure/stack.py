@@ -14,8 +14,8 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, RoleMeter, burner, machine
-from fairground.judge import answers, bottleneck, connecting, growth, recovery, stalls, statements, validity, written
-from fairground.measure import audit, backends, distance, prepared
+from fairground.judge import answers, bottleneck, connecting, growth, prepared, recovery, stalls, statements, validity, written
+from fairground.measure import audit, backends, distance
 from fairground.measure.arm import Ended, StackArm, Window
 from fairground.measure.bench import HOST
 from fairground.measure.faults import Faults, Happened
@@ -40,6 +40,7 @@ from fairground.model import (
     WorkloadEvent,
     foreign,
 )
+from fairground.model.reason import PREPARED_STATEMENTS
 from fairground.postgres import Database
 
 STDERR_TAIL = 2000
@@ -373,7 +374,7 @@ class StartedStack(Loaded):
         name = f"{self.arm.cell.topology.pooler} {self.path.pooler.version}"
         result = self.results[0] if self.results else None
         self.findings.append(prepared.finding(result, name, said, self.bench.thresholds.rules.prepared_reject))
-        self.diagnosis = prepared.ID
+        self.diagnosis = PREPARED_STATEMENTS.id
 
 
 def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -39,6 +39,13 @@ WANTED: Mapping[str, str] = {
     "mapping_type": "a table",
     "dataclass_type": "a table",
 }
+
+
+def shape_key(words: str, default: Any = None) -> Any:
+    """Make a key of a file's shape, with the words that the reference says of it. `MISSING` for a key that must be there."""
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata={"words": words})
+    return field(default=default, metadata={"words": words})
 
 
 @dataclass(frozen=True)

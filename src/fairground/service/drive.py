@@ -19,6 +19,7 @@ from fairground.measure.arm import Window
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import Session
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
+from fairground.model.reason import TOO_FEW_CONNECTIONS
 from fairground.service.behaviour import Asked
 from fairground.service.parts import Ahead, Part, Unit
 from fairground.service.values import Closed, Conduct, doubtful, most_connections
@@ -167,7 +168,7 @@ def _limits(measured: Window, cell: Cell, cores: int) -> tuple[Finding, ...]:
     """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
     busy = measured.host.busy_share if measured.host else None
     idle = busy is not None and busy < thresholds.standard().reasons.idle_cores and "server" in measured.roles
-    return tuple(one for one in measured.limits(cell, cores) if idle or one.id != "too-few-connections")
+    return tuple(one for one in measured.limits(cell, cores) if idle or one.id != TOO_FEW_CONNECTIONS.id)
 
 
 def _strangers(measured: Window, cores: int) -> str | None:

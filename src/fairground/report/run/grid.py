@@ -13,35 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairground.model import Approach, Run, Tuning, Verdict
+from fairground.model.reason import REASONS
 from fairground.report.boards import Board, Row
 from fairground.report.charts.palette import TIERS
 from fairground.report.text import words
 from fairground.stats.comparisons import Comparison
 
 Mark = Literal["number", "rejected", "void", "absent"]
-
-MEANINGS = {
-    "app-cpu": "the server's processors are full",
-    "app-serial": "one thread of the server is full",
-    "db-cpu": "the database's processors are full",
-    "db-lock": "requests wait for the same rows",
-    "db-commit": "requests wait for the commit to reach the disk",
-    "deadlock": "transactions lock each other out",
-    "pool": "requests wait for a connection of the pool",
-    "pooler": "the pooler's processors are full",
-    "proxy-cpu": "the proxy's processors are full",
-    "wire": "the distance takes the time, not the work",
-    "wire-cpu": "the lab's own wire is full, not the stack",
-    "generator": "the load generator is full, not the stack",
-    "backlog": "connections wait to be accepted",
-    "connect-per-request": "each request opens a connection",
-    "delayed-ack": "packets wait for a delayed acknowledgement",
-    "memory": "memory is short",
-    "throttled": "the CPU quota is used up",
-    "ports": "ports of the client run out",
-    "too-few-connections": "too few requests are under way at once",
-}
-"""What limits a cell, in words for somebody who never saw the name."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +126,9 @@ def reason_of(row: Row) -> str:
 
 
 def meaning(reason: str) -> str:
-    """The reason in plain words; itself where there are none."""
-    return MEANINGS.get(reason, reason)
+    """Say a reason in plain words; nothing where none is named. A record that somebody else wrote may name any."""
+    known = REASONS.get(reason)
+    return known.meaning if known is not None else "no reason that this lab knows" if reason else ""
 
 
 def tiers(found: Comparison | None) -> dict[str, Tier]:

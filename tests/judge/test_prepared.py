@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.measure import prepared
+from fairground.judge import prepared
 from fairground.model import Finding, Outcomes, Result, Severity
 
 NOTHING = Outcomes(0, 0, {}, 0, 0, 0, 0, 0, 0, 0)

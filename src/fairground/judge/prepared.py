@@ -1,4 +1,4 @@
-"""Prepared statements that a pooler loses: how they show in a trial, and what becomes of it.
+"""Prepared statements that a pooler loses: how they show in a trial, and what becomes of it. Pure.
 
 Where a pooler hands a connection to another client after each transaction, a statement that was prepared on one connection is
 missing, or somebody else's, on the next. That is no fault of the lab's and no crash: it is a result, with the share of requests
@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fairground.model import Evidence, Finding, Result, Severity
-
-ID = "prepared-statements"
+from fairground.model.reason import PREPARED_STATEMENTS
 
 ERROR = re.compile(
     r'(?:unnamed )?prepared statement(?: "[^"]{0,200}")? (?:already exists|does not exist)'
@@ -48,13 +47,14 @@ def finding(result: Result | None, pooler: str, said: str, reject_from: float) -
     """
     because = f"`{pooler}` hands connections on after each transaction, and prepared statements are lost with them: {said}"
     if result is None:
-        return Finding(ID, Severity.REJECT, f"the server could not be measured, because {because}", {"error": said})
+        return PREPARED_STATEMENTS.finding(f"the server could not be measured, because {because}", Severity.REJECT, error=said)
     window = result.window
     errors = (window.shed or 0) + sum(count for status, count in window.status.items() if status >= 500)
     errors += window.unclassified or 0  # all that some generators tell of an answer that was not good
     share = errors / window.total if window.total else 1.0
     evidence: Evidence = {"failed_share": round(share, 4), "failed": errors, "sent": window.total, "error": said}
     if not errors and window.total:
-        return Finding(ID, Severity.WARN, f"requests failed before the window, because {because}", evidence)
+        return PREPARED_STATEMENTS.finding(f"requests failed before the window, because {because}", Severity.WARN, **evidence)
     severity = Severity.REJECT if share >= reject_from or not result.completed_ok else Severity.WARN
-    return Finding(ID, severity, f"{share:.1%} of the window's requests failed, because {because}", evidence)
+    sentence = f"{share:.1%} of the window's requests failed, because {because}"
+    return PREPARED_STATEMENTS.finding(sentence, severity, **evidence)

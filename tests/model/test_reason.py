@@ -1,0 +1,92 @@
+"""The one table of reasons: complete, in plain words, and the only place where a reason is named."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from builders.sources import LAB, lab_files, shown
+from fairground.model import Severity
+from fairground.model.reason import DB_LOCK, OF_ROLE, REASONS, Reason
+from fairground.report.run import grid
+
+TABLE = LAB / "model" / "reason.py"
+OTHER_MEANINGS = {"backlog", "deadlock", "generator", "memory", "pool", "pooler", "ports", "throttled", "wire"}
+"""Ids that are also words for a role, a setting, a check or a kernel's counter: there alone may they stand as strings."""
+
+
+@pytest.mark.parametrize("reason", REASONS.values(), ids=list(REASONS))
+def test_a_reason_is_whole(reason: Reason) -> None:
+    """Each says its meaning to somebody who never saw its id, its sign, and its experiment or why there is none."""
+    assert reason.meaning.replace(" ", "-") != reason.id and len(reason.meaning.split()) > 2
+    assert reason.sign
+    assert bool(reason.predictions) != bool(reason.untested)
+
+
+def test_no_two_reasons_are_alike() -> None:
+    """Neither an id nor a meaning stands twice, nor a role."""
+    assert len({one.meaning for one in REASONS.values()}) == len(REASONS)
+    assert len(OF_ROLE) == sum(one.role is not None for one in REASONS.values()) == 5
+
+
+def test_a_finding_names_its_reason() -> None:
+    """It is a note unless said otherwise, and keeps the evidence."""
+    found = DB_LOCK.finding("it waited", waiting_for_locks=0.4)
+    assert (found.id, found.severity, found.evidence) == ("db-lock", Severity.NOTE, {"waiting_for_locks": 0.4})
+    assert DB_LOCK.finding("it waited", Severity.WARN).severity is Severity.WARN
+
+
+def texts(node: ast.AST) -> Iterator[str]:
+    """The strings of a piece of code, docstrings left out."""
+    words = {id(one.value) for one in ast.walk(node) if isinstance(one, ast.Expr)}
+    for one in ast.walk(node):
+        if isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in words:
+            yield one.value
+
+
+def free_strings(tree: ast.Module) -> Iterator[str]:
+    """The reasons that a file names by a string of its own: any of them in a finding or a diagnosis, the plain ones anywhere."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("Finding"), args=[id, *_]):
+                yield from (text for text in texts(id) if text in REASONS)
+            case ast.Assign(targets=[ast.Attribute(attr="diagnosis")], value=value) | ast.keyword(arg="diagnosis", value=value):
+                yield from texts(value)
+            case ast.Compare(left=ast.Attribute(attr="diagnosis"), comparators=[value]):
+                yield from texts(value)
+    yield from (text for text in texts(tree) if text in REASONS and text not in OTHER_MEANINGS)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "Finding('pool', severity, 'it waits')",
+        "self.diagnosis = 'pool'",
+        "replace(trial, diagnosis='pool')",
+        "if trial.diagnosis == 'pool': pass",
+        "named = 'db-lock'",
+    ],
+)
+def test_free_strings_are_seen(program: str) -> None:
+    """The search finds each way to name a reason beside the table; a role of the same name is none."""
+    assert list(free_strings(ast.parse(program)))
+    assert list(free_strings(ast.parse("'''db-lock'''\nroles = {'pool': 1}"))) == []
+
+
+def named(path: Path, tree: ast.Module) -> list[str]:
+    """The free strings of one file, with its name."""
+    return [f"{shown(path)}: {text}" for text in free_strings(tree)]
+
+
+def test_reasons_are_named_in_the_table_alone() -> None:
+    """No code gives, compares or explains a reason by a string of its own: what it can give is in the table."""
+    assert [one for path, tree in lab_files() if path != TABLE for one in named(path, tree)] == []
+
+
+def test_the_legend_says_every_reason_in_plain_words() -> None:
+    """A page says the meaning of each; of one that a record from elsewhere names, that nobody knows it; of none, nothing."""
+    assert {id: grid.meaning(id) for id in REASONS} == {id: one.meaning for id, one in REASONS.items()}
+    assert (grid.meaning("tired"), grid.meaning("")) == ("no reason that this lab knows", "")
