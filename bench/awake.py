@@ -17,8 +17,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fairground import records
 from fairground.model import Trial, Verdict
-from fairground.run import store
+from fairground.model.record import Kind
 
 ROOT = Path(__file__).resolve().parents[1]
 ABOUT = """\
@@ -68,7 +69,7 @@ def measured(stack: str, workloads: Sequence[str], window_s: float, choice: str)
         subprocess.run(
             [str(ROOT / "fairground"), *words], stdout=subprocess.DEVNULL, env={**os.environ, "FAIRGROUND_AWAKE": choice}
         )
-        return [trial for path in Path(folder).glob("*/plan.json") for trial in store.load(path.parent).everything]
+        return [trial for one in records.of_kind(Path(folder), Kind.RUN) for trial in records.run_of(one).everything]
 
 
 def row(cell: str, idle: str, trials: Sequence[Trial]) -> str:

@@ -23,10 +23,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairground import records
 from fairground.lab import splice
 from fairground.lab.places import Places
 from fairground.lab.run import left_of
-from fairground.run import store
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
@@ -79,7 +79,7 @@ def lost(number: int) -> dict[str, Any]:
             while alive(theirs) and time.monotonic() - began < LEFT_S:
                 time.sleep(0.1)
             (record,) = (folder / "results").glob("*/")
-            found = store.load(record)
+            found = records.load_run(record)
             hosts["b"].send_signal(signal.SIGCONT)  # so that it can be ended
             return {
                 "how": how,

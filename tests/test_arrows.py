@@ -23,16 +23,17 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "generators": {"model", "host"},
     "judge": {"model", "inputs", "stats"},
     "measure": {"model", "stats", "judge", "host", "postgres", "topology", "generators", "contract"},
-    "run": {"model", "stats", "judge", "host", "measure", "capacity", "service"},
+    "records": {"model", "stats", "judge", "capacity", "service"},
+    "run": {"model", "stats", "judge", "host", "measure", "records"},
     "capacity": {"model", "generators", "measure"},
     "service": {"model", "judge", "contract", "capacity", "measure"},
     "report": {"model", "inputs", "stats", "claims", "run", "capacity", "service"},
     "lab": {
         "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
-        "capacity", "service", "report", "fleet",
+        "records", "capacity", "service", "report", "fleet",
     },
     "fleet": {"model", "stats", "host", "generators", "postgres"},
-    "serve": {"model", "run", "report", "lab"},
+    "serve": {"model", "records", "run", "report", "lab"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 

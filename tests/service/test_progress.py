@@ -11,14 +11,13 @@ import pytest
 
 from builders.full import full
 from builders.stored import START
-from fairground import model
+from fairground import model, records
 from fairground.capacity import objective
 from fairground.lab import service
 from fairground.lab.measuring import Going
 from fairground.measure.schedule import Whole
 from fairground.model import Machine
 from fairground.model.record import Head, Kind, Record, TryAsked
-from fairground.run import records
 from fairground.service import drive
 from fairground.service.parts import Ahead, Part, Unit
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground import records
 from fairground.capacity import objective
 from fairground.host import Child, Keeper, Resident, Streams, listener, listens, machine
 from fairground.lab import measuring, setup
@@ -20,7 +21,6 @@ from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import Session
 from fairground.model import Cell, Finding, LabError, Load, MachineError, Settings, Severity, Topology
 from fairground.model.record import End, Kind, Record, TryAsked
-from fairground.run import records
 from fairground.service import behaviour, drive, parts
 from fairground.service.behaviour import Asked
 from fairground.service.parts import Ahead, Checks, Part, Unit

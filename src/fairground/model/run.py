@@ -93,7 +93,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished or interrupted run, as `store` loads it."""
+    """A finished or interrupted run, as `records` loads it."""
 
     schema: int
     id: str

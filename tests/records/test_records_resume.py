@@ -15,7 +15,7 @@ import pytest
 from builders.full import full
 from builders.steps import step
 from builders.stored import START
-from fairground import model
+from fairground import model, records
 from fairground.capacity.loadcurve import Judgement, Point, Word
 from fairground.capacity.parts import Part, Phase
 from fairground.lab import capacity, pages, service
@@ -23,7 +23,7 @@ from fairground.lab.measuring import Event, Finished, UnitDone, units
 from fairground.model import Finding, LabError, Load, Machine, Settings, Severity, StackInfo
 from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Kind, Record, TryAsked
-from fairground.run import records, stopping
+from fairground.run import stopping
 from fairground.service.parts import Checks, Unit
 from fairground.service.parts import Part as TryPart
 from fairground.service.values import Closed
