@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairground.capacity.parts import Part as CapacityPart
+from fairground.capacity.service.parts import Part as TryPart
 from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
@@ -27,7 +28,6 @@ from fairground.model.record import (
     TryAsked,
 )
 from fairground.records import journal
-from fairground.service.parts import Part as TryPart
 from fairground.stats.agreement import Agreement
 
 if TYPE_CHECKING:
