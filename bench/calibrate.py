@@ -22,11 +22,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import frame
+from fairground import records
 from fairground.judge import thresholds, validity
 from fairground.judge.validity import Check, Facts
 from fairground.judge.validity.check import bounds_for
 from fairground.model import Run, Severity, Trial, Verdict
-from fairground.run import store
+from fairground.model.record import Kind
 from fairground.stats import intervals
 
 WORKLOADS = ("ping", "db-ping")
@@ -50,7 +51,7 @@ def main() -> None:
         folder = options.runs or options.keep or Path(scratch)
         if options.runs is None:
             measure(options, folder)
-        runs, demos = ([store.load(path.parent) for path in sorted(some.glob("*/plan.json"))] for some in (folder, folder / DEMO))
+        runs, demos = ([records.run_of(one) for one in records.of_kind(some, Kind.RUN)] for some in (folder, folder / DEMO))
     text = page(runs, None if options.runs else condition(loads[0])) + of_demos(demos)
     frame.publish(text, options.write)
 

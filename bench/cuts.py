@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import frame
+from fairground import records
 from fairground.lab import splice
 from fairground.lab.places import Places
 from fairground.lab.run import left_of
-from fairground.run import store
 
 sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 
@@ -78,7 +78,7 @@ def lost(number: int) -> dict[str, Any]:
             while alive(theirs) and time.monotonic() - began < LEFT_S:
                 time.sleep(0.1)
             (record,) = (folder / "results").glob("*/")
-            found = store.load(record)
+            found = records.load_run(record)
             hosts["b"].send_signal(signal.SIGCONT)  # so that it can be ended
             return {
                 "how": how,

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import frame
+from fairground import records
 from fairground.model import Control
-from fairground.run import store
 from fairground.stats import differences
 from fairground.stats.comparisons import Quantity, layout
 
@@ -78,7 +78,7 @@ def trials(stack: str, workload: str, minutes: float) -> Iterator[tuple[str, flo
     with tempfile.TemporaryDirectory() as scratch:
         words = ["run", "-s", stack, "-w", workload, "--controls", "--blocks", str(blocks), "--window", "3", "--warmup", "2,4"]
         subprocess.run([frame.LAB, *words, "--results", scratch, "--quiet"], capture_output=True, text=True, check=False)
-        run = store.load(store.find(Path(scratch), "latest"))
+        run = records.load_run(records.find_run(Path(scratch), "latest"))
     again = [one for one in run.controls if one.control == "again"]
     took = sum(one.duration_s for one in (*run.trials, *again)) / 60
     for quantity, name in QUANTITIES.items():

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import frame
+from fairground import records
 from fairground.model import Run
-from fairground.run import store
+from fairground.model.record import Kind
 from fairground.stats import comparisons, differences
 from fairground.stats.comparisons import Judge, Quantity
 from fairground.stats.differences import Word
@@ -70,8 +71,8 @@ def measured(folder: Path, stack: str, arms: int, workloads: Iterable[str], how:
     places = ["--servers", str(folder / "servers"), "--results", str(folder / "results")]
     command = [frame.LAB, "run", "-s", server, *asked, *how, *places, "--no-controls", "--quiet", "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    (plan,) = (folder / "results").glob("*/plan.json")
-    yield from judged(store.load(plan.parent))
+    (record,) = records.of_kind(folder / "results", Kind.RUN)
+    yield from judged(records.run_of(record))
 
 
 def judged(run: Run) -> Iterator[dict[str, Any]]:

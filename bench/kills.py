@@ -24,7 +24,6 @@ import frame
 from fairground.host import free_port
 
 ZOO = str(frame.ROOT / "tests" / "zoo")
-LINES = ("trials.jsonl", "entries.jsonl")
 PATIENCE_S, RESUME_S = 15.0, 300.0
 
 
@@ -138,10 +137,9 @@ def _words(process: psutil.Process) -> str:
 
 def _lines(results: Path) -> Iterator[tuple[Path, bytes]]:
     """Each record's file of finished units, up to its last whole line."""
-    for name in LINES:
-        for path in results.glob(f"*/{name}"):
-            text = path.read_bytes()
-            yield path, text[: text.rfind(b"\n") + 1]
+    for path in results.glob("*/entries.jsonl"):
+        text = path.read_bytes()
+        yield path, text[: text.rfind(b"\n") + 1]
 
 
 if __name__ == "__main__":

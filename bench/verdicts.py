@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import frame
+from fairground import records
 from fairground.claims import judgement
 from fairground.claims.judgement import ClaimVerdict, Judgement
 from fairground.lab import replicate, splice
 from fairground.lab.places import Places
 from fairground.model import LabError
-from fairground.run import store
 
 DECIDED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE)
 MEASURED = (*DECIDED, ClaimVerdict.INCONCLUSIVE)
@@ -90,7 +90,7 @@ def _asked(words: str) -> tuple[str, str, str]:
 def judged(places: Places, profile: str, suite: str, *names: str) -> Twice:
     """Two runs of a suite under its claims as they are. LabError where one is not there, or of another suite."""
     chosen = replicate.suite(replicate.Inputs(places, suite, profile))
-    runs = [store.load(store.find(places.results, name)) for name in names]
+    runs = [records.load_run(records.find_run(places.results, name)) for name in names]
     for run in runs:
         replicate.suite_of(run, {suite: chosen})  # else all of its claims would be untested
     first, second = (judgement.judge(chosen, run.trials) for run in runs)

@@ -169,7 +169,7 @@ lab run --stack "$stack" --workload ping --workload db-ping --connections 2 --wi
 [ "$code" = 0 ] || [ "$code" = 3 ] || fail "the run of $stack in the image ended with exit code $code" "its records are in $work/results; --keep keeps them" 1
 python3 - "$work/results" <<'PYTHON'
 import json, pathlib, sys
-lines = [line for path in pathlib.Path(sys.argv[1]).glob("*/trials.jsonl") for line in path.read_text().splitlines()]
+lines = [line for path in pathlib.Path(sys.argv[1]).glob("*/entries.jsonl") for line in path.read_text().splitlines()]
 trials = [json.loads(line) for line in lines]
 wrong = [trial["findings"] for trial in trials if trial["verdict"] == "rejected" or not trial["result"]]
 sys.exit(f"trials of the run in the image measured nothing: {wrong}" if wrong or not trials else 0)

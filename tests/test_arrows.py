@@ -23,16 +23,16 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "generators": {"model", "host"},
     "judge": {"model", "inputs", "stats"},
     "measure": {"model", "stats", "judge", "host", "postgres", "topology", "generators", "contract"},
-    "run": {"model", "stats", "judge", "host", "measure", "capacity", "service"},
-    "capacity": {"model", "generators", "measure"},
-    "service": {"model", "judge", "contract", "capacity", "measure"},
-    "report": {"model", "inputs", "stats", "claims", "run", "capacity", "service"},
+    "records": {"model", "stats", "judge", "capacity"},
+    "run": {"model", "stats", "judge", "host", "measure", "records"},
+    "capacity": {"model", "judge", "contract", "generators", "measure"},
+    "report": {"model", "inputs", "stats", "claims", "run", "capacity"},
     "lab": {
         "model", "stats", "claims", "inputs", "contract", "host", "postgres", "topology", "generators", "judge", "measure", "run",
-        "capacity", "service", "report", "fleet",
+        "records", "capacity", "report", "fleet",
     },
     "fleet": {"model", "stats", "host", "generators", "postgres"},
-    "serve": {"model", "run", "report", "lab"},
+    "serve": {"model", "records", "run", "report", "lab"},
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 
@@ -52,10 +52,10 @@ PURE = (
     "capacity/loadcurve",
     "capacity/parts",
     "capacity/search",
+    "capacity/service/parts",
+    "capacity/service/values",
     "fleet/about",
     "fleet/shares",
-    "service/parts",
-    "service/values",
 )
 FREE = ("judge/thresholds.py",)
 """Beside pure files, and reading a file of the lab's own."""

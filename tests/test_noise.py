@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from fairground import records
 from fairground.judge import thresholds
 from fairground.lab.roots import ROOT
-from fairground.run import retry, store
+from fairground.run import retry
 from noise import RERUNS, STEAL_MOST, Restless
 
 pytest_plugins = ["pytester"]
@@ -73,4 +74,4 @@ def test_what_failed_on_a_restless_machine_is_tried_again(
 def test_the_rules_are_those_of_a_run() -> None:
     """What disturbs a test is what makes a trial void, and every repetition of a run has its pause."""
     assert thresholds.load(ROOT / "src/fairground/judge/thresholds.toml").checks.steal.void == STEAL_MOST
-    assert len(retry.PAUSES_S) == store.ATTEMPTS - 1
+    assert len(retry.PAUSES_S) == records.ATTEMPTS - 1

@@ -145,7 +145,7 @@ def begun(
     until(lambda: all("has joined" in fleet.said(name) for name in HOSTS), lambda: "".join(map(fleet.said, HOSTS)))
     words = ["-s", "healthy", *BRIEF, "--servers", str(servers), "--results", str(results), "--hosts", address, *secured]
     run = fleet.start("run", "run", *words, before=inside("lab"))
-    until(lambda: list(results.glob("*/plan.json")) or run.poll() is not None, lambda: fleet.said("run"))
+    until(lambda: list(results.glob("*/head.json")) or run.poll() is not None, lambda: fleet.said("run"))
     return run, hosts
 
 

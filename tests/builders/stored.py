@@ -1,19 +1,37 @@
-"""Run folders with values of which every field is filled."""
+"""Records with values of which every field is filled."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from builders.full import full
-from builders.paths import ROOT, TESTS
-from fairground import model
+from builders.paths import ROOT
+from fairground import model, records
 from fairground.model import Plan, Slot, StackInfo, Trial, Verdict
-from fairground.run import store
+from fairground.model.record import Head, Kind, Record
 
-FIXTURES = TESTS / "fixtures"
 SCHEMA_FILE = ROOT / "docs" / "result-schema.json"
 START = 1_795_174_081.25  # 2026-11-20 11:28:01 UTC
+
+
+def head(kind: Kind, seed: int = 100) -> Head[Any]:
+    """A head with every field filled."""
+    asked = full(records.SHAPES[kind].asked, seed)
+    thresholds = {"checks": {"steal": 0.02}}
+    info = {"one:plain": full(StackInfo, 300)}
+    return Head(model.SCHEMA_VERSION, kind, "", "command", START, full(model.Machine, 200), {"lab": "1"}, thresholds, info, asked)
+
+
+def written(results: Path, kind: Kind, entries: int = 2) -> Record[Any, Any]:
+    """A record with some entries and the files beside it, each with every field filled."""
+    shape = records.SHAPES[kind]
+    beside = {name: full(one, 400) for name, one in shape.beside.items() if name.endswith(".json")}
+    record = records.create(results, str(kind), head(kind), beside)
+    for number in range(entries):
+        record = records.append(record, full(shape.entry, 1000 + 1000 * number))
+    return record
 
 
 def slot(number: int) -> Slot:
@@ -35,7 +53,7 @@ def trial(number: int, verdict: Verdict = Verdict.VALID, attempt: int = 1) -> Tr
 
 def new(results: Path, plan: Plan | None = None, started: float = START) -> Path:
     """A run folder without trials."""
-    return store.create(
+    return records.create_run(
         results,
         plan or small_plan(),
         started_unix_s=started,

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from builders.paths import ROOT
-from fairground import model
-from fairground.run import store
+from fairground import model, records
 
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
@@ -50,10 +49,10 @@ def document(done: Done) -> Mapping[str, Any]:
 
 def stored(run: model.Run, results: Path) -> Path:
     """A run's folder as a finished measurement leaves it."""
-    folder = store.create(
+    folder = records.create_run(
         results, run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
         database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
     )  # fmt: skip
     for trial in run.everything:
-        store.append(folder, trial)
+        records.append_trial(folder, trial)
     return folder

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.stored import written
 from cli.command import ROOT, Run, document, stored
+from fairground import records
 from fairground.model import Ending
-from fairground.run import store
+from fairground.model.record import Kind
 from report.fixture import six_blocks
 
 
@@ -18,7 +20,7 @@ def test_report_tells_machines_what_the_page_says(lab: Run, tmp_path: Path) -> N
     cannot explain them."""
     run = six_blocks()
     folder = stored(run, tmp_path / "results")
-    store.end(folder, Ending(6, "the time was up"))
+    records.end_run(folder, Ending(6, "the time was up"))
     end = json.loads(lab("report", "--results", "results", "--json").stdout)
     assert end["headline"][0].endswith("are decided in goodput, and 19 of 19 in server CPU.")
     assert 0 < end["time"]["measured_s"] < end["time"]["total_s"] and 0 < end["time"]["overhead_share"] < 1
@@ -80,22 +82,15 @@ def test_list_of_no_runs(lab: Run) -> None:
     assert document(lab("list", "runs", "--results", "none", "--json"))["runs"] == []
 
 
-def test_what_is_no_run_is_listed_beside_the_runs(lab: Run, tmp_path: Path) -> None:
-    """What an earlier lab left of `capacity` and `try` is listed with its page; `report` says where that is."""
-    for name, kind in (("2026-01-02-030405-try", "try"), ("2026-01-02-040506-capacity", "capacity")):
-        folder = tmp_path / "some" / name
-        folder.mkdir(parents=True)
-        (folder / f"{kind}.json").write_text("{}", encoding="utf-8")
+def test_records_of_other_kinds_are_listed_beside_the_runs(lab: Run, tmp_path: Path) -> None:
+    """Each with its page, or with its head where it has none; what is no record is not taken for one."""
+    for kind in (Kind.TRY, Kind.CHECK):
+        written(tmp_path / "some", kind)
     rows = document(lab("list", "runs", "--results", "some", "--json"))["runs"]
-    assert [(row["id"], row["kind"], Path(row["page"]).name) for row in rows] == [
-        ("2026-01-02-030405-try", "try", "try.html"),
-        ("2026-01-02-040506-capacity", "capacity", "capacity.html"),
+    assert [(row["kind"], Path(row["page"]).name, row["finished"]) for row in rows] == [
+        ("check", "head.json", False),
+        ("try", "try.html", False),
     ]
     listed = lab("list", "runs", "--results", "some")
-    assert listed.returncode == 0 and "2026-01-02-040506-capacity" in listed.stdout
-    asked = lab("report", "2026-01-02-04", "--results", "some")
-    assert asked.returncode == 2 and "was written by an earlier lab and has no page" in asked.stderr
-    (tmp_path / "some" / "2026-01-02-040506-capacity" / "capacity.html").write_text("<p>", encoding="utf-8")
-    for text in ("2026-01-02-04", "latest"):
-        assert document(lab("report", text, "--results", "some", "--json"))["report"].endswith("-capacity/capacity.html")
+    assert listed.returncode == 0 and "2026-11-20-1128-try" in listed.stdout
     assert "there is no run `.` in `some`" in lab("report", ".", "--results", "some").stderr

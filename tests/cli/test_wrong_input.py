@@ -8,7 +8,7 @@ import pytest
 
 from cli.command import ONE, RUN, Done, Run
 from fairground.model import StorageError
-from fairground.run import journal
+from fairground.records import journal
 
 TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
 
@@ -232,19 +232,6 @@ def test_what_clashes_with_resume(lab: Run, words: tuple[str, ...], name: str) -
     done = lab("run", "--resume", "latest", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"error: `{name}` goes with a new run, and `--resume` goes on with one\n\nhint: leave it out\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "note"),
-    [
-        (("cross-check", "-s", "zzz", "--generators=engine,wrk"), "`--generators` is written `--generator` now"),
-        (("try", "--seconds", "2", "--", "x", "--seconds", "3"), "`--seconds` is written `--window` now"),
-    ],
-)
-def test_earlier_spellings_work_and_say_so_once(lab: Run, words: tuple[str, ...], note: str) -> None:
-    """An earlier spelling is taken for today's: the error is another one. Words of another program stay as they are."""
-    done = lab(*words)
-    assert done.stderr.count(note) == 1 and "there is no option" not in done.stderr
 
 
 def test_results_that_cannot_be_made() -> None:

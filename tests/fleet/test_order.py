@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from builders.trials import trial
+from fairground import records
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Answer, Order, Refusal, Work
 from fairground.fleet.shares import Share
 from fairground.host import build
 from fairground.lab import hosts
 from fairground.model import LabError, Run, Trial, Verdict
-from fairground.run import store
 from fleet.made import MACHINE, member, plan
 
 
@@ -30,7 +30,7 @@ def test_orders_and_answers_survive_the_way() -> None:
 @pytest.fixture
 def known(tmp_path: Path) -> Run:
     """A run of two blocks, of which nothing is measured."""
-    folder = store.create(
+    folder = records.create_run(
         tmp_path,
         plan(2),
         started_unix_s=0.0,
@@ -40,7 +40,7 @@ def known(tmp_path: Path) -> Run:
         stacks={},
         workloads={},
     )
-    return store.load(folder)
+    return records.load_run(folder)
 
 
 def made(known: Run, number: int) -> Trial:

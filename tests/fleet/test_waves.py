@@ -12,6 +12,7 @@ import numpy
 import pytest
 
 from builders.trials import trial
+from fairground import records
 from fairground.fleet import cluster
 from fairground.fleet.cluster import Done
 from fairground.fleet.order import Answer, Order, Work
@@ -22,7 +23,6 @@ from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
 from fairground.lab.run import Inputs
 from fairground.model import Plan, Run, Slot, Trial
-from fairground.run import store
 from fairground.run.plan import seconds
 from fleet.made import MACHINE, member, plan
 
@@ -56,20 +56,20 @@ class Hosts:
 
 def begun(folder: Path, planned: Plan) -> Run:
     """A run of a plan, of which nothing is measured."""
-    made = store.create(
+    made = records.create_run(
         folder, planned, started_unix_s=0.0, machine=MACHINE, versions={"engine": "1"},
         database_settings={}, stacks={}, workloads={},
     )  # fmt: skip
-    return store.load(made)
+    return records.load_run(made)
 
 
 def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
     events: list[Event] = list(hosts.measured(known, TWO, {}))
     assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
-    left_s = seconds(slot for slot in known.plan.slots if slot.number not in store.done_slots(known))
+    left_s = seconds(slot for slot in known.plan.slots if slot.number not in records.done_slots(known))
     assert [one.left_s for one in events if isinstance(one, Planned)] == [pytest.approx(left_s / 2)]
-    return store.load(known.folder), [one.sentence for one in events if isinstance(one, Said)]
+    return records.load_run(known.folder), [one.sentence for one in events if isinstance(one, Said)]
 
 
 def test_what_is_narrow_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

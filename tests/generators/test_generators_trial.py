@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from builders import facts as made
 from builders import stored
 from builders.paths import ROOT
-from fairground import generators
+from fairground import generators, records
 from fairground.cli.verbs import app
 from fairground.inputs import manifest
 from fairground.judge import answers, thresholds, validity
@@ -47,7 +47,7 @@ from fairground.model import (
 )
 from fairground.model.record import Kind
 from fairground.postgres import Database
-from fairground.run import plan, records
+from fairground.run import plan
 from fairground.stats import agreement, intervals
 
 TX = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from builders.paths import ROOT
+from fairground import records
 from fairground.inputs import manifest
 from fairground.lab import ceilings
 from fairground.lab.events import Said
 from fairground.measure import ceiling
 from fairground.model import LabError, Limit, Load, Settings, Workload
 from fairground.report.boards import boards
-from fairground.run import store
 from report.fixture import run
 
 WORKLOADS = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
@@ -56,7 +56,7 @@ def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp
 
     kept: list[Limit] = []
     monkeypatch.setattr(ceiling, "measure", measured)
-    monkeypatch.setattr(store, "append_limit", lambda _folder, limit: kept.append(limit))
+    monkeypatch.setattr(records, "append_limit", lambda _folder, limit: kept.append(limit))
     whole = run(1)
     slot = next(one for one in whole.plan.slots if one.cell.workload == "tx")
     cells = [replace(slot.cell, settings=replace(slot.cell.settings, postgres_version=one)) for one in (17, 16, None)]
@@ -90,8 +90,8 @@ class Asked:
         self.asked: list[tuple[str, int | None, str]] = []
         plan = replace(whole.plan, slots=tuple(self.slots), blocks=8)
         monkeypatch.setattr(ceiling, "measure", self.measure)
-        monkeypatch.setattr(store, "load", lambda _: replace(whole, plan=plan, limits=tuple(self.known)))
-        monkeypatch.setattr(store, "append_limit", lambda _, limit: self.known.append(limit))
+        monkeypatch.setattr(records, "load_run", lambda _: replace(whole, plan=plan, limits=tuple(self.known)))
+        monkeypatch.setattr(records, "append_limit", lambda _, limit: self.known.append(limit))
         bench = ceiling.Bench(None, None, Path("engine"), Path("limits"), 2)  # type: ignore[arg-type]
         self.again = ceilings.Again(bench, whole.folder, WORKLOADS, server)
 

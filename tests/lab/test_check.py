@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from builders.paths import ROOT
+from fairground import records
 from fairground.host.build import Built, Unavailable
 from fairground.lab import building, check, lists, setup
 from fairground.lab.check import Inputs
@@ -19,7 +20,6 @@ from fairground.lab.events import Checked, Checking, Kept
 from fairground.lab.places import Places
 from fairground.model import Finding, LabError, Severity, Stack
 from fairground.model.record import Kind
-from fairground.run import records
 
 ZOO = ROOT / "tests" / "zoo"
 NAMES = ("healthy", "wrong-json", "dreamer")

@@ -9,13 +9,12 @@ import pytest
 
 from builders.full import full
 from builders.stored import START, new
-from fairground import model
-from fairground.lab.names import HEADS, Names
+from fairground import model, records
+from fairground.lab.names import Names
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Machine, StackInfo
 from fairground.model.record import Head, Kind
-from fairground.run import records
 
 MANIFEST = 'title = "One"\n[variants.plain]\nabout = "as it\\n comes"\n[variants.fancy]\n'
 
@@ -81,9 +80,3 @@ def test_records_are_told_by_kind(tmp_path: Path) -> None:
         assert values(names.records(str(kind))) == ["latest", id]
     assert values(names.records(None)) == ["latest", *sorted(kept.values(), reverse=True)]
     assert names.records("run")[0].help == run.name
-
-
-def test_every_head_makes_a_record() -> None:
-    """The files by which a record is told are those of all kinds, and of earlier labs."""
-    assert set(HEADS) == {shape.head for shape in records.SHAPES.values()} | set(records.EARLIER)
-    assert HEADS[0] == records.SHAPES[Kind.RUN].head

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from cli.command import stored
+from fairground import records
 from fairground.lab import replicate as use_case
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink
 from fairground.lab.places import Places
 from fairground.lab.replicate import Inputs
 from fairground.model import LabError, Suite
-from fairground.run import store
 from report.fixture import one_block
 
 FIVE = ["apostol", "lookup", "pgbench-tx", "transfer", "users"]
@@ -35,10 +35,10 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
         made = one_block()
         folder = stored(replace(made, plan=replace(made.plan, title=chosen.title, command=carried.command)), tmp_path)
         yield Planned(made.plan, folder, 1.0)
-        yield Reported(folder / "report.html", store.load(folder))
+        yield Reported(folder / "report.html", records.load_run(folder))
 
     def resumed(folder: Path, _carried: runs.Inputs, **_: Any) -> Generator[Event]:
-        yield Reported(folder / "report.html", store.load(folder))
+        yield Reported(folder / "report.html", records.load_run(folder))
 
     monkeypatch.setattr(runs, "run", measured)
     monkeypatch.setattr(runs, "resume", resumed)
@@ -60,7 +60,7 @@ def test_all_have_a_run_of_their_own(asked: Inputs) -> None:
     assert done == [name for name in FIVE if name != ABSENT] and absent == [f"suite {ABSENT}"]
     assert all(one.later_s > after.later_s for one, after in itertools.pairwise(begun)) and begun[-1].later_s == 0
     assert asked.markdown is not None and [f"<!-- {name} -->" in asked.markdown.read_text() for name in done] == [True] * 4
-    commands = {store.load(one).plan.command for one in asked.places.results.iterdir() if one.is_dir()}
+    commands = {records.load_run(one).plan.command for one in asked.places.results.iterdir() if one.is_dir()}
     assert commands == {f"./fairground replicate {name} --profile quick" for name in done}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fairground import measure
+from fairground import measure, records
 from fairground.cli import main
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
@@ -22,7 +22,7 @@ from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
 from fairground.postgres import packages
-from fairground.run import plan, retry, store
+from fairground.run import plan, retry
 from report import fixture
 
 LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
@@ -38,9 +38,9 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     """A run of two blocks of which one is done: the plan's time is that of the other."""
     whole = fixture.two_blocks()
     half = replace(whole, trials=tuple(one for one in whole.trials if one.block == 1), controls=())
-    monkeypatch.setattr(store, "load", lambda _: half)
+    monkeypatch.setattr(records, "load_run", lambda _: half)
     told = next(runs._measured(whole.plan, Path("run"), None, None))  # type: ignore[arg-type]
-    done = store.done_slots(half)
+    done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
     assert told.left_s == pytest.approx(plan.seconds(slot for slot in whole.plan.slots if slot.number not in done))
 
@@ -95,7 +95,7 @@ def test_a_run_tells_what_it_does(inputs: runs.Inputs) -> None:
     for event in runs.run(SUITE, inputs, heard.append):
         heard.append(event)
         if isinstance(event, TrialDone):
-            assert store.load(event_folder(heard)).everything[-1].number == event.trial.number
+            assert records.load_run(event_folder(heard)).everything[-1].number == event.trial.number
     told = [kind for kind in kinds(heard) if kind not in (Said, Building)]
     assert told[:3] == [Built, Planned, Began]
     assert set(told[3:-1]) == {Progress, TrialDone} and told[-1] is Reported
@@ -109,11 +109,11 @@ def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
     with closing(runs.run(replace(SUITE, blocks=2), inputs)) as events:
         seen = until_trial(events)
     folder = event_folder(seen)
-    before = store.load(folder)
+    before = records.load_run(folder)
     rest = list(runs.resume(folder, inputs))
     kept = before.everything
-    assert kept and store.load(folder).everything[: len(kept)] == kept
-    done = store.done_slots(before)
+    assert kept and records.load_run(folder).everything[: len(kept)] == kept
+    done = records.done_slots(before)
     assert {event.trial.number for event in rest if isinstance(event, TrialDone)} == {1, 2} - done
     assert isinstance(rest[-1], Reported) and rest[-1].run.finished
 

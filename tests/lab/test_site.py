@@ -9,12 +9,11 @@ import pytest
 
 from builders.full import full
 from builders.stored import START, new
-from fairground import model
+from fairground import model, records
 from fairground.lab import site
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.model import LabError, Machine, StackInfo
 from fairground.model.record import Head, Kind
-from fairground.run import records
 
 
 def _check(results: Path) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from fairground import records
 from fairground.lab.roots import ROOT
-from fairground.run import store
 
 ZOO = ROOT / "tests" / "zoo"
 WORDS = ["-s", "healthy", "-w", "ping", "--blocks", "4", "--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1",
@@ -34,7 +34,7 @@ def test_results_that_fill_up_in_a_run(cache: Path, small_disk: Callable[..., Pa
     results = small_disk("results", 64)
     process = lab(environment, results, *WORDS)
     deadline = time.monotonic() + 120
-    while not any(path.read_text() for path in results.glob("*/trials.jsonl")):
+    while not any(path.read_text() for path in results.glob("*/entries.jsonl")):
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()[1]
         time.sleep(0.05)
     filler = results / "filler"
@@ -48,13 +48,13 @@ def test_results_that_fill_up_in_a_run(cache: Path, small_disk: Callable[..., Pa
     assert process.returncode == 3, said
     assert "error: `" in said or "error: the disk of `" in said
     assert "make space" in said and "--resume" in said and "Traceback" not in said and "fault of the lab" not in said
-    kept = store.load(store.find(results, "latest"))
+    kept = records.load_run(records.find_run(results, "latest"))
     assert 1 <= len(kept.trials) < 4 and not kept.finished
     filler.unlink()
     again = lab(environment, results, "--resume", "latest")
     _, said = again.communicate(timeout=170)
     assert again.returncode in (0, 3), said  # 3: a machine so busy that every trial was void
-    run = store.load(kept.folder)
+    run = records.load_run(kept.folder)
     assert run.finished and run.trials[: len(kept.trials)] == kept.trials
     assert (run.folder / "report.html").exists()
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from fairground import records
 from fairground.lab.roots import ROOT
 from fairground.model import Control
 from fairground.report.text.words import trial_page
-from fairground.run import store
 
 ZOO = ROOT / "tests" / "zoo"
 BRIEF = ["--window", "1", "--warmup", "1,1", "--connections", "8", "--workers", "1", "--pool-size", "4", "--scale", "1"]
@@ -54,7 +54,7 @@ def until(true: Callable[[], object], timeout_s: float = 60.0) -> None:
 
 def finished(results: Path) -> list[dict]:
     """The stored trials of the only run."""
-    lines = [line for path in results.glob("*/trials.jsonl") for line in path.read_text().splitlines()]
+    lines = [line for path in results.glob("*/entries.jsonl") for line in path.read_text().splitlines()]
     return [json.loads(line) for line in lines]
 
 
@@ -80,7 +80,7 @@ def test_run_writes_an_audited_report(environment: Mapping[str, str], tmp_path: 
     out, err = process.communicate(timeout=600)
     assert process.returncode in (0, 3), err  # 3: a machine so busy that every trial was void
     last = json.loads(out.splitlines()[-1])
-    run = store.load(store.find(tmp_path, "latest"))
+    run = records.load_run(records.find_run(tmp_path, "latest"))
     assert last["run"] == run.id and run.finished
     assert {trial.cell.workload for trial in run.trials} == {"ping", "tx"}
     for trial in run.trials:
@@ -98,7 +98,7 @@ def test_rejected_server_is_exit_code_one(environment: Mapping[str, str], tmp_pa
     process = lab(environment, "run", "--servers", str(ZOO), "-s", "wrong-json", "-w", "ping", *BRIEF, "--results", str(tmp_path))
     out, err = process.communicate(timeout=600)
     assert process.returncode == 1, err
-    assert "case:ping" in (tmp_path / next(iter(os.listdir(tmp_path))) / "trials.jsonl").read_text()
+    assert "case:ping" in (tmp_path / next(iter(os.listdir(tmp_path))) / "entries.jsonl").read_text()
     assert "rejected" in out
 
 
@@ -119,7 +119,7 @@ def test_interrupted_run_is_resumed(environment: Mapping[str, str], tmp_path: Pa
     assert after[: len(kept)] == kept
     attempts = [(trial["number"], trial["attempt"]) for trial in after]
     assert len(set(attempts)) == len(attempts)
-    run = store.load(store.find(tmp_path, "latest"))
+    run = records.load_run(records.find_run(tmp_path, "latest"))
     assert {trial.number for trial in run.trials} == {slot.number for slot in run.plan.slots}
 
 
@@ -131,7 +131,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     process = lab(environment, "run", "--servers", str(ZOO), *two, *BRIEF, "--results", str(tmp_path))
     out, err = process.communicate(timeout=900)
     assert process.returncode in (0, 3), err
-    run = store.load(store.find(tmp_path, "latest"))
+    run = records.load_run(records.find_run(tmp_path, "latest"))
     assert run.finished and run.ending is not None and "budget" in run.ending.reason, err
     done = {slot.number for slot in run.plan.slots if slot.block <= run.ending.blocks}
     assert {trial.number for trial in run.everything} == done
@@ -144,7 +144,7 @@ def test_run_with_a_budget_holds_controls_and_ends_after_a_whole_block(environme
     again = lab(environment, "run", "--servers", str(ZOO), "--resume", "latest", "--results", str(tmp_path))
     _, err = again.communicate(timeout=60)
     assert again.returncode in (0, 3), err
-    assert store.load(run.folder).everything == run.everything
+    assert records.load_run(run.folder).everything == run.everything
 
 
 def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -> None:

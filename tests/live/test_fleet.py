@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from builders.fleet import BRIEF, Fleet, alive, below, until
+from fairground import records
 from fairground.host import machine
-from fairground.run import store
 
 pytestmark = [pytest.mark.live, pytest.mark.measures]
 
@@ -26,12 +26,12 @@ def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, servers: Path, 
     until(lambda: all("has joined" in fleet.said(name) for name in "ab"), lambda: fleet.said("a") + fleet.said("b"))
     words = ["-s", "healthy", *BRIEF, "--servers", str(servers), "--results", str(results), "--hosts", address, *secured]
     run = fleet.start("run", "run", *words)
-    until(lambda: list(results.glob("*/plan.json")) or run.poll() is not None, lambda: fleet.said("run"))
+    until(lambda: list(results.glob("*/head.json")) or run.poll() is not None, lambda: fleet.said("run"))
     theirs = below(lost)
     lost.kill()
     assert run.wait(300) == 0, fleet.said("run")
     (folder,) = results.glob("*/")
-    found = store.load(folder)
+    found = records.load_run(folder)
     assert found.finished and {one.block for one in found.trials} == {1, 2}, fleet.said("run")
     assert {one.machine for one in found.trials} == {machine.fingerprint().hostname_hash}
     assert (folder / "report.html").exists() and found.limits

@@ -9,8 +9,8 @@ import pytest
 
 from builders.fleet import Fleet, alive, below, until
 from builders.networks import HOSTS, LAB, LOST, Capture, Network, Segment, begun, segments
+from fairground import records
 from fairground.lab.run import left_of
-from fairground.run import store
 
 pytestmark = [pytest.mark.live, pytest.mark.measures]
 
@@ -35,7 +35,7 @@ def test_a_host_that_is_lost_costs_no_trial(fleet: Fleet, network: Network, serv
     finally:
         capture.stop()
     (folder,) = (tmp_path / "results").glob("*/")
-    found = store.load(folder)
+    found = records.load_run(folder)
     assert not left_of(found) and {one.block for one in found.everything} == {1, 2}, fleet.said("run")
     until(lambda: not alive(theirs), lambda: str(alive(theirs)), 60)
     hosts["b"].send_signal(signal.SIGCONT)

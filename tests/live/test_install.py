@@ -141,7 +141,7 @@ def test_it_measures_a_project_of_ones_own(installed: Path, tmp_path: Path) -> N
     assert run.returncode in (0, 3), run.stderr  # 3: what else runs on this machine voided it
     assert "no limit for" not in run.stderr  # its results are in a folder that is named from the current one
     (page,) = (tmp_path / "work" / "results").glob("*/report.html")
-    trials = [json.loads(line) for line in page.with_name("trials.jsonl").read_text().splitlines()]
+    trials = [json.loads(line) for line in page.with_name("entries.jsonl").read_text().splitlines()]
     assert trials and all(trial["verdict"] != "rejected" and trial["result"] for trial in trials)
     assert files_of(installed) == before
 

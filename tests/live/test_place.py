@@ -10,9 +10,9 @@ import pytest
 
 from builders.fleet import Fleet, alive, below, until
 from builders.networks import FURTHER, HOSTS, LAB, Capture, Network, Segment, segments
+from fairground import records
 from fairground.lab.run import left_of
 from fairground.model import Run, Verdict
-from fairground.run import store
 
 pytestmark = [pytest.mark.live, pytest.mark.measures]
 
@@ -59,7 +59,7 @@ def captured(fleet: Fleet, network: Network, servers: Path, folder: Path, **othe
     finally:
         capture.stop()
     (made,) = (folder / "results").glob("*/")
-    return store.load(made), [one for one in segments(capture.packets) if one.payload]
+    return records.load_run(made), [one for one in segments(capture.packets) if one.payload]
 
 
 def test_a_load_from_another_host(fleet: Fleet, network: Network, servers: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     words = ["run", *CELLS, "--servers", str(servers), "--results", str(results), *placed]
     run = fleet.start("run", *words, before=network.inside("lab"))
     until(
-        lambda: any(path.read_text() for path in results.glob("*/trials.jsonl")) or run.poll() is not None,
+        lambda: any(path.read_text() for path in results.glob("*/entries.jsonl")) or run.poll() is not None,
         lambda: fleet.said("run"),
     )
     theirs = below(host)
@@ -146,8 +146,8 @@ def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     assert run.wait(120) == 3, fleet.said("run")
     assert f"host `{FAR}`, on which the generator runs, does not answer" in fleet.said("run")
     (folder,) = results.glob("*/")
-    kept = store.load(folder).trials
-    assert kept and left_of(store.load(folder)) and f"--resume {folder}" in fleet.said("run")
+    kept = records.load_run(folder).trials
+    assert kept and left_of(records.load_run(folder)) and f"--resume {folder}" in fleet.said("run")
     until(lambda: not alive(theirs), lambda: str(alive(theirs)), 15)
     again = ["host", "join", placed[1], "--role", "generator", "--name", FAR, *placed[2:4]]
     fleet.start("again", *again, before=network.inside(FAR))
@@ -155,5 +155,5 @@ def test_a_host_that_is_lost_ends_the_run_with_what_is_finished(
     words = ["run", "--resume", str(folder), "--servers", str(servers), "--results", str(results), *placed]
     resumed = fleet.start("resumed", *words, before=network.inside("lab"))
     assert resumed.wait(300) in ENDED, fleet.said("resumed")
-    whole = store.load(folder)
+    whole = records.load_run(folder)
     assert not left_of(whole) and [one for one in whole.trials if one in kept] == list(kept)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from fairground import records
 from fairground.host.isolation import LOST, OUT_OF_REACH
 from fairground.lab.roots import ROOT
 from fairground.model import Verdict
-from fairground.run import store
 
 pytestmark = pytest.mark.live
 
@@ -111,7 +111,7 @@ def test_without_cgroups_a_run_measures_and_the_doctor_says_what_is_lost(somebod
         "run", "--servers", str(ZOO), "-s", "healthy", "-w", "tx", *BRIEF, "--no-controls", "--results", str(results)
     )
     assert done.returncode in (0, 3), done.stderr  # 3: a machine so busy that every trial was void
-    run = store.load(store.find(results, "latest"))
+    run = records.load_run(records.find_run(results, "latest"))
     assert run.finished and run.trials
     for trial in run.trials:
         assert trial.verdict is not Verdict.REJECTED and trial.result is not None, trial.findings

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
 from fairground.capacity.search import Bounds, Capacity, Confirmed
+from fairground.capacity.service.values import Closed, Conduct, Visit
 from fairground.claims import judgement, tables
 from fairground.generators.latency import of_counts
 from fairground.model import Claim, Condition, Finding, Handshakes, Outcomes, PublishedTable, Second, Severity, Step, Suite
 from fairground.report.comparison import Line
 from fairground.report.replication import Replication
-from fairground.service.values import Closed, Conduct, Visit
 from fairground.stats import differences
 from report import fixture
 

@@ -9,6 +9,7 @@ import pytest
 
 from builders.hostile import HOSTILE, is_clean, poisoned
 from fairground.capacity.search import Capacity
+from fairground.capacity.service.values import Visit
 from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.boards import boards
@@ -16,7 +17,6 @@ from fairground.report.charts import figures, render
 from fairground.report.run import page, transfer
 from fairground.report.run.headline import voids
 from fairground.report.trial import trial_page
-from fairground.service.values import Visit
 from report import fixture
 
 RUN = poisoned(fixture.two_blocks())

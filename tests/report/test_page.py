@@ -11,14 +11,11 @@ from dataclasses import replace
 from functools import cache
 
 from builders.pages import section, section_html, text_of
-from builders.paths import TESTS
 from fairground.model import AuditLine, Run, Verdict
 from fairground.report.boards import boards
 from fairground.report.charts import dots, figures, render
 from fairground.report.run import page
 from fairground.report.text import words
-from fairground.report.trial import trial_page
-from fairground.run import store
 from fairground.stats.differences import Word
 from fairground.stats.modes import StartModes
 from report import fixture, golden
@@ -190,23 +187,6 @@ def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     assert "Interrupted: 17 planned trials were not measured." in said
     assert "No stack has a number here." in said
     assert "not measured: the run ended before its turn" in said
-
-
-def test_a_run_of_the_first_schema_still_has_its_pages() -> None:
-    """A run folder from before controls, anchors and trial pages is shown, with nothing said of controls that it never held."""
-    old = store.load(TESTS / "fixtures" / "run-v1")
-    bare = tuple(
-        replace(one, result=replace(one.result, latency_ok=None, latency_all=None))
-        for one in old.trials
-        if one.result is not None
-    )
-    run = replace(old, trials=bare)  # the fixture's histograms are no histograms
-    assert (run.controls, run.plan.anchor, run.qualification, run.ending) == ((), None, None, None)
-    said = text_of(page.html(run, {}))
-    assert (
-        "How small a difference it could have seen is not known" in said and "differences between stacks cannot be judged" in said
-    )
-    assert [place for place, _ in trial_page.pages(run)] == [words.trial_page(one) for one in run.trials]
 
 
 def test_markdown_keeps_under_the_limit_of_a_comment() -> None:

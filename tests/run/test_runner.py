@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 
 from builders.trials import trial as made
-from fairground import measure
+from fairground import measure, records
 from fairground.host import machine
 from fairground.model import Cell, Control, Finding, Load, Plan, Progress, Settings, Severity, Slot, Topology, Trial, Verdict
-from fairground.run import runner, store
+from fairground.run import runner
 from fairground.stats.comparisons import heat_of
 
 CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
@@ -30,7 +30,7 @@ class Lab:
             for number, (stack, control) in enumerate(kinds * blocks, start=1)
         ]
         self.plan = Plan("t", 1, blocks, tuple(slots), {}, "c", "a:plain", budget_s)
-        self.folder = store.create(
+        self.folder = records.create_run(
             results, self.plan, started_unix_s=0.0, machine=machine.fingerprint(), versions={}, database_settings={}, stacks={},
             workloads={},
         )  # fmt: skip
@@ -75,7 +75,7 @@ def test_every_slot_is_measured_once_in_order(lab: Any) -> None:
     """Without a budget the whole plan is measured, controls in their places, and the run is finished without a reason."""
     here = lab(2)
     assert here.run() == [(1, 1, 1), (1, 2, 1), (1, 3, 1), (2, 4, 1), (2, 5, 1), (2, 6, 1)]
-    run = store.load(here.folder)
+    run = records.load_run(here.folder)
     assert run.finished and run.ending is None
     assert [one.number for one in run.controls] == [3, 6]
     assert here.run() == []
@@ -109,7 +109,7 @@ def test_what_is_done_before_a_round_counts_against_the_budget(lab: Any, monkeyp
     here, clock = lab(9, 100.0), [0.0]
     monkeypatch.setattr(runner.time, "monotonic", lambda: clock[0])
     here.run(before=lambda _: clock.append(clock.pop() + 5))
-    ending = store.load(here.folder).ending
+    ending = records.load_run(here.folder).ending
     assert ending is not None and ending.blocks == 2
 
 
@@ -117,7 +117,7 @@ def test_a_round_that_was_cut_short_goes_on_with_the_rest(lab: Any) -> None:
     """Its finished trials stay, and those that are missing are measured together."""
     here = lab(1)
     plan = replace(here.plan, slots=tuple(replace(slot, round=1) for slot in here.plan.slots))
-    store.append(here.folder, here.measure(plan.slots[1], 1, "kept"))
+    records.append_trial(here.folder, here.measure(plan.slots[1], 1, "kept"))
     assert [number for _, number, _ in here.run(plan)] == [1, 3]
     assert here.asked == [[1, 3]]
 
@@ -149,7 +149,7 @@ def test_a_budget_ends_the_run_after_a_whole_block(lab: Any) -> None:
     """With 27 s a block, 100 s hold three blocks; the reason is kept, and the rest of the plan is not missing."""
     here = lab(9, 100.0)
     assert [block for block, _, _ in here.run()] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
-    run = store.load(here.folder)
+    run = records.load_run(here.folder)
     assert run.finished and run.ending is not None and run.ending.blocks == 3
     assert "after the budget of" in run.ending.reason
 
@@ -169,7 +169,7 @@ def test_what_is_narrow_gets_no_further_block(lab: Any, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(runner.stopping, "open_heats", known_from_two_blocks)
     assert [number for _, number, _ in here.run(plan)] == [1, 2, 3, 4, 5, 6, 7, 8, 10, 11]
-    run = store.load(here.folder)
+    run = records.load_run(here.folder)
     assert run.finished and run.ending is not None and run.ending.unneeded == (9, 12)
     assert run.ending.reason == "no block is left in its plan"
 
@@ -178,17 +178,17 @@ def test_a_block_that_was_interrupted_is_finished_before_the_time_is_asked(lab: 
     """Going on inside a block measures the rest of it, although the budget is spent, and then ends."""
     here = lab(9, 40.0)
     for slot in here.plan.slots[:4]:
-        place = store.trial_folder(here.folder, slot, 1)
-        store.append(here.folder, here.measure(slot, 1, place.name))
+        place = records.trial_folder(here.folder, slot, 1)
+        records.append_trial(here.folder, here.measure(slot, 1, place.name))
     assert here.run() == [(2, 5, 1), (2, 6, 1)]
-    assert store.load(here.folder).ending is not None
+    assert records.load_run(here.folder).ending is not None
 
 
 def test_a_larger_budget_goes_on_where_the_run_ended(lab: Any) -> None:
     """With the note of its end removed and more time, further blocks follow the measured ones."""
     here = lab(9, 60.0)
     here.run()
-    store.reopen(here.folder)
+    records.reopen_run(here.folder)
     assert [block for block, _, _ in here.run(replace(here.plan, budget_s=100.0))] == [3, 3, 3]
-    run = store.load(here.folder)
+    run = records.load_run(here.folder)
     assert run.ending is not None and run.ending.blocks == 3

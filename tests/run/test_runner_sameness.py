@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import Any, cast
 
 import pytest
 
-from fairground import measure
+from fairground import measure, records
 from fairground.host import machine
 from fairground.judge import thresholds
 from fairground.model import Cell, LabError, Load, Plan, Settings, Slot, Stack, Topology, Trial, Verdict, Workload
-from fairground.run import runner, store
+from fairground.run import runner
 
 CELL = Cell("one:plain", "ping", Topology(), Load(), Settings())
 PLAN = Plan("Two", 7, 1, (Slot(1, 1, CELL, 7), Slot(2, 1, CELL, 7)), {}, "command")
@@ -27,7 +26,7 @@ WORKLOADS = cast(Mapping[str, Workload], {"ping": None})
 def folder(tmp_path: Path) -> Path:
     """The folder of a run of two slots."""
     facts: dict[str, Any] = {"versions": {"engine": "1"}, "database_settings": {}, "stacks": {}, "workloads": {}}
-    return store.create(tmp_path, PLAN, started_unix_s=0.0, machine=machine.fingerprint(), **facts)
+    return records.create_run(tmp_path, PLAN, started_unix_s=0.0, machine=machine.fingerprint(), **facts)
 
 
 def bench(**fields: Any) -> measure.Bench:
@@ -74,7 +73,7 @@ def test_void_trials_are_repeated_at_most_twice_and_kept(
     """Only void is repeated, in its own slot, before the next one begins; all attempts are stored with their verdicts."""
     verdicts(monkeypatch, *ones)
     assert [(one.number, one.attempt) for one in carried_out(folder)] == attempts
-    kept = store.load(folder)
+    kept = records.load_run(folder)
     assert [(one.number, one.attempt, one.verdict) for one in kept.trials] == [
         (*attempt, one) for attempt, one in zip(attempts, ones, strict=True)
     ]
@@ -93,14 +92,6 @@ def test_resuming_counts_the_attempts_before(folder: Path, monkeypatch: pytest.M
 # ---------------------------------------------------------------- one measure
 
 
-def test_a_run_says_by_what_it_was_judged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The thresholds stand in the run's folder before its first trial."""
-    verdicts(monkeypatch, VALID, VALID)
-    going = carried_out(folder)
-    next(going)
-    assert json.loads((folder / "thresholds.json").read_text()) == thresholds.standard().values()
-
-
 def test_a_run_is_judged_by_one_set_of_thresholds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not resumed under others, and the sentence names them."""
     verdicts(monkeypatch, VALID, VALID)
@@ -110,15 +101,6 @@ def test_a_run_is_judged_by_one_set_of_thresholds(folder: Path, monkeypatch: pyt
     with pytest.raises(LabError) as caught:
         next(carried_out(folder, bench(thresholds=other)))
     assert "(reasons.locked)" in caught.value.message
-
-
-def test_an_older_run_goes_on_without_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that began before thresholds were written down is not said to have been judged by today's."""
-    verdicts(monkeypatch, VALID, VALID)
-    next(carried_out(folder))
-    (folder / "thresholds.json").unlink()
-    assert [one.number for one in carried_out(folder)] == [2]
-    assert store.thresholds(folder) is None
 
 
 # ---------------------------------------------------------------- one machine
@@ -140,18 +122,3 @@ def test_a_run_is_not_resumed_on_another_machine(folder: Path, monkeypatch: pyte
         next(carried_out(folder))
     assert "was begun on another machine: kernel was `" in caught.value.message
     assert "is `5.0-elsewhere`" in caught.value.message and benches == []
-
-
-@pytest.mark.parametrize(
-    ("now", "said"),
-    [({"engine": "1"}, None), ({"engine": "2"}, "engine was `1` and is `2`"), ({}, "engine was `1` and is unknown")],
-)
-def test_a_run_is_not_resumed_with_other_versions(folder: Path, now: dict[str, str], said: str | None) -> None:
-    """Programs must have the versions that the run names."""
-    run = store.load(folder)
-    if said is None:
-        runner.one_version(run, now)
-        return
-    with pytest.raises(LabError) as caught:
-        runner.one_version(run, now)
-    assert caught.value.message == f"run `{run.id}` was begun with other versions: {said}"

@@ -17,9 +17,9 @@ import pytest
 
 from builders.paths import ROOT, TESTS
 from builders.waiting import eventually
+from fairground import records
 from fairground.model import Verdict
 from fairground.report.run import page
-from fairground.run import store
 from report.browser import Browser, chromium
 
 pytestmark = pytest.mark.live
@@ -106,7 +106,7 @@ def test_wrong_wishes_get_a_sentence(served: Served) -> None:
     ):
         found, text = served.ask("POST", "/begin", body)
         assert found == status and words in json.loads(text)["error"]
-    assert list(served.results.glob("*/plan.json")) == []
+    assert list(served.results.glob("*/head.json")) == []
 
 
 @pytest.mark.measures
@@ -135,7 +135,7 @@ def test_a_measurement_by_clicks(served: Served) -> None:
         assert eventually(lambda: browser.evaluate(title).startswith("It ended"), 60)
         (folder,) = (path.parent for path in _begun(served) - before)
         # The browser's own work can make all attempts void, and the page has to say that, too.
-        void = all(trial.verdict is Verdict.VOID for trial in store.load(folder).everything)
+        void = all(trial.verdict is Verdict.VOID for trial in records.load_run(folder).everything)
         assert browser.evaluate(title) == ("It ended with code 3; what it said stands below." if void else "It ended well.")
         shown = browser.evaluate("document.querySelector('#cells tbody td').textContent").strip("✓!○ ").replace(",", "")
         assert void or shown.isdigit()
@@ -156,12 +156,12 @@ def test_a_stopped_measurement_is_kept(served: Served) -> None:
     assert eventually(lambda: served.ask("POST", "/begin", "[]")[0] == 422, 5)
     (made,) = _begun(served) - before
     assert eventually(lambda: not _goes_on(served), 60)
-    assert (made.parent / "trials.jsonl").exists()
+    assert (made.parent / "entries.jsonl").exists()
 
 
 def _begun(served: Served) -> set[Path]:
     """The plans of all runs so far."""
-    return set(served.results.glob("*/plan.json"))
+    return set(served.results.glob("*/head.json"))
 
 
 def _goes_on(served: Served) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from builders.stored import new, trial
+from fairground import records
 from fairground.model import Verdict
-from fairground.run import store
 from fairground.serve import watch
 from fairground.serve.watch import SILENT_S, Watch
 
@@ -23,22 +23,22 @@ def test_cells_fill_as_trials_are_stored(tmp_path: Path) -> None:
     assert (state["done"], state["slots"]) == (0, 2)
     assert [cell["trials"] for cell in state["cells"]] == [[None, None]]
     stored = trial(1)
-    store.append(folder, stored)
-    store.append(folder, trial(2, Verdict.VOID))
+    records.append_trial(folder, stored)
+    records.append_trial(folder, trial(2, Verdict.VOID))
     state = seen.state()
     first, second = state["cells"][0]["trials"]
     assert state["done"] == 1
     assert first["rate_per_s"] == pytest.approx(stored.goodput_per_s) and first["verdict"] == "valid"
     assert second["verdict"] == "void" and second["rate_per_s"] is None
-    store.append(folder, trial(2, Verdict.VALID, attempt=2))
+    records.append_trial(folder, trial(2, Verdict.VALID, attempt=2))
     assert seen.state()["done"] == 2 and seen.state()["left_s"] == 0
 
 
 def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
     """Half a line is no trial; with its end it is one."""
     folder = new(tmp_path)
-    store.append(folder, trial(1))
-    path = folder / "trials.jsonl"
+    records.append_trial(folder, trial(1))
+    path = folder / "entries.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     seen = Watch(folder)
@@ -52,10 +52,10 @@ def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
     assert watch.latest(tmp_path) is None
     first, second = new(tmp_path), new(tmp_path)
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "trials.jsonl").touch()
+    (tmp_path / "other" / "entries.jsonl").touch()
     now = time.time() - 1
-    os.utime(first / "trials.jsonl", (now, now))
-    os.utime(second / "trials.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
+    os.utime(first / "entries.jsonl", (now, now))
+    os.utime(second / "entries.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
     assert watch.latest(tmp_path) == first
     assert Watch(first).goes_on and not Watch(second).goes_on
     (first / "report.html").touch()
@@ -70,7 +70,7 @@ def test_a_record_of_any_kind_is_noticed(tmp_path: Path) -> None:
     (run / "report.html").touch()
     assert not watch.measuring(tmp_path)
     later = time.time() + 1
-    os.utime(run / "trials.jsonl", (later, later))
+    os.utime(run / "entries.jsonl", (later, later))
     assert watch.measuring(tmp_path) and Watch(run).goes_on, "it was resumed, and has the report of its first part"
     os.utime(run / "report.html", (later, later))
     assert not watch.measuring(tmp_path)

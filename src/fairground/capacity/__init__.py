@@ -1,1 +1,1 @@
-"""The highest rate that keeps an objective: the objective, the load curve, the search, and who drives it."""
+"""The highest rate that keeps an objective: objective, load curve, search, and who drives it. `service`: any HTTP service."""

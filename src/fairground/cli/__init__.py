@@ -24,7 +24,6 @@ def main() -> None:
             _complete()
         from fairground.cli.verbs import app
 
-        _respell(sys.argv)
         sys.exit(app(sys.argv[1:] or ["--help"], prog_name="fairground", standalone_mode=False) or 0)
     except SystemExit:
         raise  # an exit is no error, and asking which error it is would load the model
@@ -50,21 +49,6 @@ def _complete() -> None:
         if answer.text:
             print(answer.text)
         sys.exit(answer.exit_code)
-
-
-def _respell(words: list[str]) -> None:
-    """Put today's spelling in the place of an earlier one, and say it once. What stands behind `--` is another program's."""
-    if len(words) < 3:
-        return
-    from fairground.inputs.options import ONCE_SPELLED
-
-    earlier = ONCE_SPELLED.get(words[1], {})
-    end = words.index("--") if "--" in words else len(words)
-    for at, word in enumerate(words[2:end], 2):
-        spelling, equals, value = word.partition("=")
-        if spelling in earlier:
-            words[at] = earlier[spelling] + equals + value
-            print(f"`{spelling}` is written `{earlier[spelling]}` now", file=sys.stderr)
 
 
 def _lab_error() -> Any:

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 import typer
 
 from fairground.capacity import objective
+from fairground.capacity.service.behaviour import Encrypted
+from fairground.capacity.service.values import Visit
 from fairground.cli import recorded, say
 from fairground.cli.arguments import takes
 from fairground.cli.options import BAD_ANSWER
@@ -27,8 +29,6 @@ from fairground.model.record import Kind, Record, TryAsked
 from fairground.report import capacity as curves
 from fairground.report import visit as words
 from fairground.report.text import words as texts
-from fairground.service.behaviour import Encrypted
-from fairground.service.values import Visit
 
 OPTIONS = (
     Option("what", "The URL; or, after --, what starts the service.", list[str] | None, None, argument=True,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from fairground import records
 from fairground.cli import placed, recorded, say
 from fairground.cli.arguments import takes
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
@@ -28,7 +29,7 @@ from fairground.model import LabError, Load, Server, storing
 from fairground.model.record import ComparisonAsked, Kind
 from fairground.report import fail_on
 from fairground.report.fail_on import Rule
-from fairground.run import stopping, store
+from fairground.run import stopping
 
 OPTIONS = (
     Option("a", "A stack (SERVER:VARIANT) or a run; what B is held against.", str | None, None, argument=True),
@@ -135,7 +136,7 @@ def _tell(event: UnitDone) -> None:
 
 
 def _of_runs(places: Places, a: str, b: str) -> Compared:
-    one, other = (store.load(store.find(places.results, text)) for text in (a, b))
+    one, other = (records.load_run(records.find_run(places.results, text)) for text in (a, b))
     lines, notes = comparing.of_runs(one, other)
     return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes)
 

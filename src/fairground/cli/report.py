@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from fairground import records
 from fairground.cli import say
 from fairground.cli.arguments import takes
 from fairground.cli.check import show
@@ -23,7 +24,6 @@ from fairground.lab.places import Places
 from fairground.model import LabError
 from fairground.model.record import CheckAsked, Checked, Kind, Record
 from fairground.report.text import words
-from fairground.run import records
 
 OPTIONS = (
     Option("record", "Its id, the beginning of it, its folder, or `latest`.", str, "latest", argument=True, metavar="RECORD"),
@@ -55,7 +55,7 @@ def report(_: typer.Context, given: Given) -> None:
     if url is not None:
         raise LabError("`--url` says where a site will be served", "write one: ./fairground report --site public --url …")
     folder = records.find(places.results, run_name)
-    if (kind := records.declared(folder)) is not Kind.RUN:
+    if (kind := records.kind_of(folder)) is not Kind.RUN:
         if asked:
             raise LabError(f"`{folder.name}` is a {kind}, and only a run has tables", "./fairground list runs")
         _other(records.load(folder), kind, as_json)

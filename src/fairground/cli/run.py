@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import typer
 
-from fairground import fleet
+from fairground import fleet, records
 from fairground.cli import placed, say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, follow
@@ -24,7 +24,6 @@ from fairground.lab import run as runs
 from fairground.lab.events import Event, Reported, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Seats, Suite
-from fairground.run import store
 
 MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls", "place"))
 """What may be said of a run that goes on."""
@@ -74,9 +73,9 @@ def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, i
 
 def _resume(given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
     """Go on with a run, here or on hosts."""
-    folder = store.find(inputs.places.results, given["resume"])
+    folder = records.find_run(inputs.places.results, given["resume"])
     budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
-    elsewhere.same(folder.name, elsewhere.placed(store.load(folder).plan), place)
+    elsewhere.same(folder.name, elsewhere.placed(records.read_head(folder).asked), place)
     if (place and elsewhere.SERVER not in dict(place)) or given["hosts"] is None:
         with placed.hosts_of(given, place) as there:
             finish(lambda sink: runs.resume(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)

@@ -15,10 +15,10 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from fairground import records
 from fairground.cli.board import MARK, STYLE, reason
 from fairground.model import OWN_MAJOR, Cell, Plan, Progress, Slot, Trial, Verdict
 from fairground.run import plan as planned
-from fairground.run import store
 from fairground.stats import forecast
 from fairground.stats.intervals import significant
 
@@ -80,7 +80,7 @@ class Screen:
         self._counts[trial.verdict] += 1
         self._spent.append(trial.duration_s)
         self._expected.append(planned.seconds(slot for slot in self._plan.slots if slot.number == trial.number))
-        if trial.verdict is not Verdict.VOID or trial.attempt >= store.ATTEMPTS:
+        if trial.verdict is not Verdict.VOID or trial.attempt >= records.ATTEMPTS:
             self._done.add(trial.number)
         if not self._quiet:
             self._spoken = time.monotonic()

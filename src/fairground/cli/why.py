@@ -8,6 +8,7 @@ import sys
 
 import typer
 
+from fairground import records
 from fairground.cli import recorded, say
 from fairground.cli.arguments import takes
 from fairground.cli.screen import duration
@@ -21,7 +22,6 @@ from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Kind, Record
 from fairground.report.run import why as told
-from fairground.run import store
 
 OPTIONS = (
     Option("run", "A run: its id, the beginning of it, or `latest`.", str | None, None, argument=True, metavar="RUN"),
@@ -65,7 +65,7 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
         return Inputs(places, record.head.command, database, record), record.head.asked
     if given["run"] is None or not given["cell"]:
         raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE tx")
-    found = store.load(store.find(places.results, given["run"]))
+    found = records.load_run(records.find_run(places.results, given["run"]))
     asked = asking.question(found, given["cell"], given["reason"], numbers.seconds("--budget", given["budget"]))
     return Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked
 

@@ -265,11 +265,6 @@ def some(*names: str) -> tuple[Option, ...]:
     return tuple(known[name] for name in names)
 
 
-ONCE_SPELLED: Mapping[str, Mapping[str, str]] = {
-    "cross-check": {"--generators": "--generator"},
-    "try": {"--seconds": "--window"},
-}
-"""Verb → earlier spelling → what is written now. Earlier ones go on working, and say so."""
 LEAST: Mapping[str, int] = {one.targets[0]: one.least for one in SETTINGS if one.least is not None}
 """The least value of each field of settings that has one."""
 ABOVE_ZERO: Mapping[str, str] = {one.key: one.above_zero for one in (*LOADS, *HOPS) if one.key and one.above_zero}

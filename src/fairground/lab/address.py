@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from fairground.capacity.service import drive
+from fairground.capacity.service.behaviour import Asked
 from fairground.contract import encryption
 from fairground.model import LabError
 from fairground.model.record import TryAsked
 from fairground.model.wire import Tls
-from fairground.service import drive
-from fairground.service.behaviour import Asked
 
 SECRET = ("authorization", "cookie", "proxy-authorization")
 """Headers whose values are not kept."""

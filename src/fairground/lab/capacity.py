@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground import contract
+from fairground import contract, records
 from fairground.capacity import objective, parts, search
 from fairground.capacity.drive import Climb
 from fairground.capacity.parts import Part, Phase
@@ -21,7 +21,6 @@ from fairground.lab.places import Places
 from fairground.measure import Bench
 from fairground.model import Cell, LabError, Stack, Workload
 from fairground.model.record import CapacityAsked, End, Kind, Record
-from fairground.run import records
 
 Measure = Callable[[int, Sequence[Part]], Iterator[Part]]
 """Makes what is missing of the cell of a number (from 1), of which there are these parts."""

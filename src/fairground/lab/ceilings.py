@@ -7,12 +7,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from fairground import records
 from fairground.lab.events import Event, Said
 from fairground.measure import ceiling
 from fairground.model import Cell, LabError, Limit, Load, Plan, Run, Slot, StorageError, Workload
 from fairground.postgres import Database
 from fairground.run import plan as plans
-from fairground.run import store
 from fairground.stats.intervals import brief
 
 
@@ -33,7 +33,7 @@ def measured(
         workload, version = workloads[cell.workload], cell.settings.postgres_version
         try:
             found = sharing.measured(replace(bench, database=database(version)), workload, cell)
-            store.append_limit(run.folder, replace(found, workload=workload.id, postgres_version=version))
+            records.append_limit(run.folder, replace(found, workload=workload.id, postgres_version=version))
         except StorageError:
             raise
         except LabError as error:
@@ -79,7 +79,7 @@ class Again:
         if block < 2 or block & (block - 1) or (block, *limited) in self._seen:
             return
         self._seen.add((block, *limited))
-        run = store.load(self.folder)
+        run = records.load_run(self.folder)
         kept = [one for one in run.limits if one.key == limited]
         if not kept or any(one.block == block for one in kept):
             return
@@ -93,7 +93,7 @@ class Again:
         except LabError as error:
             self._failed.append(f"no limit for {key} in block {block}: {error.message}")
             return
-        store.append_limit(self.folder, replace(found, workload=key, postgres_version=version, block=block))
+        records.append_limit(self.folder, replace(found, workload=key, postgres_version=version, block=block))
 
     def failed(self) -> list[str]:
         """What could not be measured again since it was last asked, in sentences. What was measured before stands by itself."""
@@ -125,7 +125,7 @@ def qualified(bench: ceiling.Bench, run: Run) -> Generator[Event]:
     except LabError as error:
         yield Said(f"the engine could not be qualified: {error.message}")
         return
-    store.qualify(run.folder, found)
+    records.write_qualification(run.folder, found)
     if not found.can_measure:
         missed = ", ".join(f"{check.name} {brief(check.measured)} {check.unit}" for check in found.checks if not check.holds)
         yield Said(f"the engine missed known numbers on this machine: {missed}")

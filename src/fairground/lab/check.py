@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground import contract
+from fairground import contract, records
 from fairground.host import machine
 from fairground.host.build import Unavailable
 from fairground.inputs import manifest
@@ -20,7 +20,6 @@ from fairground.model import LabError, RunSettings, Stack
 from fairground.model import record as model
 from fairground.model.record import CheckAsked, End, Kind, Record
 from fairground.model.source import nearest
-from fairground.run import records
 from fairground.stats import forecast
 
 
@@ -101,8 +100,7 @@ def _folder(record: Record[CheckAsked, model.Checked], stack: str) -> Path:
 
 
 def _log(record: Record[CheckAsked, model.Checked], stack: str) -> Path:
-    folder = _folder(record, stack)
-    return folder / "server.log" if folder.is_dir() else record.folder / f"{folder.name}.log"  # of an earlier lab
+    return _folder(record, stack) / "server.log"
 
 
 def _named(places: Places, names: Sequence[str]) -> Sequence[Stack]:

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground import generators
+from fairground import generators, records
 from fairground.inputs import manifest
 from fairground.lab import run as runs
 from fairground.lab.events import CrossChecked, Event, Planned, Reported, Sink, unheard
@@ -15,7 +15,6 @@ from fairground.lab.measuring import TITLES
 from fairground.lab.places import Places
 from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
 from fairground.model.record import CrossCheckAsked, End, Head, Kind, Record
-from fairground.run import records, store
 from fairground.stats import agreement
 from fairground.stats.agreement import Agreement
 
@@ -82,7 +81,7 @@ def says(record: CrossCheck) -> str:
 def _run_of(record: CrossCheck, places: Places) -> Path:
     """The folder of its trials; LabError where it is gone."""
     folder = places.results / record.head.asked.run
-    if records.declared(folder) is not Kind.RUN:
+    if records.kind_of(folder) is not Kind.RUN:
         sentence = f"the trials of `{record.id}` are in the run `{record.head.asked.run}`, which is not in `{places.results}`"
         raise LabError(sentence, "restore its folder, or measure again")
     return folder
@@ -90,7 +89,7 @@ def _run_of(record: CrossCheck, places: Places) -> Path:
 
 def _begun(inputs: Inputs, folder: Path) -> CrossCheck:
     """The record, its head on the disk: machine, versions and thresholds are those of the run whose trials it has."""
-    head = records.of_run(store.load(folder)).head
+    head = records.read_head(folder)
     (stack,) = {slot.cell.stack for slot in head.asked.slots}
     asked = CrossCheckAsked(stack, inputs.workload, inputs.loads, inputs.rounds, folder.name)
     known = (head.machine, head.versions, head.thresholds, head.stacks)

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairground import records
 from fairground.host import build
 from fairground.inputs import variants
 from fairground.lab.places import Places
 from fairground.model import LabError, storing
-from fairground.run import store
 
 README = """# Servers, measured with Fairground
 
@@ -42,7 +42,8 @@ def clean(places: Places, remove: Collection[str] = ()) -> tuple[Kept, ...]:
     """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed."""
     folders = {"builds": places.cache / "builds", "databases": places.cache / "postgres", "runs": places.results}
     rows = tuple(
-        Kept(name, str(folder), store.size(folder) if folder.exists() else 0, name in remove) for name, folder in folders.items()
+        Kept(name, str(folder), records.size(folder) if folder.exists() else 0, name in remove)
+        for name, folder in folders.items()
     )
     for name in remove:
         shutil.rmtree(folders[name], ignore_errors=True)

@@ -9,19 +9,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from fairground import records
 from fairground.fleet import about, cluster, shares, tls
 from fairground.fleet.cluster import Done, Member
 from fairground.fleet.order import Answer, Order, Work
 from fairground.fleet.shares import Share
 from fairground.host import build
 from fairground.inputs.hosts import HostsAsked
-from fairground.judge import thresholds, validity
+from fairground.judge import validity
 from fairground.lab import run as runs
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.model import Cell, Ending, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
 from fairground.report.text.words import plural
-from fairground.run import plan, runner, stopping, store
+from fairground.run import plan, stopping
 
 NOT_YET = "leave it out, or measure on this machine alone"
 
@@ -147,7 +148,7 @@ def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
     frozen = plan.of_suite(runs.settled(suite, None), servers, workloads, inputs.command, lacking, len(there.members))
     needs, first = runs.Needs.of(frozen), answers[0]
     assert first.machine is not None
-    folder = store.create(
+    folder = records.create_run(
         places.results,
         frozen,
         started_unix_s=time.time(),
@@ -157,9 +158,8 @@ def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
         stacks=_infos(chosen, answers),
         workloads=needs.texts(workloads),
     )
-    store.write_thresholds(folder, thresholds.standard().values())
     with runs.kept(folder):
-        yield from measured(store.load(folder), there, _digests(chosen))
+        yield from measured(records.load_run(folder), there, _digests(chosen))
     yield from runs.ended(folder, inputs)
 
 
@@ -168,7 +168,7 @@ def resume(folder: Path, there: Fleet, inputs: runs.Inputs, budget_s: float | No
 
     A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
     """
-    known = store.load(folder)
+    known = records.load_run(folder)
     _check(inputs)
     left = runs.left_of(known)
     if left and (not known.finished or budget_s is not None):
@@ -177,13 +177,16 @@ def resume(folder: Path, there: Fleet, inputs: runs.Inputs, budget_s: float | No
         needs = replace(runs.Needs.of(known.plan), stacks=frozenset(slot.cell.stack for slot in left))
         chosen = needs.stacks_of(inputs.places.load_servers())
         runs.all_known(known, left, chosen, inputs.places)
-        _same_sources(known, chosen)
+        head = records.read_head(folder)
+        infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
+        records.require_same(head, replace(head, stacks=infos))
         answers = yield from _ready(there, replace(known.plan, slots=tuple(left)), chosen)
         for one in answers:
             if one.lacking:
                 name, why = next(iter(one.lacking.items()))
                 raise LabError(f"host `{one.host}` lacks `{name}`, which the run has: {why}", None, 3)
-        runner.one_version(known, {name: text for name, text in _common(answers).items() if name in known.versions})
+        versions = {name: text for name, text in _common(answers).items() if name in known.versions}
+        records.require_same(head, replace(head, versions=versions))
         assert answers[0].machine is not None
         _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with runs.kept(folder):
@@ -275,12 +278,6 @@ def _infos(chosen: Sequence[Stack], answers: Sequence[Answer]) -> dict[str, Stac
     return found
 
 
-def _same_sources(known: Run, chosen: Sequence[Stack]) -> None:
-    for stack in chosen:
-        if known.stacks[stack.id].content_hash != build.content_hash(stack.server.folder):
-            raise runs.has_changed(stack.server)
-
-
 # ---------------------------------------------------------------- measuring
 
 
@@ -293,7 +290,7 @@ def measured(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[
         yield from _carried_out(known, there, digests)
     else:
         asked = yield from _in_waves(known, there, digests)
-    done = store.done_slots(store.load(known.folder))
+    done = records.done_slots(records.load_run(known.folder))
     if missing := [slot for slot in asked if slot.number not in done]:
         yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: ./fairground run --resume {known.id}")
 
@@ -311,20 +308,20 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
         slots = [slot for slot in planned.slots if slot.block in wave]
         wanted, left_out = stopping.wanted(planned, slots, [one for one in measured if one.block < wave[0]])
         asked, unneeded = [*asked, *wanted], [*unneeded, *left_out]
-        begun = store.load(known.folder)
+        begun = records.load_run(known.folder)
         yield from _carried_out(replace(begun, plan=replace(planned, slots=wanted)), there, digests)
-        found = store.load(known.folder)
+        found = records.load_run(known.folder)
         measured = found.everything
-        if not {slot.number for slot in wanted} <= store.done_slots(found):
+        if not {slot.number for slot in wanted} <= records.done_slots(found):
             return tuple(asked)
         newest = wave[-1] >= max((one.block for one in measured), default=0)
         trials_s = stopping.spent_s(measured) - stopping.spent_s(known.everything)
         beside_s = max(0.0, time.monotonic() - began_s - trials_s / hosts)  # each order starts a database, for instance
         if newest and (ending := stopping.ending(planned, measured, planned.budget_s, hosts, beside_s)):
-            store.end(known.folder, replace(ending, unneeded=tuple(unneeded)))
+            records.end_run(known.folder, replace(ending, unneeded=tuple(unneeded)))
             return tuple(asked)
     if unneeded:
-        store.end(known.folder, Ending(planned.blocks, stopping.NO_MORE, tuple(unneeded)))
+        records.end_run(known.folder, Ending(planned.blocks, stopping.NO_MORE, tuple(unneeded)))
     return tuple(asked)
 
 
@@ -384,11 +381,11 @@ def _kept(known: Run, share: Share | None, done: Done) -> Iterator[Event]:
         yield Said(f"{what} is not measured: {error.message}")
         return
     for limit in found.limits if share is None else ():
-        store.append_limit(known.folder, limit)
+        records.append_limit(known.folder, limit)
     if share is None and found.qualification is not None:
-        store.qualify(known.folder, found.qualification)
+        records.write_qualification(known.folder, found.qualification)
     for trial in checked:
-        store.append(known.folder, trial)
+        records.append_trial(known.folder, trial)
         yield TrialDone(trial)
 
 
@@ -422,7 +419,7 @@ def believed(known: Run, share: Share | None, found: Answer) -> list[Trial]:
         replace(
             one,
             machine=found.machine.hostname_hash,
-            folder=str(store.trial_folder(known.folder, slots[one.number], one.attempt).relative_to(known.folder)),
+            folder=str(records.trial_folder(known.folder, slots[one.number], one.attempt).relative_to(known.folder)),
         )
         for one in found.trials
     ]

@@ -73,11 +73,11 @@ def _topologies(places: Places) -> list[Row]:
 
 def _runs(places: Places) -> list[Row]:
     """Records of every kind, by name, which begins with the time of the start."""
-    from fairground.run import records, store  # here, for they load what measures, which no other list needs
+    from fairground import records  # here, for no other list needs what it loads
 
     return [
         {"id": one.id, "kind": str(one.kind), "trials": one.entries, "finished": one.finished,
-         "bytes": f"{store.size(one.folder) / 1e6:.1f} MB", "command": one.command, "page": str(one.page)}
+         "bytes": f"{records.size(one.folder) / 1e6:.1f} MB", "command": one.command, "page": str(one.page)}
         for one in records.listed(places.results)
     ]  # fmt: skip
 

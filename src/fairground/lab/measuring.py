@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from fairground import records
 from fairground.host import Keeper, build, machine
 from fairground.host.build import Built, Unavailable
 from fairground.judge import thresholds
@@ -17,7 +18,6 @@ from fairground.lab.elsewhere import HERE, Others
 from fairground.lab.places import Places
 from fairground.model import SCHEMA_VERSION, Server, StackInfo
 from fairground.model.record import End, Head, Kind, Record
-from fairground.run import records
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def opened(
                 stacks, asked)  # fmt: skip
     if inputs.record is None:
         return records.create(inputs.places.results, TITLES[kind], head)
-    records.same(inputs.record, head)
+    records.require_same(inputs.record.head, head)
     return inputs.record
 
 

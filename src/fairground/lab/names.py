@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from fairground.lab import roots
 
-HEADS = ("plan.json", "head.json", "compare.json", "capacity.json", "search.json", "try.json")
-"""The files that make a folder a record, `run.records` has them; the first is a run's."""
+HEAD = "head.json"
+"""The file that makes a folder a record: `records.HEAD`, whose import would take too long here."""
 KIND = re.compile(rb'"kind": *"([a-z-]+)"')
 START_BYTES = 256
 """So many bytes of a head hold its kind."""
@@ -74,16 +74,13 @@ class Names:
 
 
 def _kind(folder: Path) -> str | None:
-    """The kind of a record, by the names of its files and the first bytes of its head; None: it is none."""
-    head = next((name for name in HEADS if (folder / name).is_file()), None)
-    if head is None or head == HEADS[0]:
-        return None if head is None else "run"
+    """The kind of a record, by the first bytes of its head; None: it is none."""
     try:
-        with (folder / head).open("rb") as file:
+        with (folder / HEAD).open("rb") as file:
             told = KIND.search(file.read(START_BYTES))
     except OSError:
         return None
-    return told[1].decode() if told is not None else ""
+    return told[1].decode() if told is not None else None
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from fairground.lab import service
 from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
+from fairground.records import journal
 from fairground.report import capacity, comparison, experiment, visit
 from fairground.report.charts import render
 from fairground.report.comparison import Line
 from fairground.report.run import page as texts
 from fairground.report.run import why
 from fairground.report.text import caveats, seats
-from fairground.run import journal
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes
 
@@ -96,14 +96,9 @@ class Rendered:
 
 
 def write(record: Record[Any, Any]) -> Path:
-    """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none.
-
-    A folder of a lab that wrote no records keeps the page that it has.
-    """
+    """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none."""
     if record.head.kind not in _RENDERERS:
         raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
-    if record.earlier is not None:
-        return _page_of_earlier(record)
     paths = [journal.replace(record.folder / name, text.encode()) for name, text in rendered(record).files]
     return paths[-1]
 
@@ -170,13 +165,6 @@ _RENDERERS: Mapping[Kind, Callable[[Record[Any, Any], str | None], Rendered]] = 
 def _whole(record: Record[Any, Any], document: Mapping[str, Any]) -> str:
     whole = {"schema": SCHEMA_VERSION, **document, "machine": _plain(record.head.machine), "finished": record.end is not None}
     return json.dumps(whole, indent=2)
-
-
-def _page_of_earlier(record: Record[Any, Any]) -> Path:
-    found = sorted(record.folder.glob("*.html"))
-    if not found:
-        raise LabError(f"`{record.id}` was written by an earlier lab and has no page", "measure it again")
-    return found[0]
 
 
 def _facts(record: Record[Any, Any]) -> tuple[str, ...]:

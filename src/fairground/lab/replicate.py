@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairground import records
 from fairground.claims import judgement, tables
 from fairground.inputs import manifest
 from fairground.lab import run as runs
@@ -13,9 +14,10 @@ from fairground.lab import setup, splice
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Run, Suite
+from fairground.records import journal
 from fairground.report import replication
 from fairground.report.replication import Replication
-from fairground.run import journal, plan, store
+from fairground.run import plan
 
 ALL = "all"
 """What is said in place of a suite for all of those with claims."""
@@ -62,7 +64,9 @@ def every(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     if inputs.of_run is not None:
         raise LabError(f"`--run` judges the run of one suite, and `{ALL}` names several", "name the suite of the run")
     chosen = {name: suite(replace(inputs, suite=name)) for name in with_claims(inputs.places)}
-    begun = None if inputs.resume is None else suite_of(store.load(store.find(inputs.places.results, inputs.resume)), chosen)
+    begun = None
+    if inputs.resume is not None:
+        begun = suite_of(records.load_run(records.find_run(inputs.places.results, inputs.resume)), chosen)
     names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
     carried = runs.Inputs(inputs.places, inputs.command, inputs.database_url)
     plans = [runs.dry_run(chosen[name], carried) for name in names]
@@ -113,9 +117,9 @@ def suite(inputs: Inputs) -> Suite:
 def _events(chosen: Suite, inputs: Inputs, sink: Sink) -> Generator[Event]:
     places, carried = inputs.places, runs.Inputs(inputs.places, inputs.command, inputs.database_url)
     if inputs.of_run is not None:
-        yield runs.report(store.find(places.results, inputs.of_run))
+        yield runs.report(records.find_run(places.results, inputs.of_run))
     elif inputs.resume is not None:
-        yield from runs.resume(store.find(places.results, inputs.resume), carried, sink=sink)
+        yield from runs.resume(records.find_run(places.results, inputs.resume), carried, sink=sink)
     else:
         yield from runs.run(chosen, carried, sink)
 

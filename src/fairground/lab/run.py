@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from fairground import contract, generators, postgres, topology
+from fairground import contract, generators, postgres, records, topology
 from fairground.generators import Installed
 from fairground.host import Keeper, machine
 from fairground.host.build import Built, Unavailable
@@ -36,11 +36,12 @@ from fairground.model import (
     error,
     storing,
 )
-from fairground.model.record import Kind
+from fairground.model.record import Head, Kind
+from fairground.records import journal
 from fairground.report.charts import figures, render
 from fairground.report.run import page, why
 from fairground.report.trial import trial_page
-from fairground.run import journal, plan, records, runner, store
+from fairground.run import plan, runner
 
 PAGE = records.SHAPES[Kind.RUN].page
 
@@ -98,7 +99,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
         here = {name: tool for name, tool in tools.items() if tool is not None and name in needs.generators}
         hall = Hall(keeper, found, chosen, workloads, places, here, sink, inputs.elsewhere)
         versions = hall.versions(needs.topologies)
-        folder = store.create(
+        folder = records.create_run(
             places.results,
             frozen,
             started_unix_s=time.time(),
@@ -129,7 +130,7 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
 
     A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
     """
-    known, places = store.load(folder), inputs.places
+    known, places = records.load_run(folder), inputs.places
     left = left_of(known)
     if left and (not known.finished or budget_s is not None):
         known = with_budget(known, budget_s)
@@ -140,14 +141,15 @@ def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Si
             chosen = replace(needs, stacks=frozenset(slot.cell.stack for slot in left)).stacks_of(servers)
             all_known(known, left, chosen, places)
             builds = yield from building.built(keeper, servers_of(chosen), places, sink)
-            same_as_before(known, chosen, builds)
+            head = records.read_head(folder)
+            same_as_before(head, chosen, builds)
             found = held.enter_context(
                 Databases(keeper, places, inputs.database_url, needs.database, needs.versions, inputs.elsewhere.database)
             )
             yield from map(Said, found.ready())
             tools = _tools(places, needs)
             hall = Hall(keeper, found, chosen, places.workloads(), places, tools, sink, inputs.elsewhere)
-            runner.one_version(known, hall.versions(needs.topologies))
+            records.require_same(head, replace(head, versions=hall.versions(needs.topologies)))
             if known.machine.awake:
                 yield from keep_awake(held, keeper, places, must=True)
             with kept(folder):
@@ -177,8 +179,8 @@ def all_known(known: Run, left: Sequence[Slot], chosen: Sequence[Stack], places:
 
 def report(folder: Path) -> Reported:
     """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
-    found = store.load(folder)
-    store.write_summary(folder, page.summary_csv(found))
+    found = records.load_run(folder)
+    journal.replace(folder / "summary.csv", page.summary_csv(found).encode())
     path = folder / PAGE
     for place, text in rendered(found):
         if place == PAGE:
@@ -341,7 +343,7 @@ class Hall:
 
 def _measured(frozen: Plan, folder: Path, needs: Needs, hall: Hall) -> Generator[Event]:
     """Measure what is left of a plan."""
-    known = store.load(folder)
+    known = records.load_run(folder)
     yield Planned(frozen, folder, plan.seconds(left_of(known)))
     yield from limits(known, needs, hall)
     yield Began(frozen, known.everything)
@@ -387,7 +389,7 @@ def _tools(places: Places, needs: Needs) -> dict[str, Installed]:
 
 def left_of(known: Run) -> list[Slot]:
     """The slots of a run that are not done."""
-    done = store.done_slots(known)
+    done = records.done_slots(known)
     return [slot for slot in known.plan.slots if slot.number not in done]
 
 
@@ -397,7 +399,7 @@ def with_budget(known: Run, budget_s: float | None) -> Run:
         return known
     if known.plan.budget_s is None:
         raise LabError(f"run `{known.id}` has no budget: it ends with its plan", "leave `--budget` out")
-    store.reopen(known.folder)
+    records.reopen_run(known.folder)
     return replace(known, plan=replace(known.plan, budget_s=budget_s))
 
 
@@ -413,19 +415,10 @@ def servers_of(stacks: Sequence[Stack]) -> list[Server]:
     return list({stack.server.id: stack.server for stack in stacks}.values())
 
 
-def same_as_before(known: Run, stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
-    """A run is of one version of every server: refuse to go on with others."""
+def same_as_before(head: Head[Plan], stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> None:
+    """LabError when a server of a run that goes on cannot be built any more, or has changed."""
     for stack in stacks:
-        made, before = builds[stack.server.id], known.stacks[stack.id].content_hash
+        made = builds[stack.server.id]
         if isinstance(made, Unavailable):
             raise LabError(f"`{stack.id}` is not available any more: {made.reason}", made.hint, exit_code=3)
-        if made.content_hash != before:
-            raise has_changed(stack.server)
-
-
-def has_changed(server: Server) -> LabError:
-    """The error for a run that is to go on with other sources than it began with."""
-    return LabError(
-        f"`{server.id}` has changed since the run began, and a run holds one version of each server",
-        "begin a new run, or restore the server's folder",
-    )
+    records.require_same(head, replace(head, stacks=setup.stack_infos(stacks, builds)))

@@ -10,7 +10,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairground import records
 from fairground.capacity import objective
+from fairground.capacity.service import behaviour, drive, parts
+from fairground.capacity.service.behaviour import Asked
+from fairground.capacity.service.parts import Ahead, Checks, Part, Unit
+from fairground.capacity.service.values import Visit
 from fairground.host import Child, Keeper, Resident, Streams, listener, listens, machine
 from fairground.lab import measuring, setup
 from fairground.lab.address import is_here
@@ -20,11 +25,6 @@ from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import Session
 from fairground.model import Cell, Finding, LabError, Load, MachineError, Settings, Severity, Topology
 from fairground.model.record import End, Kind, Record, TryAsked
-from fairground.run import records
-from fairground.service import behaviour, drive, parts
-from fairground.service.behaviour import Asked
-from fairground.service.parts import Ahead, Checks, Part, Unit
-from fairground.service.values import Visit
 from fairground.stats import forecast
 
 READY_S = 30.0

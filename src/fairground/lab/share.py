@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from fairground import records
 from fairground.fleet.alone import alone
 from fairground.fleet.order import Answer, Order, Refusal, Work
 from fairground.host import build, machine
@@ -26,7 +27,7 @@ from fairground.lab.elsewhere import Others
 from fairground.lab.events import Event, Said, unheard
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Workload, storing
-from fairground.run import runner, store
+from fairground.run import runner
 
 Value = TypeVar("Value")
 
@@ -76,7 +77,7 @@ def _measured(order: Order, found: Answer, needs: runs.Needs, hall: runs.Hall) -
     """The answer with what was measured. The run's folder goes with the process."""
     assert found.machine is not None
     with _scratch(hall.places.cache / "fleet") as results:
-        folder = store.create(
+        folder = records.create_run(
             results,
             order.plan,
             started_unix_s=time.time(),
@@ -87,12 +88,12 @@ def _measured(order: Order, found: Answer, needs: runs.Needs, hall: runs.Hall) -
             workloads={},
         )
         for trial in order.known:
-            store.append(folder, trial)
+            records.append_trial(folder, trial)
         if order.work is Work.SHARE:
             return replace(found, trials=tuple(runner.run(order.plan, folder, *runs.stage(needs, hall))))
         said = list[str]()
-        _heard(runs.limits(store.load(folder), needs, hall), said)
-        known = store.load(folder)
+        _heard(runs.limits(records.load_run(folder), needs, hall), said)
+        known = records.load_run(folder)
         return replace(found, limits=known.limits, qualification=known.qualification, remarks=(*found.remarks, *said))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from fairground import records
 from fairground.lab import cross_check, pages
 from fairground.lab import run as runs
 from fairground.lab.events import Event, SiteRecord, SiteWritten
@@ -25,7 +26,6 @@ from fairground.report.charts import render
 from fairground.report.run import page, story, transfer
 from fairground.report.site import card, history, site
 from fairground.report.site.site import Line
-from fairground.run import records, store
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -52,9 +52,9 @@ def write(results: Path, target: Path, url: str | None = None) -> Generator[Even
     for place, one in enumerate(listed, 1):
         stamp = f"{lab} {at} {_of_record(one, listed)}"
         kept = before.get(one.id)
-        run = store.load(one.folder) if one.kind is Kind.RUN else None
+        record = records.load(one.folder)
+        run = records.run_of(record) if one.kind is Kind.RUN else None
         if kept is None or kept.stamp != stamp or (kept.line.page and not (target / one.id / kept.line.page).exists()):
-            record = records.of_run(run) if run is not None else records.load(one.folder)
             kept = _Written(stamp, _line(one, record, run, target, at))
             yield SiteRecord(place, len(listed), one.id)
         known[one.id] = kept
@@ -171,9 +171,9 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None, preview: str 
     if run is not None:
         shown = boards.boards(run)
         return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), runs.rendered(run, HOME, preview)
-    if record.earlier is None and one.kind is Kind.CROSS_CHECK:
+    if one.kind is Kind.CROSS_CHECK:
         return cross_check.says(record), iter(())
-    if record.earlier is not None or one.kind is Kind.CHECK:
+    if one.kind is Kind.CHECK:
         return one.command, iter(())
     made = pages.rendered(record, HOME)
     return made.says, iter(made.files)

@@ -82,7 +82,7 @@ from fairground.model.subject import (
 from fairground.model.work import StatementWork, TableWork, Work
 
 SCHEMA_VERSION = 1
-"""Version of everything the lab writes as JSON; `store` reads this and all older ones."""
+"""Version of everything the lab writes as JSON; `records` reads this one alone."""
 
 __all__ = [
     "MAJORS",

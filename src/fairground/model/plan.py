@@ -259,7 +259,7 @@ class Plan:
     """Stack or `stack workload` → why it is not in the plan."""
     command: str
     anchor: str | None = None
-    """The stack that others are held against where it was measured; None: the plan is older than anchors."""
+    """The stack that others are held against where it was measured; None: nothing is compared."""
     budget_s: float | None = None
     """Seconds after which no further block is begun; `blocks` is then the most. None: all blocks are measured."""
     until: Until = Until.NARROW

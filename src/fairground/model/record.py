@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from fairground.model.plan import Load, Settings, Topology
 from fairground.model.result import Finding, Machine, StackInfo
+from fairground.model.run import Ending
 
 Asked = TypeVar("Asked", covariant=True)
 Entry = TypeVar("Entry", covariant=True)
@@ -44,7 +45,7 @@ class Head(Generic[Asked]):
     versions: Mapping[str, str]
     """Lab, engine, PostgreSQL … → version."""
     thresholds: Mapping[str, Any]
-    """By what it is judged; empty where the record is too old to say."""
+    """By what it is judged."""
     stacks: Mapping[str, StackInfo]
     """What is said of each stack that is measured, by its label in the record."""
     asked: Asked
@@ -60,16 +61,16 @@ class End:
 
 @dataclass(frozen=True)
 class Record(Generic[Asked, Entry]):
-    """A finished or interrupted measurement. `end` is None while units are missing.
+    """A finished or interrupted measurement. `end` is None while units are missing; a run has one where it ended early.
 
-    `earlier` is the document of a lab that wrote no records: then `entries` holds only what can be read of it.
+    `beside` holds the side files of its kind by name: a value each, or a tuple of lines.
     """
 
     folder: Path
     head: Head[Asked]
     entries: tuple[Entry, ...] = ()
-    end: End | None = None
-    earlier: Mapping[str, Any] | None = None
+    end: End | Ending | None = None
+    beside: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def id(self) -> str:

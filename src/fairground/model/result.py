@@ -102,7 +102,7 @@ class Latency:
     p999_us: int | None
     v2: str | None
     p75_us: int | None = None
-    """These two: None also where a record is older than they are."""
+    """These two: None also where nobody counted them."""
     p95_us: int | None = None
 
 
@@ -393,5 +393,5 @@ class StackInfo:
     unavailable: str | None
     content_hash: str | None
     approach: Approach | None = None
-    """None in records that are older than its declaration."""
+    """None where a server's manifest of a past revision does not declare it."""
     tuning: tuple[Tuning, ...] = ()

@@ -93,7 +93,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished or interrupted run, as `store` loads it."""
+    """A finished or interrupted run, as `records` loads it."""
 
     schema: int
     id: str
@@ -129,7 +129,7 @@ class Run:
 
     @property
     def postgres_major(self) -> str | None:
-        """`18` of a PostgreSQL 18.1; None where a record of an earlier lab does not say."""
+        """`18` of a PostgreSQL 18.1; None where no PostgreSQL is among the versions."""
         return self.versions["PostgreSQL"].split(".")[0] if "PostgreSQL" in self.versions else None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from fairground.capacity.service.values import Visit
 from fairground.model import Finding, Severity, foreign
 from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
@@ -13,7 +14,6 @@ from fairground.report.charts.frame import WIDTHS_PX
 from fairground.report.charts.loadchart import Around
 from fairground.report.run import page
 from fairground.report.text import words
-from fairground.service.values import Visit
 
 MARK = {Severity.NOTE: "✓", Severity.WARN: "!", Severity.REJECT: "✗", Severity.VOID: "○"}
 TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejected", Severity.VOID: "void"}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairground import measure
+from fairground import measure, records
 from fairground.host import machine
-from fairground.judge import thresholds, validity
-from fairground.model import Ending, LabError, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
-from fairground.run import retry, stopping, store
+from fairground.model import Ending, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
+from fairground.run import retry, stopping
 
 Before = Callable[[Sequence[Slot]], None]
 """What is to be done before the slots of a round are measured, while nothing of theirs is up."""
@@ -29,14 +28,15 @@ def run(
     """Measure what is left of `plan` into the run folder and yield each trial once it is on disk.
 
     `stacks` and `workloads` are by id, workloads rendered for the plan's scale. Slots of one round are measured together, and
-    those of them that are void are tried again as often as `store` says; all attempts are kept. Interrupt it wherever you like:
+    those of them that are void are tried again as often as `records` says; all attempts are kept. Interrupt it wherever you like:
     what was yielded is done, and calling it again on the same folder goes on with the rest. `before` is called for each round,
     and its time counts against a budget. A plan with a budget measures in each block the heats that `stopping` still finds open,
     and ends after the whole block that it says; the folder then holds why.
     """
-    known = store.load(folder)
-    _one_machine(known, bench.keeper.awake)
-    _one_measure(folder, known, bench)
+    record = records.load(folder)
+    here, judged = machine.fingerprint(bench.keeper.awake), bench.thresholds.values()
+    records.require_same(record.head, replace(record.head, machine=here, thresholds=judged))
+    known = records.run_of(record)
     bench = replace(bench, machine=known.machine)
     measured, unneeded, timed = list(known.everything), list[int](), _Timed(before)
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
@@ -48,10 +48,10 @@ def run(
         newest = block >= max((one.block for one in measured), default=0)
         budget_s = plan.budget_s if newest else None
         if budget_s is not None and (ending := stopping.ending(plan, measured, budget_s, beside_s=timed.spent_s)):
-            store.end(folder, replace(ending, unneeded=tuple(unneeded)))
+            records.end_run(folder, replace(ending, unneeded=tuple(unneeded)))
             return
     if unneeded:
-        store.end(folder, Ending(plan.blocks, stopping.NO_MORE, tuple(unneeded)))
+        records.end_run(folder, Ending(plan.blocks, stopping.NO_MORE, tuple(unneeded)))
 
 
 @dataclass
@@ -77,7 +77,7 @@ def _measure(
     before: Before,
 ) -> Iterator[Trial]:
     """What is left of one block."""
-    done, tried = store.done_slots(known), _attempts(known.everything)
+    done, tried = records.done_slots(known), _attempts(known.everything)
     for together in _rounds([slot for slot in slots if slot.number not in done]):
         left = [(slot, tried.get(slot.number, 0) + 1) for slot in together]
         here = bench.on(together[0].cell.settings.postgres_version)
@@ -86,10 +86,10 @@ def _measure(
             attempts = [_attempt(slot, number, stacks[slot.cell.stack], folder) for slot, number in left]
             found = measure.together(here, attempts, workloads[together[0].cell.workload])
             for one in found:
-                store.append(folder, one)
+                records.append_trial(folder, one)
             yield from found
             void = {one.number: one for one in found if one.verdict is Verdict.VOID}
-            left = [(slot, number + 1) for slot, number in left if slot.number in void and number < store.ATTEMPTS]
+            left = [(slot, number + 1) for slot, number in left if slot.number in void and number < records.ATTEMPTS]
             if left:
                 _pause(bench, *left[0], seconds=max(map(retry.pause_s, void.values())))
 
@@ -102,7 +102,7 @@ def _rounds(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
 
 def _attempt(slot: Slot, number: int, stack: Stack, folder: Path) -> measure.Attempt:
     """The attempt of a slot, with an empty folder for its raw data."""
-    place = store.trial_folder(folder, slot, number)
+    place = records.trial_folder(folder, slot, number)
     return measure.Attempt(slot, number, stack, place, str(place.relative_to(folder)))
 
 
@@ -111,36 +111,6 @@ def _pause(bench: measure.Bench, slot: Slot, attempt: int, seconds: int) -> None
     for passed in range(seconds):
         bench.say(Progress("pause", passed, seconds, slot=slot, attempt=attempt))
         time.sleep(1.0)
-
-
-def one_version(run: Run, now: Mapping[str, str]) -> None:
-    """LabError when a program of a run that is to go on has another version `now` than it had."""
-    _refuse(f"run `{run.id}` was begun with other versions", validity.changes(run.versions, now))
-
-
-def _one_machine(run: Run, awake: bool) -> None:
-    """LabError when this is not the machine of a run that has begun; what changes later makes trials void."""
-    now = machine.fingerprint(awake)
-    _refuse(f"run `{run.id}` was begun on another machine", validity.changes(asdict(run.machine), asdict(now)))
-
-
-def _refuse(problem: str, changes: Sequence[str]) -> None:
-    if changes:
-        hint = "begin a new run, or restore what was there: a run is of one machine and one version of each program"
-        raise LabError(f"{problem}: {', '.join(changes)}", hint)
-
-
-def _one_measure(folder: Path, known: Run, bench: measure.Bench) -> None:
-    """Write down by which thresholds a new run is judged; LabError when an older one was judged by others."""
-    now = bench.thresholds.values()
-    before = store.thresholds(folder)
-    if before is None and not known.trials:
-        store.write_thresholds(folder, now)
-    elif before is not None and (names := thresholds.changed(before, now)):
-        raise LabError(
-            f"the thresholds have changed since the run began ({', '.join(names)}), and a run is judged by one set of them",
-            "begin a new run, or go on with the version of the lab that began this one",
-        )
 
 
 def _attempts(trials: tuple[Trial, ...]) -> dict[int, int]:

@@ -6,19 +6,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from fairground import records
 from fairground.model import Plan, Trial
 from fairground.model.record import Kind
-from fairground.run import plan, records, store
+from fairground.run import plan
 
 SILENT_S = 180.0
 """A measurement of another process that wrote nothing for so long has ended or was killed."""
-AFTER = {
-    entries: {
-        name for one in records.SHAPES.values() if one.entries == entries for name in (one.end, one.page) if name != one.head
-    }
-    for entries in {one.entries for one in records.SHAPES.values()}
-}
-"""The file of a record's units → what is written once there are no more of them."""
+AFTER = {records.END, *(shape.page for shape in records.SHAPES.values())} - {records.HEAD}
+"""What is written once there are no more units of a record."""
 
 
 class Watch:
@@ -26,7 +22,7 @@ class Watch:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        head = records.load(folder).head
+        head = records.read_head(folder)
         self._plan: Plan = head.asked
         self._started_unix_s = head.started_unix_s
         self._at = 0
@@ -36,7 +32,7 @@ class Watch:
     def state(self) -> dict[str, Any]:
         """Title, cells in the plan's order with the rates of their trials, and the seconds left."""
         self._read()
-        done = store.done_of(self._trials.values())
+        done = records.done_of(self._trials.values())
         mean = sum(self._spent_s) / len(self._spent_s) if self._spent_s else None
         return {
             "run": self.folder.name,
@@ -51,17 +47,17 @@ class Watch:
     @property
     def goes_on(self) -> bool:
         """Its last trial was not long ago, and has no report yet."""
-        return _is_written(self.folder / records.SHAPES[Kind.RUN].entries)
+        return _is_written(self.folder / records.ENTRIES)
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
-        with (self.folder / "trials.jsonl").open("rb") as file:
+        with (self.folder / records.ENTRIES).open("rb") as file:
             file.seek(self._at)
             text = file.read()
         whole = text[: text.rfind(b"\n") + 1]
         self._at += len(whole)
         for line in whole.splitlines():
-            trial = store.trial_of(line)
+            trial = records.trial_of(line)
             self._trials[trial.number] = trial
             self._spent_s.append(trial.duration_s)
 
@@ -83,13 +79,13 @@ def _row(trial: Trial) -> dict[str, Any]:
 
 def measuring(results: Path) -> bool:
     """Whether a record of any kind is being written, by this process or another one."""
-    return any(_is_written(path) for name in AFTER for path in results.glob(f"*/{name}"))
+    return any(_is_written(path) for path in results.glob(f"*/{records.ENTRIES}"))
 
 
 def _is_written(entries: Path) -> bool:
     """Whether a record's last unit was not long ago, and is newer than its end and its page: one that goes on has old ones."""
     last_s = _written_s(entries)
-    over_s = (_written_s(entries.parent / name) for name in AFTER[entries.name])
+    over_s = (_written_s(entries.parent / name) for name in AFTER)
     return time.time() - last_s <= SILENT_S and all(one_s < last_s for one_s in over_s)
 
 
@@ -103,5 +99,5 @@ def _written_s(path: Path) -> float:
 
 def latest(results: Path) -> Path | None:
     """The folder of the run that was written to last; None without one."""
-    found = [path.parent for path in results.glob("*/trials.jsonl") if (path.parent / "plan.json").exists()]
-    return max(found, key=lambda one: (one / "trials.jsonl").stat().st_mtime, default=None)
+    newest_first = sorted(results.glob(f"*/{records.ENTRIES}"), key=_written_s, reverse=True)
+    return next((path.parent for path in newest_first if records.kind_of(path.parent) is Kind.RUN), None)

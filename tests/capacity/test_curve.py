@@ -11,12 +11,12 @@ import pytest
 from builders.steps import step
 from fairground.capacity import objective
 from fairground.capacity.loadcurve import Judgement, Point, Word
+from fairground.capacity.service import drive
+from fairground.capacity.service.parts import Ahead, Part
+from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
 from fairground.measure.schedule import Rates
 from fairground.model import Load, Step
 from fairground.report import visit as words
-from fairground.service import drive
-from fairground.service.parts import Ahead, Part
-from fairground.service.values import Visit, doubtful, kept_by_rate
 
 Answer = Callable[[float, int], Step]
 """The rate, and how often it was measured before → what comes of it."""

@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from fairground.capacity.loadcurve import Point
 from fairground.capacity.objective import Objective
+from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, Visit, most_connections
 from fairground.model import Finding
-from fairground.service.values import OPEN_CONNECTIONS, Closed, Conduct, Visit, most_connections
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import Point
 from fairground.capacity.objective import LEAST_TAIL, Objective
+from fairground.capacity.service.behaviour import Asked
+from fairground.capacity.service.parts import Ahead, Part, Unit
+from fairground.capacity.service.values import Closed, Conduct, doubtful, most_connections
 from fairground.judge import thresholds
 from fairground.measure.arm import Window
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import Session
 from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
 from fairground.model.reason import TOO_FEW_CONNECTIONS
-from fairground.service.behaviour import Asked
-from fairground.service.parts import Ahead, Part, Unit
-from fairground.service.values import Closed, Conduct, doubtful, most_connections
 
 CONNECTIONS = (1, 10, 100)
 """Of the closed loops."""

@@ -8,11 +8,11 @@ import socket
 import pytest
 
 from builders.service import served
+from fairground.capacity.service import behaviour, drive
+from fairground.capacity.service.behaviour import Asked
+from fairground.capacity.service.values import Conduct
 from fairground.host import RoleMeter, listener
 from fairground.model import LabError, Severity
-from fairground.service import behaviour, drive
-from fairground.service.behaviour import Asked
-from fairground.service.values import Conduct
 
 
 def asked(port: int, method: str = "GET", body: bytes | None = None) -> Asked:

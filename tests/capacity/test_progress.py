@@ -11,16 +11,15 @@ import pytest
 
 from builders.full import full
 from builders.stored import START
-from fairground import model
+from fairground import model, records
 from fairground.capacity import objective
+from fairground.capacity.service import drive
+from fairground.capacity.service.parts import Ahead, Part, Unit
 from fairground.lab import service
 from fairground.lab.measuring import Going
 from fairground.measure.schedule import Whole
 from fairground.model import Machine
 from fairground.model.record import Head, Kind, Record, TryAsked
-from fairground.run import records
-from fairground.service import drive
-from fairground.service.parts import Ahead, Part, Unit
 
 WINDOW_S = 2
 LOOP_S, CURVE_S = 1.0 + WINDOW_S, drive.LEAD_S + 7 * WINDOW_S

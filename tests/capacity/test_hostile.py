@@ -13,13 +13,13 @@ from contextlib import contextmanager
 import pytest
 
 from fairground.capacity import objective
+from fairground.capacity.service import behaviour
+from fairground.capacity.service.behaviour import Asked, NoAnswer
+from fairground.capacity.service.parts import Checks, Part, Unit, visit
+from fairground.capacity.service.values import Closed, most_connections
 from fairground.contract import wire
 from fairground.host import network
 from fairground.model import LabError
-from fairground.service import behaviour
-from fairground.service.behaviour import Asked, NoAnswer
-from fairground.service.parts import Checks, Part, Unit, visit
-from fairground.service.values import Closed, most_connections
 
 pytestmark = pytest.mark.live
 Played = Callable[[socket.socket], None]

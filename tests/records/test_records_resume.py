@@ -15,18 +15,18 @@ import pytest
 from builders.full import full
 from builders.steps import step
 from builders.stored import START
-from fairground import model
+from fairground import model, records
 from fairground.capacity.loadcurve import Judgement, Point, Word
 from fairground.capacity.parts import Part, Phase
+from fairground.capacity.service.parts import Checks, Unit
+from fairground.capacity.service.parts import Part as TryPart
+from fairground.capacity.service.values import Closed
 from fairground.lab import capacity, pages, service
 from fairground.lab.measuring import Event, Finished, UnitDone, units
 from fairground.model import Finding, LabError, Load, Machine, Settings, Severity, StackInfo
 from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Kind, Record, TryAsked
-from fairground.run import records, stopping
-from fairground.service.parts import Checks, Unit
-from fairground.service.parts import Part as TryPart
-from fairground.service.values import Closed
+from fairground.run import stopping
 from fairground.stats.differences import Word as Call
 
 COMPARED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), Settings(), 1, 100.0, 0.0001, 1, 0.01, 0.1)

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from builders import stored
+from fairground import records
 from fairground.host import disk
 from fairground.model import LabError, MachineError, StorageError, of_machine
 from fairground.model.error import kept
-from fairground.run import journal, store
+from fairground.records import journal
 
 Disk = Callable[..., Path]
 
@@ -35,18 +36,18 @@ def test_a_full_disk_keeps_what_is_finished(small_disk: Disk) -> None:
     """The trial that has no room is told in a sentence, the others are read, and with space the next one is stored."""
     results = small_disk("results", 1)
     folder = stored.new(results, stored.small_plan(60))
-    store.append(folder, stored.trial(1))
+    records.append_trial(folder, stored.trial(1))
     filler = fill(results)
     with pytest.raises(StorageError) as refused:
         for number in range(2, 60):
-            store.append(folder, stored.trial(number))
-    assert refused.value.message == f"`{folder / 'trials.jsonl'}` cannot be written: no space is left on its file system"
+            records.append_trial(folder, stored.trial(number))
+    assert refused.value.message == f"`{folder / 'entries.jsonl'}` cannot be written: no space is left on its file system"
     assert refused.value.exit_code == 3 and refused.value.hint is not None and "make space" in refused.value.hint
-    before = [one.number for one in store.load(folder).trials]
+    before = [one.number for one in records.load_run(folder).trials]
     assert before[0] == 1
     filler.unlink()
-    store.append(folder, stored.trial(before[-1] + 1))
-    assert [one.number for one in store.load(folder).trials] == [*before, before[-1] + 1]
+    records.append_trial(folder, stored.trial(before[-1] + 1))
+    assert [one.number for one in records.load_run(folder).trials] == [*before, before[-1] + 1]
 
 
 def test_on_a_full_disk_nothing_is_half_made(small_disk: Disk) -> None:
@@ -68,9 +69,9 @@ def test_a_read_only_disk(small_disk: Disk) -> None:
     folder = stored.new(results)
     subprocess.run(["mount", "-o", "remount,ro", str(results)], check=True)
     for write in (
-        lambda: store.append(folder, stored.trial(1)),
+        lambda: records.append_trial(folder, stored.trial(1)),
         lambda: stored.new(results),
-        lambda: store.trial_folder(folder, stored.slot(1), 1),
+        lambda: records.trial_folder(folder, stored.slot(1), 1),
     ):
         with pytest.raises(StorageError, match="its file system is read-only"):
             write()

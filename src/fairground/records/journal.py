@@ -54,7 +54,7 @@ def whole(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        message = f"`{path.name}` of run `{path.parent.name}` cannot be read ({error})"
+        message = f"`{path.name}` of `{path.parent.name}` cannot be read ({error})"
         raise LabError(message, "restore the folder from where it was copied, or remove it") from error
 
 
@@ -65,7 +65,7 @@ def lines(path: Path) -> list[Any]:
         try:
             values.append(json.loads(line))
         except ValueError as error:
-            message = f"`{path.name}` of run `{path.parent.name}` is damaged in line {number}"
+            message = f"`{path.name}` of `{path.parent.name}` is damaged in line {number}"
             raise LabError(message, "restore the folder from where it was copied, or remove that line") from error
     return values
 

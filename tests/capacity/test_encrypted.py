@@ -13,11 +13,11 @@ import pytest
 from builders.encrypted import Frames, encrypted, paper
 from builders.paths import ROOT
 from builders.service import served
+from fairground.capacity.service import behaviour
+from fairground.capacity.service.behaviour import Asked, Encrypted
 from fairground.contract import encryption
 from fairground.model import LabError, Severity
 from fairground.model.wire import Tls
-from fairground.service import behaviour
-from fairground.service.behaviour import Asked, Encrypted
 
 pytestmark = pytest.mark.live
 

@@ -12,9 +12,9 @@ import pytest
 
 from builders.paths import ROOT
 from builders.service import ENGINE, served
+from fairground import records
 from fairground.host import free_port, listens
 from fairground.lab import address
-from fairground.run import records
 
 pytestmark = pytest.mark.live
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
+from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen, speaks_http, speaks_tls
 from fairground.contract.wire import Answer, Trouble, Wire
 from fairground.model import Finding, LabError, Severity
 from fairground.model.wire import Tls, request_bytes
-from fairground.service.values import Conduct
 
 REPEATS = 20
 """The same request so often on one connection."""

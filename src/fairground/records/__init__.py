@@ -1,0 +1,58 @@
+"""Records: one folder for each measurement, written as it goes on and read again. A run is a record with files beside it.
+
+`journal` writes files that survive a crash, `shapes` says what each holds, `store` keeps one record, `runs` knows what a run has
+of its own, and `listing` finds records in a folder of results.
+"""
+
+from fairground.records.listing import find, find_run, listed, of_kind, size
+from fairground.records.runs import (
+    ATTEMPTS,
+    append_limit,
+    append_trial,
+    create_run,
+    done_of,
+    done_slots,
+    end_run,
+    load_run,
+    reopen_run,
+    run_of,
+    trial_folder,
+    trial_of,
+    write_qualification,
+)
+from fairground.records.shapes import END, ENTRIES, HEAD, SHAPES, json_schema
+from fairground.records.store import append, create, discard, end, kind_of, load, read_head, require_same
+
+__all__ = [
+    "ATTEMPTS",
+    "END",
+    "ENTRIES",
+    "HEAD",
+    "SHAPES",
+    "append",
+    "append_limit",
+    "append_trial",
+    "create",
+    "create_run",
+    "discard",
+    "done_of",
+    "done_slots",
+    "end",
+    "end_run",
+    "find",
+    "find_run",
+    "json_schema",
+    "kind_of",
+    "listed",
+    "load",
+    "load_run",
+    "of_kind",
+    "read_head",
+    "reopen_run",
+    "require_same",
+    "run_of",
+    "size",
+    "trial_folder",
+    "trial_of",
+    "write_qualification",
+]

@@ -1,0 +1,146 @@
+"""A run as a record: its plan was asked, its trials (controls among them) are the entries.
+
+Beside them stand the database's settings, the workloads in words, `limits.jsonl` with one line for each limit as it is measured,
+and `qualification.json`: what the engine found of known numbers. `end.json` says why a run ended before all of its plan was
+measured. `trials/0001-b1-<stack>-<workload>[-retry]/` holds the raw files of a trial, `summary.csv` one line for each.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fairground.judge import levels, thresholds
+from fairground.model import (
+    SCHEMA_VERSION,
+    Ending,
+    LabError,
+    Limit,
+    Machine,
+    Plan,
+    Qualification,
+    Run,
+    Slot,
+    StackInfo,
+    Trial,
+    Verdict,
+    storing,
+)
+from fairground.model.record import Head, Kind, Record
+from fairground.records import journal, shapes, store
+from fairground.records.shapes import DATABASE, END, ENTRIES, LIMITS, QUALIFICATION, WORKLOADS
+
+ATTEMPTS = 3
+"""A slot whose trial was void is measured again, at most so often in all."""
+
+# ---------------------------------------------------------------- writing
+
+
+def create_run(
+    results: Path,
+    plan: Plan,
+    *,
+    started_unix_s: float,
+    machine: Machine,
+    versions: Mapping[str, str],
+    database_settings: Mapping[str, str],
+    stacks: Mapping[str, StackInfo],
+    workloads: Mapping[str, Mapping[str, str]],
+) -> Path:
+    """Make a run's folder with all that is known before the first trial."""
+    judged = thresholds.standard().values()
+    head = Head(SCHEMA_VERSION, Kind.RUN, "", plan.command, started_unix_s, machine, versions, judged, stacks, plan)
+    return store.create(results, plan.title, head, {DATABASE: database_settings, WORKLOADS: workloads}).folder
+
+
+def append_trial(folder: Path, trial: Trial) -> None:
+    """Add a finished trial. When this returns, the trial survives a crash of the machine."""
+    shapes.append(folder, Kind.RUN, ENTRIES, trial)
+
+
+def append_limit(folder: Path, limit: Limit) -> None:
+    """Add a measured limit, as lasting as a trial."""
+    shapes.append(folder, Kind.RUN, LIMITS, limit)
+
+
+def write_qualification(folder: Path, found: Qualification) -> None:
+    """Keep what the engine found of known numbers."""
+    shapes.write(folder, Kind.RUN, QUALIFICATION, found)
+
+
+def end_run(folder: Path, ending: Ending) -> None:
+    """Note why the run ends before its last planned block; a later note, of a run that went on, replaces it."""
+    shapes.write(folder, Kind.RUN, END, ending)
+
+
+def reopen_run(folder: Path) -> None:
+    """Forget why the run ended early: it goes on."""
+    (folder / END).unlink(missing_ok=True)
+
+
+def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
+    """Make the empty folder for the raw files of a trial. What an attempt that was cut short left there is removed."""
+    retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
+    name = f"{slot.number:04}-b{slot.block}-{journal.slug(slot.cell.stack)}-{journal.slug(slot.cell.workload)}{retry}"
+    made = folder / "trials" / name
+    with storing(made):
+        if made.exists():
+            shutil.rmtree(made)
+        made.mkdir(parents=True)
+    return made
+
+
+# ---------------------------------------------------------------- reading
+
+
+def load_run(folder: Path) -> Run:
+    """Read a finished or interrupted run. LabError where the folder holds no run, or is damaged."""
+    record = store.load(folder)
+    if record.head.kind is not Kind.RUN:
+        raise LabError(f"`{folder}` is a {record.head.kind} and not a run", "`./fairground list runs` shows the runs there are")
+    return run_of(record)
+
+
+def run_of(record: Record[Plan, Trial]) -> Run:
+    """The run that a record holds. A reason that trials with other connections decide is told as they decide it."""
+    head, ending = record.head, record.end
+    assert ending is None or isinstance(ending, Ending), "the end of a run has the shape of one"
+    done = done_of(record.entries)
+    unneeded = frozenset(ending.unneeded if ending is not None else ())
+    measured = [slot for slot in head.asked.slots if ending is None or slot.block <= ending.blocks]
+    results = [trial for trial in record.entries if trial.control is None]
+    return Run(
+        schema=head.schema,
+        id=record.id,
+        folder=record.folder,
+        started_unix_s=head.started_unix_s,
+        plan=head.asked,
+        machine=head.machine,
+        versions=head.versions,
+        database_settings=record.beside[DATABASE],
+        stacks=head.stacks,
+        workloads=record.beside[WORKLOADS],
+        trials=levels.told(results, thresholds.standard().reasons),
+        limits=record.beside[LIMITS],
+        finished=all(slot.number in done or slot.number in unneeded for slot in measured),
+        controls=tuple(trial for trial in record.entries if trial.control is not None),
+        qualification=record.beside[QUALIFICATION],
+        ending=ending,
+    )
+
+
+def trial_of(line: bytes) -> Trial:
+    """A trial from its line of `entries.jsonl`."""
+    found: Trial = shapes.adapter(Kind.RUN, ENTRIES).validate_json(line)
+    return found
+
+
+def done_slots(run: Run) -> frozenset[int]:
+    """Numbers of the slots that need no further trial: one with a verdict other than void, or void too often."""
+    return done_of(run.everything)
+
+
+def done_of(trials: Iterable[Trial]) -> frozenset[int]:
+    """As `done_slots`, of these trials."""
+    return frozenset(trial.number for trial in trials if trial.verdict is not Verdict.VOID or trial.attempt >= ATTEMPTS)

@@ -1,0 +1,127 @@
+"""One record: its folder is made, grows, ends, and is read again.
+
+    results/2026-11-20-1128-compare/
+        head.json       before the first measurement: versions, machine, thresholds, and what was asked
+        entries.jsonl   one line for each finished unit, on the disk before the next begins
+        end.json        where nothing is missing: why
+        …               side files of its kind (`shapes`), raw data, pages
+
+A number that is not finite is written as null, for JSON has no other word for it. Times of day are given by the caller.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from fairground.judge import thresholds, validity
+from fairground.model import SCHEMA_VERSION, LabError
+from fairground.model.record import End, Head, Kind, Record
+from fairground.records import journal, shapes
+from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
+
+# ---------------------------------------------------------------- writing
+
+
+def create(results: Path, title: str, head: Head[Any], beside: Mapping[str, object] | None = None) -> Record[Any, Any]:
+    """Make a record's folder with its head and side files; `id` becomes the folder's name, made of the start and `title`."""
+    folder = journal.new_folder(results, head.started_unix_s, title)
+    known, given = replace(head, id=folder.name), beside or {}
+    lines = [name for name in SHAPES[head.kind].beside if name.endswith(".jsonl")]
+    with journal.whole_or_none(folder):
+        for name in (ENTRIES, *lines):
+            journal.write(folder / name, b"")
+        for name, value in {**given, HEAD: known}.items():  # the head last: a folder with a head is a whole record
+            shapes.write(folder, head.kind, name, value)
+        journal.sync_folder(folder)
+    return Record(folder, known, beside={name: () if name in lines else given.get(name) for name in SHAPES[head.kind].beside})
+
+
+def append(record: Record[Any, Any], entry: object) -> Record[Any, Any]:
+    """Add a finished unit. When this returns, it survives a crash of the machine."""
+    shapes.append(record.folder, record.head.kind, ENTRIES, entry)
+    return replace(record, entries=(*record.entries, entry))
+
+
+def end(record: Record[Any, Any], ending: End) -> Record[Any, Any]:
+    """Note that nothing is missing any more."""
+    shapes.write(record.folder, record.head.kind, END, ending)
+    return replace(record, end=ending)
+
+
+def discard(record: Record[Any, Any]) -> None:
+    """Remove the folder of a record in which nothing was measured."""
+    if record.entries:
+        raise ValueError(f"{record.id} holds measurements")
+    shutil.rmtree(record.folder)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def load(folder: Path) -> Record[Any, Any]:
+    """Read a record of any kind, finished or not. LabError when the folder holds none, or is damaged."""
+    head = read_head(folder)
+    kind = head.kind
+    beside = {name: shapes.read(folder, kind, name) for name in SHAPES[kind].beside}
+    return Record(folder, head, shapes.read(folder, kind, ENTRIES), shapes.read(folder, kind, END), beside)
+
+
+def read_head(folder: Path) -> Head[Any]:
+    """Read what was known before the first measurement. LabError when the folder is no record, or its head is damaged."""
+    kind = kind_of(folder)
+    if kind is None:
+        raise LabError(f"`{folder}` is not a record: it has no `{HEAD}`", "`./fairground list runs` shows what there is")
+    head: Head[Any] = shapes.read(folder, kind, HEAD)
+    return replace(head, id=folder.name)
+
+
+def kind_of(folder: Path) -> Kind | None:
+    """The kind of a folder's record; None: it holds none. LabError for a head that is damaged, or of another version."""
+    found = kind_and_start(folder)
+    return None if found is None else found[0]
+
+
+def kind_and_start(folder: Path) -> tuple[Kind, float] | None:
+    """As `kind_of`, with the time of the start in seconds of Unix; the rest of the head is not checked."""
+    if not (folder / HEAD).is_file():
+        return None
+    head = journal.whole(folder / HEAD)
+    schema, kind = (head.get("schema"), head.get("kind")) if isinstance(head, dict) else (None, None)
+    if not isinstance(schema, int) or kind not in set(Kind):
+        raise LabError(f"`{HEAD}` of `{folder.name}` does not say its schema and kind", MEND)
+    if schema != SCHEMA_VERSION:
+        message = f"`{folder.name}` has schema {schema}, and this lab reads {SCHEMA_VERSION}"
+        raise LabError(message, "read it with the version of the lab that wrote it")
+    started = head.get("started_unix_s")
+    return Kind(kind), float(started) if isinstance(started, int | float) else 0.0
+
+
+# ---------------------------------------------------------------- going on
+
+
+def require_same(before: Head[Any], now: Head[Any]) -> None:
+    """LabError when a record would go on with another machine, version, set of thresholds, or state of a server than `before`."""
+    pairs = (
+        ("on another machine", asdict(before.machine), asdict(now.machine)),
+        ("with other versions", before.versions, now.versions),
+    )
+    for words, was, is_now in pairs:
+        if changes := validity.changes(was, is_now):
+            hint = "begin anew, or restore what was there: a record is of one machine and one version of each program"
+            raise LabError(f"`{before.id}` was begun {words}: {', '.join(changes)}", hint)
+    if names := thresholds.changed(before.thresholds, now.thresholds):
+        raise LabError(
+            f"the thresholds have changed since `{before.id}` began ({', '.join(names)}), and a record has one set of them",
+            "begin anew, or go on with the version of the lab that began this one",
+        )
+    for label, info in before.stacks.items():
+        there = now.stacks.get(label)
+        if info.content_hash is not None and there is not None and there.content_hash != info.content_hash:
+            raise LabError(
+                f"`{info.id}` has changed since `{before.id}` began, and a record holds one version of each server",
+                "begin anew, or restore the server's folder",
+            )
