@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 
 from builders.paths import TESTS
 from fairground.cli import follow, say
 from fairground.lab import reasons
-from fairground.lab.events import Began, Building, Checked, Checking, Event, Planned, Replicating, Sink, TrialDone, TriedReason
+from fairground.lab.events import Began, Building, Checking, Event, Finished, Planned, Replicating, Sink, TrialDone, TriedReason
 from fairground.model import Progress
 from fairground.model.experiment import WhyAsked
 from fairground.model.record import Head, Kind, Record
@@ -26,7 +26,7 @@ def test_a_check_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line for each stack that is tried, with its place and the time left where that is known; results are the caller's."""
     lines = list[str]()
     monkeypatch.setattr(say, "note", lines.append)
-    end = Checked("alder:plain", (), None, None)
+    end = Finished(cast("Record[object, object]", None))
 
     def events() -> Generator[Event]:
         yield Checking("alder:plain", 1, 40, None)

@@ -83,14 +83,13 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
     if not place:
         yield HERE
         return
-    from fairground.fleet import cluster, remote, remote_database
-    from fairground.lab import hosts
+    from fairground.fleet import cluster, remote, remote_database, tls
 
     settings = Settings(place=place)
     for name in (name for role, _ in place for name in settings.hosts_of(role)):
         if asked.hosts and name not in asked.hosts:
             raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
-    at, certificate = hosts.link(asked.address, asked.tls)
+    at, certificate = tls.link(asked.address, asked.tls)
     with cluster.connected(at, certificate, direct=True) as client, ExitStack() as held:
         members = {one.about.name: one for one in cluster.members(client)}
         chosen = {role: [_fit(members, name, role, str(at)) for name in settings.hosts_of(role)] for role, _ in place}
