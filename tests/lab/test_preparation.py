@@ -85,6 +85,6 @@ def test_too_little_is_refused_before_the_database_starts(
         with prepared as testbed:
             assert testbed.stacks[stack.id].unavailable == "no such program"
         return
-    with pytest.raises(LabError, match="nothing is left to measure: no such program") as refused, prepared:
+    with pytest.raises(LabError, match=f"{stack.id} is not here: no such program") as refused, prepared:
         pass
     assert (refused.value.exit_code, refused.value.hint) == (3, "install it") and log == ["keeper", "build dreamer"]

@@ -104,7 +104,7 @@ def refuse_beside_resume(**given: object) -> None:
     """LabError when something is asked for beside `--resume`, which says all of it."""
     for name, value in given.items():
         if value is not None:
-            raise LabError(f"`{name}` cannot be combined with `--resume`, which goes on with a measurement", "leave it out")
+            raise LabError(f"`{name}` cannot be combined with `--resume`", "leave it out")
 
 
 class _Shown:

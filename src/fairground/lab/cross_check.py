@@ -10,7 +10,7 @@ from pathlib import Path
 from fairground import generators
 from fairground.inputs import manifest
 from fairground.lab import run as runs
-from fairground.lab.events import Event, Planned, Reported, Sink, unheard
+from fairground.lab.events import Event, Opened, Planned, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.recording import VERBS, NewEntry, Units, record_units
@@ -36,8 +36,9 @@ def cross_check(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unheard) ->
         events = runs.resume(_run_of(record, inputs.places), inputs, sink=sink)
     for event in events:
         yield event
-        if isinstance(event, Planned) and record is None:
-            record = _new_record(inputs, asked, event.folder)
+        if isinstance(event, Planned):
+            record = record or _new_record(inputs, asked, event.folder)
+            yield Opened(record)  # what an interruption keeps is named by it, and not by its run
         elif isinstance(event, Reported):
             assert record is not None, "a run is planned before it is reported"
             yield from record_units(record, _agreements(record, event.run))

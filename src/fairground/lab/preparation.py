@@ -79,7 +79,8 @@ def prepare(
             lacking["control slowed"] = "a planted slowdown needs cgroups, and none can be made here"
         found = _databases(held, keeper, inputs, cells, left, sink)
         setup.keep_awake(held, keeper, places, lambda sentence: sink(Said(sentence)), awake)
-        here = {name: tool for name, tool in tools.items() if tool is not None}
+        used = {cell.load.generator for cell in left}
+        here = {name: tool for name, tool in tools.items() if tool is not None and name in used}
         hops = topology.versions(list(dict.fromkeys(cell.topology for cell in left)), path)
         own = setup.versions_with(places, found.releases() if found is not None else {})
         yield Testbed(
@@ -111,10 +112,10 @@ def _left_of(cells: Sequence[Cell], lacking: Mapping[str, str], least: int) -> l
     wanted = {name for cell in cells for name in names_of(cell)}
     reasons = {name: why for name, why in lacking.items() if name in wanted}
     if len(reasons) == 1:
-        why, _, mend = next(iter(reasons.values())).partition(" → ")
-        raise LabError(f"nothing is left to measure: {why}", mend or None, exit_code=3)
+        ((name, (why, _, mend)),) = ((name, why.partition(" → ")) for name, why in reasons.items())
+        raise LabError(f"{name} is not here: {why}", mend or None, exit_code=3)
     listed = "; ".join(f"{name}: {why}" for name, why in reasons.items())
-    raise LabError(f"nothing is left to measure ({listed})", "./fairground doctor", exit_code=3)
+    raise LabError(f"what is to be measured needs more than is here ({listed})", "./fairground doctor", exit_code=3)
 
 
 def _databases(
