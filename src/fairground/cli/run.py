@@ -123,7 +123,7 @@ def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -
         chosen = replace(asked.suite(given, _title(stacks), named, seats), fits=not _said(context, "window", "warmup"))
     anchor = given["anchor"]
     return asked.overridden(
-        chosen, given if anchor is None else {**given, "anchor": manifest.one_stack(places.load_servers(), anchor).id}
+        chosen, given if anchor is None else {**given, "anchor": asked.one_stack(places.load_servers(), anchor).id}
     )
 
 

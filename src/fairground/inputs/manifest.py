@@ -86,14 +86,6 @@ def find_stack(servers: Sequence[Server], text: str) -> tuple[Stack, ...]:
     return found
 
 
-def one_stack(servers: Sequence[Server], text: str) -> Stack:
-    """The stack of an id, or the only one of a server. LabError where there is none, or several."""
-    found = find_stack(servers, text)
-    if len(found) > 1:
-        raise LabError(f"`{text}` has {len(found)} stacks", f"name one: {', '.join(stack.id for stack in found)}")
-    return found[0]
-
-
 def _server(path: Path, workloads: Collection[str] | None, of_past: bool) -> Server:
     source = Source.read(path, depth=3)
     file = source.parse(_ServerFile)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground.inputs import manifest
+from fairground.inputs.asked import one_stack
 from fairground.lab import revisions, setup
 from fairground.lab.events import Event, Said, Sink, unheard
 from fairground.lab.places import Places
@@ -40,10 +41,10 @@ def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | N
     if a is None or (b is None) == (old_new is None):
         raise LabError("name two stacks, or one stack and `--revisions`", "./fairground compare SERVER:ONE SERVER:TWO")
     if b is not None:
-        one, other = (manifest.one_stack(known, text).id for text in (a, b))
+        one, other = (one_stack(known, text).id for text in (a, b))
         return Named(one, other if other != one else f"{other} again", one, other)
     old, new = revisions.parse(str(old_new))
-    stack = manifest.one_stack(known, a).id
+    stack = one_stack(known, a).id
     return Named(f"{stack}@{old}", f"{stack}@{new}", stack, stack, (old, new))
 
 
@@ -94,7 +95,7 @@ class Starts:
 
 def _arms(places: Places, asked: ComparisonAsked) -> tuple[Side, Side]:
     known = places.load_servers()
-    stacks = [manifest.one_stack(known, id) for id in (asked.stack_a, asked.stack_b)]
+    stacks = [one_stack(known, id) for id in (asked.stack_a, asked.stack_b)]
     if asked.revisions is not None:
         stacks = [revisions.checked_out(places, at, one) for at, one in zip(asked.revisions, stacks, strict=True)]
     return Side(asked.label_a, stacks[0]), Side(asked.label_b, stacks[1], asked.planted)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground import generators
-from fairground.inputs import manifest
+from fairground.inputs.asked import one_stack
 from fairground.lab import run as runs
 from fairground.lab.events import Event, Opened, Planned, Reported, Sink, unheard
 from fairground.lab.places import Places
@@ -46,7 +46,7 @@ def cross_check(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unheard) ->
 
 def suite(places: Places, asked: CrossCheckAsked) -> Suite:
     """The suite that is measured: one stack, every load, `rounds` blocks. LabError when fewer than two generators are named."""
-    stack = manifest.one_stack(places.load_servers(), asked.stack)
+    stack = one_stack(places.load_servers(), asked.stack)
     if len({load.generator for load in asked.loads}) < 2:
         raise LabError("a cross-check needs two different generators", f"--generator engine,{next(iter(generators.TOOLS))}")
     group = SuiteGroup((stack.id,), (asked.workload,), asked.loads, Settings())
