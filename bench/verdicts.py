@@ -20,6 +20,8 @@ from fairground.claims import judgement
 from fairground.claims.judgement import ClaimVerdict, Judgement
 from fairground.lab import replicate, splice
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
+from fairground.lab.replicate import ReplicationAsked
 from fairground.model import LabError
 
 DECIDED = (ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE)
@@ -89,7 +91,7 @@ def _asked(words: str) -> tuple[str, str, str]:
 
 def judged(places: Places, profile: str, suite: str, *names: str) -> Twice:
     """Two runs of a suite under its claims as they are. LabError where one is not there, or of another suite."""
-    chosen = replicate.suite(replicate.Inputs(places, suite, profile))
+    chosen = replicate.suite(Inputs(places), ReplicationAsked(suite, profile))
     runs = [records.load_run(records.find_run(places.results, name)) for name in names]
     for run in runs:
         replicate.suite_of(run, {suite: chosen})  # else all of its claims would be untested

@@ -105,6 +105,41 @@ def test_nothing_imports_cli() -> None:
     assert {module for module, others in arrows().items() if "cli" in others} == {"__main__"}
 
 
+def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that import each other in a circle, whole and in order: those that reach each other."""
+
+    @functools.cache
+    def reached(module: str) -> frozenset[str]:
+        found, left = set[str](), [module]
+        while left:
+            new = graph.get(left.pop(), set()) - found
+            found |= new
+            left += new
+        return frozenset(found)
+
+    groups = {frozenset(other for other in reached(one) if one in reached(other)) for one in graph if one in reached(one)}
+    return sorted(sorted(group) for group in groups)
+
+
+@pytest.mark.parametrize(
+    ("graph", "found"),
+    [
+        ({"a": {"b", "c"}, "b": {"c"}, "c": set()}, []),
+        ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, [["b", "c"]]),
+        ({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": {"d"}}, [["a", "b", "c"], ["d", "e"]]),
+    ],
+)
+def test_circles_are_seen(graph: Mapping[str, set[str]], found: list[list[str]]) -> None:
+    """The search finds each circle of a made-up graph whole, and none where there is none."""
+    assert circles(graph) == found
+
+
+def test_no_package_has_a_circle_inside() -> None:
+    """No modules of the lab import each other in a circle, imports inside functions and for types alone included."""
+    graph = grimp.build_graph("fairground", cache_dir=None)
+    assert circles({module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}) == []
+
+
 # ---------------------------------------------------------------- purity
 
 

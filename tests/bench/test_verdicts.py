@@ -14,6 +14,8 @@ from cli.command import stored
 from fairground.claims.judgement import ClaimVerdict, Judgement
 from fairground.lab import replicate
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
+from fairground.lab.replicate import ReplicationAsked
 from fairground.model import Claim
 from fairground.stats.intervals import Interval
 from report.fixture import one_block
@@ -86,7 +88,7 @@ def test_a_run_of_another_suite_is_refused(
     with pytest.raises(SystemExit) as ended:
         VERDICTS.main()
     assert ended.value.code == 2 and "is of none of the suites users" in capsys.readouterr().err
-    suite = replicate.suite(replicate.Inputs(places, "users"))
+    suite = replicate.suite(Inputs(places), ReplicationAsked("users"))
     other = stored(replace(made, id=f"{made.id}-2", plan=replace(made.plan, title=suite.title)), tmp_path).name
     monkeypatch.setattr("sys.argv", ["verdicts.py", f"users={other},{other}"])
     VERDICTS.main()

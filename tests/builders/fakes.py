@@ -136,7 +136,7 @@ class World:
         monkeypatch.setattr(
             loaded.engine, "Session", lambda _, plan: FakeEngine(self, self.label_at(plan["target"]["port"]), True)
         )
-        monkeypatch.setattr(turntaking.running, "started", lambda *_: None)
+        monkeypatch.setattr(loaded.running, "started", lambda *_: None)
         hurried = SimpleNamespace(sleep=lambda _: None, monotonic=loaded.time.monotonic)
         for module in (loaded, turntaking):
             monkeypatch.setattr(module, "time", hurried)

@@ -16,7 +16,8 @@ from fairground.capacity import objective
 from fairground.capacity.service import drive
 from fairground.capacity.service.parts import Ahead, Part, Unit
 from fairground.lab import service
-from fairground.lab.measuring import Going
+from fairground.lab.events import Going
+from fairground.lab.recording import record_units
 from fairground.measure.schedule import Whole
 from fairground.model import Machine
 from fairground.model.record import Head, Kind, Record, TryAsked
@@ -37,7 +38,7 @@ def told(record: Record[TryAsked, Part], took: Sequence[float]) -> list[float | 
     """The time left before each load, where the loads take `took` seconds: three closed loops and a curve."""
     moment = [0.0]
 
-    def measure(_: Sequence[Part]) -> Iterator[Ahead | Part]:
+    def measure() -> Iterator[Ahead | Part]:
         yield Part(Unit.SERVICE)
         left_s = 3 * LOOP_S + CURVE_S
         for load_s, took_s in zip((LOOP_S, LOOP_S, LOOP_S, CURVE_S), took, strict=True):
@@ -46,7 +47,7 @@ def told(record: Record[TryAsked, Part], took: Sequence[float]) -> list[float | 
             left_s -= load_s
             yield Part(Unit.SERVICE)
 
-    events = service.each(record, measure, lambda: moment[0])
+    events = record_units(record, service.missing_parts(measure(), lambda: moment[0]))
     return [event.left_s for event in events if isinstance(event, Going)]
 
 

@@ -13,8 +13,8 @@ import pytest
 from builders.paths import ROOT
 from builders.service import ENGINE, served
 from fairground import records
+from fairground.capacity.service import address
 from fairground.host import free_port, listens
-from fairground.lab import address
 
 pytestmark = pytest.mark.live
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from fairground.cli import follow, recorded
-from fairground.lab import measuring
-from fairground.lab.events import Checked, Event, Planned, Sink
+from fairground.cli import follow
+from fairground.lab.events import Event, Finished, Opened, Planned, Sink
 from fairground.model.record import Record
 from report import fixture
 
@@ -22,19 +21,29 @@ def interrupted(*events: Event) -> Generator[Event]:
     raise KeyboardInterrupt
 
 
+class Kept:
+    """A record of which only its folder and its end are looked at."""
+
+    folder, head, entries = Path("/results/a record"), SimpleNamespace(asked=None), ()
+
+
+RECORD = cast("Record[object, object]", Kept())
+
+
 @pytest.mark.parametrize(
     ("events", "says"),
     [
         ((), "interrupted before anything was finished: there is nothing to keep"),
         (
             (Planned(fixture.two_blocks().plan, Path("/results/a run"), 1.0),),
-            f"finished trials are kept. Go on with: ./fairground run --resume {shlex.quote('/results/a run')}",
+            "Go on with: ./fairground run --resume '/results/a run'",
         ),
-        ((cast(Checked, Checked.__new__(Checked)),), "what is finished is kept. Go on with: ./fairground check --resume latest"),
+        ((Opened(RECORD),), "what is finished is kept. Go on with: ./fairground run --resume '/results/a record'"),
+        ((Opened(RECORD), Finished(RECORD)), "all of it is kept: ./fairground report '/results/a record'"),
     ],
 )
-def test_what_a_run_or_a_check_keeps(events: tuple[Event, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before anything is finished there is nothing to keep; afterwards the very folder is named."""
+def test_what_is_kept_is_said(events: tuple[Event, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything is finished there is nothing to keep; afterwards the very folder is named, and what is whole is shown."""
 
     def work(_: Sink) -> Generator[Event]:
         return interrupted(*events)
@@ -52,27 +61,3 @@ def test_a_verb_goes_on_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
         list(follow.follow(lambda _: interrupted(planned), voice))
     said = capsys.readouterr().err.replace("\n", " ")
     assert said.count("Go on with: ./fairground replicate fable --resume '/results/a run'") == said.count("Go on with") == 1
-
-
-@pytest.mark.parametrize(
-    ("begun", "ended", "says"),
-    [
-        (False, False, "interrupted before anything was finished: there is nothing to keep"),
-        (True, False, "Go on with: ./fairground capacity --resume '/results/a record'"),
-        (True, True, "all of it is kept: ./fairground report '/results/a record'"),
-    ],
-)
-def test_what_a_record_keeps(begun: bool, ended: bool, says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A record is gone on with by its folder, wherever that is; one that is finished already is shown."""
-
-    class Kept:
-        folder, id, end = Path("/results/a record"), "a record", "done" if ended else None
-
-    def events() -> Iterator[measuring.Event]:
-        if begun:
-            yield measuring.Finished(cast("Record[object, object]", Kept()))
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        recorded.follow(events(), "capacity", lambda _: None)
-    assert says in capsys.readouterr().err.replace("\n", " ")

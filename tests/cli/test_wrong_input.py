@@ -315,7 +315,7 @@ TWO = (*COMPARE, "alder-one:plain", "alder-one:fancy")
             "there is no comparison in `none`",
             "`./fairground list runs` shows what there is",
         ),
-        ((*TWO, "--resume", "latest"), "`A` goes with a new measurement, and `--resume` goes on with one", "leave it out"),
+        ((*TWO, "--resume", "latest"), "`A` cannot be combined with `--resume`", "leave it out"),
     ],
 )
 def test_wrong_input_of_compare(lab: Run, words: tuple[str, ...], message: str | None, hint: str | None) -> None:

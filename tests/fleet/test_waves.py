@@ -21,7 +21,7 @@ from fairground.lab import hosts
 from fairground.lab.events import Began, Event, Planned, Said
 from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
-from fairground.lab.run import Inputs
+from fairground.lab.preparation import Inputs
 from fairground.model import Plan, Run, Slot, Trial
 from fairground.run.plan import seconds
 from fleet.made import MACHINE, member, plan

@@ -20,8 +20,9 @@ from fairground.inputs import manifest
 from fairground.judge import answers, thresholds, validity
 from fairground.lab import cross_check
 from fairground.lab import run as runs
-from fairground.lab.events import CrossChecked, Event, Planned, Reported
+from fairground.lab.events import Event, Finished, Planned, Reported
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.measure import audit
 from fairground.model import (
     Audit,
@@ -45,7 +46,7 @@ from fairground.model import (
     Verdict,
     Work,
 )
-from fairground.model.record import Kind
+from fairground.model.record import CrossCheckAsked, Kind
 from fairground.postgres import Database
 from fairground.run import plan
 from fairground.stats import agreement, intervals
@@ -348,13 +349,13 @@ def test_an_interrupted_cross_check_goes_on(monkeypatch: pytest.MonkeyPatch, tmp
     loads = (Load(generator="engine"), Load(generator="wrk"))
     places = Places(ROOT, ROOT / "tests" / "zoo", tmp_path, tmp_path / "cache")
     with pytest.raises(KeyboardInterrupt):
-        list(cross_check.cross_check(cross_check.Inputs(places, "healthy:asyncio", "ping", loads, 3)))
+        list(cross_check.cross_check(Inputs(places), CrossCheckAsked("healthy:asyncio", "ping", loads, 3, "")))
     record = records.load(records.find(tmp_path, "latest", Kind.CROSS_CHECK))
     assert (record.entries, record.end) == ((), None)
-    *_, found = cross_check.cross_check(cross_check.Inputs(places, record=record))
+    *_, found = cross_check.cross_check(Inputs(places, record=record), record.head.asked)
     assert resumed == [folder] and records.load(record.folder).end is not None
-    assert isinstance(found, CrossChecked) and found.agreements == records.load(record.folder).entries
+    assert isinstance(found, Finished) and found.record == records.load(record.folder)
     assert cross_check.says(records.load(record.folder)) == "The generators agree in 3 of 3 measures."
     (tmp_path / folder.name).rename(tmp_path / "elsewhere")
     with pytest.raises(LabError, match="which is not in"):
-        list(cross_check.cross_check(cross_check.Inputs(places, record=record)))
+        list(cross_check.cross_check(Inputs(places, record=record), record.head.asked))

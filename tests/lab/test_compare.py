@@ -10,12 +10,14 @@ import pytest
 
 from fairground.cli import compare as command
 from fairground.lab import capacity, compare
-from fairground.lab.measuring import Inputs, Said
+from fairground.lab.events import Said
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.measure.rounds import Effort
 from fairground.model import LabError, Load, Settings, Topology, Workload
 from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import CapacityAsked, ComparisonAsked
+from fairground.report import two_runs
 from report import fixture
 
 
@@ -84,5 +86,5 @@ def test_a_path_that_cannot_be_had_is_said_before_anything_is_built(verb: str, t
 def test_runs_on_two_major_versions_of_postgres_are_told_so(version: str, said: bool) -> None:
     """What the database changed is in the ratios, which is said; a minor version is not a change to speak of."""
     first = replace(fixture.run(2), versions={"PostgreSQL": "18.1"})
-    _, notes = compare.of_runs(first, replace(first, versions={"PostgreSQL": version}))
+    _, notes = two_runs.compare_runs(first, replace(first, versions={"PostgreSQL": version}))
     assert any("A was measured with PostgreSQL 18 and B with 17" in note for note in notes) is said

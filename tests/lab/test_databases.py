@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from builders.testbed import FakeServer
 from fairground.host import Keeper
 from fairground.lab import building, databases, doctor, setup
 from fairground.lab import run as runs
 from fairground.lab.databases import Databases
-from fairground.lab.events import Absent, Said
+from fairground.lab.events import Absent, Said, Within
 from fairground.lab.places import Places
 from fairground.model import LabError, Load, RunSettings, Settings, Suite, SuiteGroup
 from fairground.postgres import packages
@@ -29,24 +30,6 @@ def on(*versions: int | None) -> Suite:
     return Suite("one", "one", "", 1, 1, tuple(groups))
 
 
-class Server:
-    """Stands in for a database server of a version."""
-
-    remarks = ()
-
-    def __init__(self, version: int | None) -> None:
-        self.number = version or 18
-
-    def prepare(self, scale: int) -> None:
-        """Make nothing."""
-
-    def version(self) -> str:
-        return f"{self.number}.1"
-
-    def settings(self) -> dict[str, str]:
-        return {"fsync": "off", "io_method": "worker" if self.number == 18 else "sync"}
-
-
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was started and stopped."""
@@ -55,9 +38,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     @contextmanager
     def start(
         keeper: object, places: object, url: object, settings: object, version: int | None, there: object
-    ) -> Iterator[Server]:
+    ) -> Iterator[FakeServer]:
         said.append(f"start {version}")
-        yield Server(version)
+        yield FakeServer(version, lambda _: None)
         said.append(f"stop {version}")
 
     monkeypatch.setattr(setup, "database", start)
@@ -104,8 +87,8 @@ def test_a_given_database_has_one_version() -> None:
 
 def test_the_labs_own_version_makes_no_cell_of_its_own() -> None:
     """Naming 18 is the same as naming none; a given database is asked whether it is 18."""
-    assert runs.settled(on(16, 18), None) == on(16, None)
-    assert runs.settled(on(18), URL) == on(18)
+    assert runs.without_own_version(on(16, 18), None) == on(16, None)
+    assert runs.without_own_version(on(18), URL) == on(18)
 
 
 def test_a_version_that_cannot_be_had_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,17 +98,12 @@ def test_a_version_that_cannot_be_had_is_absent(tmp_path: Path, monkeypatch: pyt
         raise LabError(f"PostgreSQL {version} could not be brought: no network", "look", 3)
 
     monkeypatch.setattr(packages, "programs", refuse)
+    events = list[Within]()
     with Keeper({}) as keeper:
-        going = building.absent_versions(keeper, Places(cache=tmp_path), (None, 16))
-        events = []
-        try:
-            while True:
-                events.append(next(going))
-        except StopIteration as end:
-            found = end.value
-    absent = Absent("PostgreSQL 16", "PostgreSQL 16 could not be brought: no network → look")
-    assert events == [Said("bringing PostgreSQL 16 …"), absent]
-    assert found == {"PostgreSQL 16": absent}
+        found = building.absent_versions(keeper, Places(cache=tmp_path), (None, 16), events.append)
+    why = "PostgreSQL 16 could not be brought: no network → look"
+    assert events == [Said("bringing PostgreSQL 16 …"), Absent("PostgreSQL 16", why)]
+    assert found == {"PostgreSQL 16": why}
 
 
 def test_the_doctor_says_which_versions_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

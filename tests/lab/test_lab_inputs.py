@@ -12,8 +12,9 @@ from typing import Any, cast
 import pytest
 
 from builders.paths import ROOT
+from fairground.capacity.service import address
 from fairground.inputs import manifest
-from fairground.lab import address, revisions, run
+from fairground.lab import revisions, run
 from fairground.lab.places import Places
 from fairground.model import LabError, Stack
 from fairground.model.record import TryAsked
@@ -76,7 +77,7 @@ def test_a_run_goes_on_with_the_servers_that_it_began_with(checkout: tuple[Place
     places, stack = checkout
     left = [cast(Any, SimpleNamespace(cell=SimpleNamespace(stack=id))) for id in (stack.id, "gone:away")]
     known = cast(Any, SimpleNamespace(id="one"))
-    run.all_known(known, left[:1], [stack], places)
+    run.require_stacks(known, left[:1], [stack], places)
     with pytest.raises(LabError, match="run `one` has stacks that .* has not: gone:away") as caught:
-        run.all_known(known, left, [stack], places)
+        run.require_stacks(known, left, [stack], places)
     assert (caught.value.exit_code, caught.value.hint) == (2, "name the folder that the run began with: --servers DIR")

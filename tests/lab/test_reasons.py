@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from fairground.cli import follow, say, streams
-from fairground.lab import measuring, pages, reasons, why
-from fairground.lab.events import Event, Said, TriedReason, Trying
+from fairground.lab import pages, reasons, why
+from fairground.lab.events import Event, Finished, Opened, Said, TriedReason, Trying
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import Finding, LabError, MachineError, Run, Severity, Trial
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.record import End, Head, Kind, Record
@@ -55,11 +56,11 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[WhyAsked]:
     """Experiments end at once, each with twice the goodput; those that were asked for."""
     asked = list[WhyAsked]()
 
-    def experiment(_: measuring.Inputs, one: WhyAsked) -> Iterator[measuring.Event]:
+    def experiment(_: Inputs, one: WhyAsked) -> Iterator[Event]:
         asked.append(one)
         made = record(fixture.two_blocks(), one, 2.0)
-        yield measuring.Began(made)
-        yield measuring.Finished(made)
+        yield Opened(made)
+        yield Finished(made)
 
     monkeypatch.setattr(why, "why", experiment)
     monkeypatch.setattr(pages, "write", lambda one: one.folder)
@@ -69,8 +70,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[WhyAsked]:
 def events(run: Run, within_s: float, before: told.TriedBy | None = None, tick_s: float = 0.0) -> list[Event]:
     """What is told; the clock goes on by `tick_s` each time it is read."""
     moments = iter(range(1000))
-    inputs = measuring.Inputs(Places.of({}, None, None), "")
-    return list(reasons.tried(run, before or {}, inputs, within_s, lambda: next(moments) * tick_s))
+    inputs = Inputs(Places.of({}, None, None), "")
+    return list(reasons.try_reasons(run, before or {}, inputs, within_s, lambda: next(moments) * tick_s))
 
 
 def test_the_most_common_reason_comes_first_and_each_once(measured: list[WhyAsked]) -> None:
@@ -129,7 +130,7 @@ def test_an_experiment_that_cannot_be_made_ends_nothing(monkeypatch: pytest.Monk
     run = named({"tx": "pool", "ping": "app-cpu"})
 
     def fails(error: LabError) -> list[Event]:
-        def experiment(*_: object) -> Iterator[measuring.Event]:
+        def experiment(*_: object) -> Iterator[Event]:
             raise error
             yield
 

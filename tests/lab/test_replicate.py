@@ -17,7 +17,8 @@ from fairground.lab import replicate as use_case
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink
 from fairground.lab.places import Places
-from fairground.lab.replicate import Inputs
+from fairground.lab.preparation import Inputs
+from fairground.lab.replicate import ReplicationAsked
 from fairground.model import LabError, Suite
 from report.fixture import one_block
 
@@ -26,10 +27,16 @@ ABSENT = "lookup"
 
 
 @pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    """All suites of the lab, whose runs are made up: one cannot be measured here."""
+def asked(tmp_path: Path) -> ReplicationAsked:
+    """All suites of the lab."""
+    return ReplicationAsked(use_case.ALL, markdown=tmp_path / "told.md")
 
-    def measured(chosen: Suite, carried: runs.Inputs, _sink: Sink) -> Generator[Event]:
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
+    """Runs are made up: one cannot be measured here."""
+
+    def measured(chosen: Suite, carried: Inputs, _sink: Sink) -> Generator[Event]:
         if chosen.id == ABSENT:
             raise LabError("nothing is left to measure", "install something", exit_code=3)
         made = one_block()
@@ -37,57 +44,57 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
         yield Planned(made.plan, folder, 1.0)
         yield Reported(folder / "report.html", records.load_run(folder))
 
-    def resumed(folder: Path, _carried: runs.Inputs, **_: Any) -> Generator[Event]:
+    def resumed(folder: Path, _carried: Inputs, **_: Any) -> Generator[Event]:
         yield Reported(folder / "report.html", records.load_run(folder))
 
     monkeypatch.setattr(runs, "run", measured)
     monkeypatch.setattr(runs, "resume", resumed)
-    return Inputs(Places.of(os.environ, results=tmp_path), use_case.ALL, markdown=tmp_path / "told.md")
+    return Inputs(Places.of(os.environ, results=tmp_path))
 
 
-def told(asked: Inputs) -> tuple[list[Replicating], list[str], list[str]]:
+def told(inputs: Inputs, asked: ReplicationAsked) -> tuple[list[Replicating], list[str], list[str]]:
     """What begins, the suites that have verdicts, and what is not here."""
-    events = list(use_case.every(asked))
+    events = list(use_case.replicate_all(inputs, asked))
     begun = [one for one in events if isinstance(one, Replicating)]
     done = [one.found.suite.id for one in events if isinstance(one, Replicated)]
     return begun, done, [one.what for one in events if isinstance(one, Absent)]
 
 
-def test_all_have_a_run_of_their_own(asked: Inputs) -> None:
+def test_all_have_a_run_of_their_own(inputs: Inputs, asked: ReplicationAsked) -> None:
     """One after the other, each under its own command and with its own part of the file; what cannot run is told of, and left out."""
-    begun, done, absent = told(asked)
+    begun, done, absent = told(inputs, asked)
     assert [(one.suite, one.place, one.suites) for one in begun] == [(name, at, 5) for at, name in enumerate(FIVE, 1)]
     assert done == [name for name in FIVE if name != ABSENT] and absent == [f"suite {ABSENT}"]
     assert all(one.later_s > after.later_s for one, after in itertools.pairwise(begun)) and begun[-1].later_s == 0
     assert asked.markdown is not None and [f"<!-- {name} -->" in asked.markdown.read_text() for name in done] == [True] * 4
-    commands = {records.load_run(one).plan.command for one in asked.places.results.iterdir() if one.is_dir()}
+    commands = {records.load_run(one).plan.command for one in inputs.places.results.iterdir() if one.is_dir()}
     assert commands == {f"./fairground replicate {name} --profile quick" for name in done}
 
 
-def test_an_interrupted_one_goes_on_and_so_do_those_after_it(asked: Inputs) -> None:
+def test_an_interrupted_one_goes_on_and_so_do_those_after_it(inputs: Inputs, asked: ReplicationAsked) -> None:
     """The run that is named is gone on with; suites before it are done, and those after it get runs."""
-    list(use_case.replicate(replace(asked, suite="transfer")))
-    begun, done, _ = told(replace(asked, resume="latest"))
+    list(use_case.replicate(inputs, replace(asked, suite="transfer")))
+    begun, done, _ = told(inputs, replace(asked, resume="latest"))
     assert [(one.suite, one.place) for one in begun] == [("transfer", 4), ("users", 5)] and done == ["transfer", "users"]
-    assert len([one for one in asked.places.results.iterdir() if one.is_dir()]) == 2
+    assert len([one for one in inputs.places.results.iterdir() if one.is_dir()]) == 2
 
 
-def test_a_run_of_no_suite_is_refused(asked: Inputs) -> None:
+def test_a_run_of_no_suite_is_refused(inputs: Inputs, asked: ReplicationAsked) -> None:
     """A run of something else is none to go on with, and one run is not judged by five suites."""
-    stored(one_block(), asked.places.results)
+    stored(one_block(), inputs.places.results)
     with pytest.raises(LabError, match="is of none of the suites apostol, lookup"):
-        list(use_case.every(replace(asked, resume="latest")))
+        list(use_case.replicate_all(inputs, replace(asked, resume="latest")))
     with pytest.raises(LabError, match="`--run` judges the run of one suite, and `all` names several"):
-        list(use_case.every(replace(asked, of_run="latest")))
+        list(use_case.replicate_all(inputs, replace(asked, of_run="latest")))
 
 
-def test_what_fails_otherwise_ends_it(asked: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_otherwise_ends_it(inputs: Inputs, asked: ReplicationAsked, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error that is no absence, or comes after a run began, is the caller's."""
 
-    def breaks(_chosen: Suite, _carried: runs.Inputs, _sink: Sink) -> Generator[Event]:
-        yield Planned(one_block().plan, asked.places.results, 1.0)
+    def breaks(_chosen: Suite, _carried: Inputs, _sink: Sink) -> Generator[Event]:
+        yield Planned(one_block().plan, inputs.places.results, 1.0)
         raise LabError("the disk is full", exit_code=3)
 
     monkeypatch.setattr(runs, "run", breaks)
     with pytest.raises(LabError, match="the disk is full"):
-        list(use_case.every(asked))
+        list(use_case.replicate_all(inputs, asked))

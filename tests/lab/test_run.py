@@ -1,26 +1,24 @@
-"""A run as a use case: its events in order, what is on the disk between them, and the way of a suite to the first trial."""
+"""A run as a use case: its events in order, what is on the disk between them, and what is left of it."""
 
 from __future__ import annotations
 
-import inspect
 import os
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from fairground import measure, records
-from fairground.cli import main
+from fairground import records
 from fairground.lab import run as runs
 from fairground.lab.events import Absent, Began, Building, Built, Event, Planned, Reported, Said, TrialDone, Within
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.lab.roots import ROOT
-from fairground.model import Fault, FaultKind, LabError, Load, Plan, Progress, Settings, Suite, SuiteGroup, Verdict
+from fairground.model import Fault, FaultKind, LabError, Load, Progress, Settings, Suite, SuiteGroup, Verdict
 from fairground.postgres import packages
 from fairground.run import plan, retry
 from report import fixture
@@ -29,9 +27,6 @@ LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
 GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), Settings(workers=1, pool_size=4, scale=1))
 SUITE = Suite("one", "one", "", 1, 1, (GROUP,))
 ZOO = ROOT / "tests" / "zoo"
-VALUES = ("fairground.model", "fairground.lab.events")
-MOST_RETURNS = 7
-"""How often a suite, or the plan made of it, may come back to a module that it has left before the first trial."""
 
 
 def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,18 +34,18 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     whole = fixture.two_blocks()
     half = replace(whole, trials=tuple(one for one in whole.trials if one.block == 1), controls=())
     monkeypatch.setattr(records, "load_run", lambda _: half)
-    told = next(runs._measured(whole.plan, Path("run"), None, None))  # type: ignore[arg-type]
+    told = next(runs._measure(whole.plan, Path("run"), (), (), cast(Any, SimpleNamespace(bench=None))))
     done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
     assert told.left_s == pytest.approx(plan.seconds(slot for slot in whole.plan.slots if slot.number not in done))
 
 
 @pytest.fixture
-def inputs(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> runs.Inputs:
+def inputs(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     """A lab of the zoo's servers, with results of its own, which repeats void trials at once."""
     monkeypatch.setattr(retry, "PAUSES_S", (0, 0))
     environ = {**os.environ, "FAIRGROUND_CACHE": str(cache)}
-    return runs.Inputs(Places.of(environ, ZOO, tmp_path), "./fairground run one")
+    return Inputs(Places.of(environ, ZOO, tmp_path), "./fairground run one")
 
 
 def kinds(events: list[Event | Within]) -> list[type]:
@@ -59,7 +54,7 @@ def kinds(events: list[Event | Within]) -> list[type]:
     return [kind for place, kind in enumerate(found) if place == 0 or found[place - 1] is not kind]
 
 
-def test_a_dry_run_plans_and_starts_nothing(inputs: runs.Inputs, tmp_path: Path) -> None:
+def test_a_dry_run_plans_and_starts_nothing(inputs: Inputs, tmp_path: Path) -> None:
     """A dry run gives the plan; what cannot be measured is an error before anything is built."""
     assert [slot.cell.stack for slot in runs.dry_run(SUITE, inputs).slots] == ["healthy:asyncio"]
     assert list(tmp_path.iterdir()) == []
@@ -80,7 +75,7 @@ def test_a_dry_run_plans_and_starts_nothing(inputs: runs.Inputs, tmp_path: Path)
         (FaultKind.STALL, "postgresql://127.0.0.1/x", "needs the lab's own database"),
     ],
 )
-def test_a_fault_of_what_is_not_there_is_refused(inputs: runs.Inputs, kind: FaultKind, url: str | None, message: str) -> None:
+def test_a_fault_of_what_is_not_there_is_refused(inputs: Inputs, kind: FaultKind, url: str | None, message: str) -> None:
     """A pooler that no path has, and a database that is not the lab's to stop, are errors before anything is built."""
     fault = Fault(kind, 3.0, 500.0 if kind is FaultKind.STALL else None)
     broken = replace(GROUP, loads=(replace(LOAD, window_s=6.0, fault=fault),))
@@ -89,7 +84,7 @@ def test_a_fault_of_what_is_not_there_is_refused(inputs: runs.Inputs, kind: Faul
 
 
 @pytest.mark.measures
-def test_a_run_tells_what_it_does(inputs: runs.Inputs) -> None:
+def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
     """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
     heard: list[Event | Within] = []
     for event in runs.run(SUITE, inputs, heard.append):
@@ -104,7 +99,7 @@ def test_a_run_tells_what_it_does(inputs: runs.Inputs) -> None:
 
 
 @pytest.mark.measures
-def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
+def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     """A run that is closed after its first trial keeps it, and going on measures only what is left."""
     with closing(runs.run(replace(SUITE, blocks=2), inputs)) as events:
         seen = until_trial(events)
@@ -119,7 +114,7 @@ def test_what_is_left_is_resumed(inputs: runs.Inputs) -> None:
 
 
 @pytest.mark.measures
-def test_a_run_measures_two_versions(inputs: runs.Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_measures_two_versions(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each cell on the server of its version, with limits of its own; a version that cannot be had is told and left out."""
     if (missing := packages.lacking(16, os.environ.get("PATH"))) is not None:
         pytest.skip(missing[0])
@@ -134,8 +129,9 @@ def test_a_run_measures_two_versions(inputs: runs.Inputs, monkeypatch: pytest.Mo
     monkeypatch.setattr(packages, "programs", brought)
     group = replace(GROUP, workloads=("db-ping",))
     groups = [replace(group, settings=replace(group.settings, postgres_version=version)) for version in (18, 17, 16)]
-    *events, end = runs.run(replace(SUITE, groups=tuple(groups)), inputs)
-    assert Absent("PostgreSQL 17", "there is no network") in events
+    told = list[Within]()
+    *_, end = runs.run(replace(SUITE, groups=tuple(groups)), inputs, told.append)
+    assert Absent("PostgreSQL 17", "there is no network") in told
     assert isinstance(end, Reported) and end.run.finished and end.run.plan.skipped == {"PostgreSQL 17": "there is no network"}
     assert {trial.cell.id.partition(" c8")[2] for trial in end.run.trials} == {"", " pg16"}
     assert all(trial.result is not None and trial.verdict is not Verdict.REJECTED for trial in end.run.trials)
@@ -160,85 +156,3 @@ def event_folder(events: list[Any]) -> Path:
     """The folder of the run that these events tell of."""
     (planned,) = [event for event in events if isinstance(event, Planned)]
     return planned.folder
-
-
-# ---------------------------------------------------------------- the way of a suite
-
-
-class Arrived(BaseException):
-    """The first trial is about to begin. No mistake, so that nothing on the way makes a sentence of it."""
-
-
-def stays(work: Callable[[], object]) -> list[str]:
-    """The modules that hold a suite, or a plan made of it, one after the other, up to the first trial.
-
-    A module holds it from a call that is handed one to the next such call elsewhere; when the call returns, the caller holds it.
-    Constructors of values are no stay, nor is a generator that goes on; a plan that is read from the disk is another one.
-    """
-    found: list[str] = []
-    plans: list[Plan] = []
-    begun: dict[int, FrameType] = {}
-
-    def holds(value: object) -> bool:
-        return isinstance(value, Suite) or any(value is one for one in plans)
-
-    def enter(frame: FrameType | None) -> None:
-        name = (frame.f_globals.get("__name__") or "") if frame is not None else ""
-        if name.startswith("fairground.") and not name.startswith(VALUES) and found[-1:] != [name]:
-            found.append(name)
-
-    def profile(frame: FrameType, event: str, value: object) -> None:
-        if event not in ("call", "return"):
-            return
-        code = frame.f_code
-        if event == "call" and code is measure.together.__code__:
-            raise Arrived
-        if code.co_flags & inspect.CO_GENERATOR:
-            if event == "return" or id(frame) in begun:
-                return
-            begun[id(frame)] = frame  # kept, so that no other frame gets its address
-        if isinstance(value, Plan) and frame.f_globals.get("__name__") == "fairground.run.plan":
-            plans.append(value)
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        if holds(value) or any(holds(frame.f_locals.get(name)) for name in names):
-            enter(frame if event == "call" else frame.f_back)
-
-    sys.setprofile(profile)
-    try:
-        work()
-    except Arrived:
-        return found
-    finally:
-        sys.setprofile(None)
-    raise AssertionError("no trial was begun")
-
-
-@pytest.mark.live
-def test_the_way_of_a_suite_is_straight(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the command line to the first trial a suite, and the plan made of it, seldom comes back to where it was."""
-    for name, value in (("FAIRGROUND_CACHE", str(cache)), ("FAIRGROUND_AWAKE", "no"), ("CI", "1")):
-        monkeypatch.setenv(name, value)
-    words = [
-        "run",
-        "-s",
-        "healthy",
-        "-w",
-        "ping",
-        "--window",
-        "1",
-        "--warmup",
-        "1,1",
-        "--connections",
-        "8",
-        "--workers",
-        "1",
-        "--pool-size",
-        "4",
-        "--scale",
-        "1",
-    ]
-    monkeypatch.setattr(sys, "argv", ["fairground", *words, "--servers", str(ZOO), "--results", str(tmp_path)])
-    way = stays(main)
-    assert way[-1] == "fairground.run.runner" and {"fairground.cli.run", "fairground.lab.run", "fairground.run.plan"} < set(way)
-    returns = len(way) - len(set(way))
-    assert returns <= MOST_RETURNS, f"{returns} returns: {' → '.join(way)}"

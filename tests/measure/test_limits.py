@@ -14,7 +14,7 @@ import pytest
 from builders.paths import ENGINE, ROOT
 from fairground.host import Child, Keeper
 from fairground.inputs import manifest
-from fairground.measure import ceiling, pgbench
+from fairground.measure import Bench, ceiling, pgbench
 from fairground.model import LabError, Load, Settings, Workload
 from fairground.postgres import Database
 
@@ -51,8 +51,8 @@ def test_failure_is_told_in_its_own_words(output: str, code: int | None, words: 
 @pytest.mark.parametrize(("name", "source"), [("ping", "null-responder"), ("db-ping", "pgbench"), ("transfer", "pgbench")])
 def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, name: str, source: str) -> None:
     """Each kind of workload has its own ceiling, above zero, and nothing is left running."""
-    bench = ceiling.Bench(keeper, database, ENGINE, tmp_path / "limits", 2)
-    found = ceiling.measure(bench, workload(name), Load(connections=4), Settings(workers=1, pool_size=4, scale=1))
+    bench = Bench(keeper, database, ENGINE, (), 2)
+    found = ceiling.measure(bench, tmp_path, workload(name), Load(connections=4), Settings(workers=1, pool_size=4, scale=1))
     assert (found.workload, found.source) == (name, source)
     assert found.rate_per_s > 0
     assert found.is_ceiling == (name != "transfer")
@@ -65,8 +65,10 @@ def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, n
 @pytest.mark.live
 def test_a_limit_is_measured_again_with_the_same_clients(keeper: Keeper, database: Database, tmp_path: Path) -> None:
     """The count that did most is known by then: no other is tried, and the pool's size does not matter."""
-    bench = ceiling.Bench(keeper, database, ENGINE, tmp_path / "limits", 2)
-    found = ceiling.measure(bench, workload("db-ping"), Load(connections=4), Settings(workers=1, pool_size=4, scale=1), clients=3)
+    bench = Bench(keeper, database, ENGINE, (), 2)
+    found = ceiling.measure(
+        bench, tmp_path, workload("db-ping"), Load(connections=4), Settings(workers=1, pool_size=4, scale=1), clients=3
+    )
     assert found.clients == 3 and found.tried == ((3, found.rate_per_s),) and found.rate_per_s > 0
 
 
@@ -86,9 +88,9 @@ def test_a_limit_has_the_seats_of_a_stack(
     monkeypatch.setattr(keeper, "spawn", spied)
     pins = (("server", (first,)), ("database", (last,)), ("generator", (last,)))
     settings = Settings(workers=1, pool_size=4, scale=1, pin=pins)
-    bench = ceiling.Bench(keeper, database, ENGINE, tmp_path / "limits", 2)
+    bench = Bench(keeper, database, ENGINE, (), 2)
     try:
-        assert ceiling.measure(bench, workload(name), Load(connections=4), settings, clients=4).rate_per_s > 0
+        assert ceiling.measure(bench, tmp_path, workload(name), Load(connections=4), settings, clients=4).rate_per_s > 0
         assert given[role] == (first,)
         assert database.child is not None
         assert role == "null" or os.sched_getaffinity(database.child.pid) == {last}
@@ -100,10 +102,14 @@ def test_a_limit_has_the_seats_of_a_stack(
 @pytest.mark.live
 def test_broken_sql_is_a_reason(keeper: Keeper, database: Database, tmp_path: Path) -> None:
     """A workload whose SQL fails has no limit, with PostgreSQL's words."""
-    bench = ceiling.Bench(keeper, database, ENGINE, tmp_path, 2)
+    bench = Bench(keeper, database, ENGINE, (), 2)
     with pytest.raises(LabError, match="the limit of db-ping"):
         ceiling.measure(
-            bench, replace(workload("db-ping"), limit_sql="SELECT nothing FROM nowhere;"), Load(), Settings(pool_size=2, scale=1)
+            bench,
+            tmp_path,
+            replace(workload("db-ping"), limit_sql="SELECT nothing FROM nowhere;"),
+            Load(),
+            Settings(pool_size=2, scale=1),
         )
 
 
@@ -124,6 +130,6 @@ def test_an_engine_that_does_not_say_is_no_qualification(output: str) -> None:
 @pytest.mark.measures
 def test_the_engine_qualifies_within_its_time(keeper: Keeper, database: Database, tmp_path: Path) -> None:
     """The short form of the engine's own check ends by itself and names its known numbers; nothing runs on."""
-    found = ceiling.qualify(ceiling.Bench(keeper, database, ENGINE, tmp_path, 2))
+    found = ceiling.qualify(Bench(keeper, database, ENGINE, (), 2), tmp_path)
     assert found.took_s < ceiling.QUALIFY_S and len(found.checks) >= 5
     assert not keeper.orphans()

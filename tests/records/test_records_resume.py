@@ -22,7 +22,8 @@ from fairground.capacity.service.parts import Checks, Unit
 from fairground.capacity.service.parts import Part as TryPart
 from fairground.capacity.service.values import Closed
 from fairground.lab import capacity, pages, service
-from fairground.lab.measuring import Event, Finished, UnitDone, units
+from fairground.lab.events import Event, Finished, Opened, UnitDone
+from fairground.lab.recording import record_units, until_over
 from fairground.model import Finding, LabError, Load, Machine, Settings, Severity, StackInfo
 from fairground.model.pair import Pair, Round, Window
 from fairground.model.record import CapacityAsked, ComparisonAsked, Head, Kind, Record, TryAsked
@@ -62,6 +63,11 @@ def last(events: Iterator[Event]) -> Record[Any, Any]:
 # ---------------------------------------------------------------- a comparison
 
 
+def comparison(record: Record[Any, Any], measure: Callable[[int], Round]) -> Iterator[Event]:
+    """The events of a comparison whose rounds `measure` makes."""
+    return record_units(record, until_over(record, measure, stopping.comparison_end))
+
+
 def one_round(number: int, faster: float = 1.1, **fields: Any) -> Round:
     """A start in which B gives `faster` times as much at the same cost for each answer."""
     wobble = 1 + 0.001 * (-1) ** number
@@ -81,20 +87,20 @@ def test_a_comparison_goes_on_with_the_round_that_is_missing(tmp_path: Path) -> 
         return one_round(number)
 
     with pytest.raises(Interrupted):
-        list(units(record, measure, stopping.comparison_end))
+        list(comparison(record, measure))
     kept = records.load(record.folder)
     assert [one.number for one in kept.entries] == [1, 2, 3] and kept.end is None
-    whole = last(units(kept, measure, stopping.comparison_end))
+    whole = last(comparison(kept, measure))
     assert asked_for == [1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10]
     assert records.load(record.folder) == whole and whole.end is not None
     assert whole.end.reason == "the next round would have ended after the budget of 1.67 min"
-    assert list(units(whole, measure, stopping.comparison_end)) == [Finished(whole)], "what is finished is not measured again"
+    assert list(comparison(whole, measure)) == [Opened(whole), Finished(whole)], "what is finished is not measured again"
 
 
 def test_a_comparison_tells_its_rounds_as_they_end(tmp_path: Path) -> None:
     """Each event has the record with the round that is on the disk by then, and at most how long it still takes."""
     record = begun(tmp_path, Kind.COMPARISON, replace(COMPARED, budget_s=25.0))
-    told = [event for event in units(record, one_round, stopping.comparison_end) if isinstance(event, UnitDone)]
+    told = [event for event in comparison(record, one_round) if isinstance(event, UnitDone)]
     assert [(len(event.record.entries), event.left_s) for event in told] == [(1, 15.0), (2, 5.0)]
 
 
@@ -105,7 +111,7 @@ def test_an_arm_that_fails_ends_a_comparison_with_its_finding(tmp_path: Path) ->
     def measure(number: int) -> Round:
         return one_round(number, findings={"b": (REJECT,)} if number == 2 else {})
 
-    whole = last(units(record, measure, stopping.comparison_end))
+    whole = last(comparison(record, measure))
     why = f"`b` is rejected: {REJECT.sentence}"
     assert (len(whole.entries), whole.end and whole.end.reason) == (2, why)
     shown = pages.compared(whole)
@@ -116,7 +122,7 @@ def test_an_arm_that_fails_ends_a_comparison_with_its_finding(tmp_path: Path) ->
 
 def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
     """Page, Markdown and document of a loaded record are those of the measured one."""
-    whole = last(units(begun(tmp_path, Kind.COMPARISON, COMPARED), one_round, stopping.comparison_end))
+    whole = last(comparison(begun(tmp_path, Kind.COMPARISON, COMPARED), one_round))
     page = pages.write(whole)
     first = {path.name: path.read_text() for path in whole.folder.glob("compare.*")}
     assert set(first) == {"compare.html", "compare.json", "compare.md"} and page.name == "compare.html"
@@ -130,7 +136,7 @@ def test_a_comparison_is_shown_again_from_its_record(tmp_path: Path) -> None:
 
 def test_two_modes_are_in_sentences_document_and_page(tmp_path: Path) -> None:
     """A server that is a fifth slower in every third start is said to be so wherever the comparison is shown."""
-    whole = last(units(begun(tmp_path, Kind.COMPARISON, COMPARED), slower_at_times, stopping.comparison_end))
+    whole = last(comparison(begun(tmp_path, Kind.COMPARISON, COMPARED), slower_at_times))
     shown = pages.compared(whole)
     assert any("`b` has two modes: in 3 of 10 starts (30%; rounds 3, 6, 9)" in words for words in shown.sentences)
     assert shown.document["modes"]["high"] == (3, 6, 9)
@@ -145,6 +151,11 @@ def slower_at_times(number: int) -> Round:
 
 
 # ---------------------------------------------------------------- a capacity
+
+
+def sought(record: Record[Any, Any], measure: Callable[[int, Sequence[Part]], Iterator[Part]]) -> Iterator[Event]:
+    """The events of a capacity whose parts `measure` makes."""
+    return record_units(record, capacity.missing_parts(record, measure))
 
 
 def capacity_parts(number: int) -> list[Part]:
@@ -188,10 +199,10 @@ def test_a_capacity_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_p
     """Wherever it is interrupted, every part of both cells is measured once, and the capacities are the same."""
     record, made = begun(tmp_path, Kind.CAPACITY, SOUGHT), list[tuple[int, int]]()
     with pytest.raises(Interrupted):
-        list(capacity.each(record, measuring(made, stop_after)))
+        list(sought(record, measuring(made, stop_after)))
     kept = records.load(record.folder)
     assert len(kept.entries) == stop_after and kept.end is None
-    whole = last(capacity.each(kept, measuring(made)))
+    whole = last(sought(kept, measuring(made)))
     assert made == [(number, place) for number in (1, 2) for place in range(10)]
     assert records.load(record.folder) == whole
     assert [(one.stack, one.confirmed_per_s, one.missed_from_per_s) for one in capacity.found(whole)] == [
@@ -204,7 +215,7 @@ def test_a_capacity_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_p
 def test_a_stack_that_cannot_be_had_is_left_out(tmp_path: Path) -> None:
     """Its cell has no part, and the others keep their numbers."""
     made = list[tuple[int, int]]()
-    whole = last(capacity.each(begun(tmp_path, Kind.CAPACITY, SOUGHT, "one:a"), measuring(made)))
+    whole = last(sought(begun(tmp_path, Kind.CAPACITY, SOUGHT, "one:a"), measuring(made)))
     assert {number for number, _ in made} == {2} and [one.stack for one in capacity.found(whole)] == ["one:b"]
 
 
@@ -215,7 +226,7 @@ def test_a_server_that_fails_has_no_capacity_and_the_next_cell_is_measured(tmp_p
         whole = capacity_parts(number)
         yield from (*whole[:3], replace(whole[3], findings=(REJECT,))) if number == 1 else whole
 
-    whole = last(capacity.each(begun(tmp_path, Kind.CAPACITY, SOUGHT), measure))
+    whole = last(sought(begun(tmp_path, Kind.CAPACITY, SOUGHT), measure))
     one, other = capacity.found(records.load(whole.folder))
     assert (one.rejected, one.confirmed_per_s, one.measured) == (REJECT.sentence, None, True)
     assert other.confirmed_per_s == 1000.0
@@ -224,6 +235,11 @@ def test_a_server_that_fails_has_no_capacity_and_the_next_cell_is_measured(tmp_p
 
 
 # ---------------------------------------------------------------- a try
+
+
+def tried(record: Record[Any, Any], measure: Callable[[Sequence[TryPart]], Iterator[TryPart]]) -> Iterator[Event]:
+    """The events of a try whose parts `measure` makes."""
+    return record_units(record, service.missing_parts(measure(record.entries)))
 
 
 LOOPS = (1, 10, 100)
@@ -254,8 +270,8 @@ def test_a_try_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_path: 
             yield part
 
     with pytest.raises(Interrupted):
-        list(service.each(record, lambda done: measure(done, stop_after)))
-    whole = last(service.each(records.load(record.folder), measure))
+        list(tried(record, lambda done: measure(done, stop_after)))
+    whole = last(tried(records.load(record.folder), measure))
     assert made == [0, 1, 2, 3, 4] and records.load(record.folder) == whole
     visit = service.found(whole)
     assert visit.conduct is not None and visit.conduct.body == b"hi" and visit.method == "GET"
@@ -266,7 +282,7 @@ def test_a_try_goes_on_with_the_part_that_is_missing(stop_after: int, tmp_path: 
 
 def test_a_service_that_never_answered_has_a_page(tmp_path: Path) -> None:
     """What it did is a finding, and what nobody measured is unknown."""
-    whole = last(service.each(begun(tmp_path, Kind.TRY, TRIED), lambda done: iter([TryPart(Unit.SERVICE, findings=(REJECT,))])))
+    whole = last(tried(begun(tmp_path, Kind.TRY, TRIED), lambda done: iter([TryPart(Unit.SERVICE, findings=(REJECT,))])))
     visit = service.found(records.load(whole.folder))
     assert (visit.conduct, visit.closed, visit.broken) == (None, (), (REJECT,))
     assert REJECT.sentence in pages.write(whole).read_text()
@@ -281,5 +297,5 @@ def test_a_try_in_which_nothing_was_measured_leaves_no_record(tmp_path: Path) ->
 
     record = begun(tmp_path, Kind.TRY, TRIED)
     with pytest.raises(LabError, match="nobody answers"):
-        list(service.each(record, measure))
+        list(tried(record, measure))
     assert list(tmp_path.iterdir()) == []

@@ -14,16 +14,19 @@ from urllib.parse import urlsplit
 import typer
 
 from fairground.capacity import objective
+from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
 from fairground.capacity.service.values import Visit
-from fairground.cli import recorded, say
+from fairground.cli import say
 from fairground.cli.arguments import takes
+from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
 from fairground.cli.options import BAD_ANSWER
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
-from fairground.lab import address, pages, service, setup
-from fairground.lab.measuring import Inputs, UnitDone
+from fairground.lab import pages, service, setup
+from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, Settings
 from fairground.model.record import Kind, Record, TryAsked
 from fairground.report import capacity as curves
@@ -59,15 +62,16 @@ def try_(_: typer.Context, given: Given) -> None:
     """
     places, headers = Places.of(os.environ, None, given["results"]), tuple(_header(text) for text in given["header"] or [])
     if given["resume"] is not None:
-        recorded.refuse_beside_resume(URL=given["what"] or None, **{"--url": given["url"]})
-        record = recorded.resumed(places, given["resume"], Kind.TRY)
+        refuse_beside_resume(URL=given["what"] or None, **{"--url": given["url"]})
+        record = resumed(places.results, given["resume"], Kind.TRY)
         inputs, asked = Inputs(places, record.head.command, record=record), record.head.asked
     else:
         inputs, asked = Inputs(places, _command(sys.argv[1:])), _asked(given, headers)
 
     def attempted(asked: TryAsked) -> Record[Any, Any]:
-        events = service.attempt(inputs, asked, address.request(asked, headers, places.environ))
-        return recorded.follow(events, "try", _tell, given["quiet"])
+        request = address.request(asked, headers, places.environ)
+        voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
+        return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
 
     try:
         record = attempted(asked)

@@ -14,8 +14,9 @@ import typer
 
 from fairground.capacity import objective, search
 from fairground.capacity.search import Capacity
-from fairground.cli import placed, recorded, say
+from fairground.cli import placed, say
 from fairground.cli.arguments import takes
+from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
@@ -24,8 +25,9 @@ from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import capacity as capacities
 from fairground.lab import elsewhere, pages
-from fairground.lab.measuring import Inputs, UnitDone
+from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load
 from fairground.model.record import CapacityAsked, Kind
 from fairground.report import capacity as words
@@ -69,8 +71,8 @@ def capacity_(_: typer.Context, given: Given) -> None:
     if given["hosts"] is not None and not placed.placed(given):
         raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
     if given["resume"] is not None:
-        recorded.refuse_beside_resume(**{"--stack": given["stack"], "--workload": given["workload"]})
-        record = recorded.resumed(places, given["resume"], Kind.CAPACITY)
+        refuse_beside_resume(**{"--stack": given["stack"], "--workload": given["workload"]})
+        record = resumed(places.results, given["resume"], Kind.CAPACITY)
         inputs, asked = Inputs(places, record.head.command, given["database"], record), record.head.asked
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
     else:
@@ -78,8 +80,8 @@ def capacity_(_: typer.Context, given: Given) -> None:
     placed.not_the_server(asked.settings.place, "capacity")
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
-        going = capacities.capacity(replace(inputs, elsewhere=there), asked)
-        record = recorded.follow(going, "capacity", _tell, given["quiet"])
+        voice = Voice(given["quiet"], again="capacity --resume RUN", tell=_tell)
+        record = finish(lambda sink: capacities.capacity(replace(inputs, elsewhere=there), asked, sink), voice)
     page, found = pages.write(record), capacities.found(record)
     _say(page, found, given["as_json"])
     if any(one.confirmed_per_s is None for one in found):

@@ -6,21 +6,20 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 
 import typer
 
-from fairground.cli import recorded, say
+from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import follow
+from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
 from fairground.lab import check as checking
-from fairground.lab.events import Checked, Kept
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError
-from fairground.model.record import Kind
+from fairground.model.record import CheckAsked, Checked, Kind, Record
 
 OPTIONS = (
     Option("names", "Stacks, or servers for all of their stacks.", list[str] | None, None, argument=True, metavar="[STACK]..."),
@@ -38,37 +37,37 @@ def check_(_: typer.Context, given: Given) -> None:
 
     Examples: ./fairground check SERVER · ./fairground check --all · ./fairground check SERVER:VARIANT --case users -v
     """
-    inputs, found = _inputs(given), list[Checked]()
-    with closing(follow(lambda sink: checking.check(inputs, sink))) as events:
-        for one in events:
-            assert isinstance(one, Checked | Kept), "a check tells of nothing else"
-            if isinstance(one, Checked):
-                found.append(one)
-                if not given["as_json"]:
-                    show(one, given["verbose"])
+    inputs, asked = _inputs(given)
+
+    def tell(record: Record[CheckAsked, Checked], found: Sequence[Checked]) -> None:
+        for one in () if given["as_json"] else found:
+            show(record, one, given["verbose"])
+
+    if inputs.record is not None:
+        tell(inputs.record, inputs.record.entries)
+    voice = Voice(again="check --resume RUN", tell=lambda event: tell(event.record, event.record.entries[-1:]))
+    record = finish(lambda sink: checking.check(inputs, asked, sink), voice)
     if given["as_json"]:
-        say.document({"stacks": {one.stack: one.row for one in found}})
-    end(found)
+        say.document({"stacks": {one.stack: one.row for one in record.entries}})
+    end(record.entries)
 
 
-def _inputs(given: Given) -> checking.Inputs:
-    places = Places.of(os.environ, given["servers"], given["results"])
-    names, cases = tuple(given["names"] or ()), tuple(given["only"] or ())
-    command = "./fairground " + shlex.join(sys.argv[1:])
+def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
+    places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
-        recorded.refuse_beside_resume(STACK=given["names"], **{"--all": given["every"] or None, "--case": given["only"]})
-        return checking.Inputs(
-            places, record=recorded.resumed(places, given["resume"], Kind.CHECK), database_url=given["database"]
-        )
-    if not names and not given["every"]:
+        refuse_beside_resume(STACK=given["names"], **{"--all": given["every"] or None, "--case": given["only"]})
+        record = resumed(places.results, given["resume"], Kind.CHECK)
+        return Inputs(places, record.head.command, database, record), record.head.asked
+    if not given["names"] and not given["every"]:
         raise LabError("name a stack, or say `--all`", "./fairground check SERVER")
-    return checking.Inputs(places, names, cases, given["database"], command)
+    asked = checking.question(places, given["names"] or (), given["only"] or ())
+    return Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked
 
 
-def show(one: Checked, verbose: bool) -> None:
+def show(record: Record[CheckAsked, Checked], one: Checked, verbose: bool) -> None:
     """One stack's cases as lines; nothing where it could not be tried."""
-    if one.log is not None:
-        say.the_check(one.stack, one.findings, verbose, one.log)
+    if one.unavailable is None:
+        say.the_check(one.stack, one.findings, verbose, checking.log_of(record, one.stack))
 
 
 def end(found: Sequence[Checked]) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import typer
 
 from fairground import records
-from fairground.cli import placed, recorded, say
+from fairground.cli import placed, say
 from fairground.cli.arguments import takes
+from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
 from fairground.cli.seats import seated
@@ -22,12 +23,13 @@ from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
 from fairground.lab import compare as comparing
 from fairground.lab import elsewhere, pages
-from fairground.lab.measuring import Inputs, UnitDone
+from fairground.lab.events import UnitDone
 from fairground.lab.pages import Compared
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, Server, storing
 from fairground.model.record import ComparisonAsked, Kind
-from fairground.report import fail_on
+from fairground.report import fail_on, two_runs
 from fairground.report.fail_on import Rule
 from fairground.run import stopping
 
@@ -72,8 +74,8 @@ def compare(_: typer.Context, given: Given) -> None:
         raise LabError("`--hosts` goes with `--place`: two servers are compared on one machine", "add --place generator=HOST")
     folder = None
     if given["resume"] is not None:
-        recorded.refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"]})
-        record = recorded.resumed(places, given["resume"], Kind.COMPARISON)
+        refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"]})
+        record = resumed(places.results, given["resume"], Kind.COMPARISON)
         asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
         elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
         shown, folder = _measured(inputs, asked, given)
@@ -121,8 +123,8 @@ def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Com
     placed.not_the_server(asked.settings.place, "compare")
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
-        going = comparing.compare(replace(inputs, elsewhere=there), asked)
-        record = recorded.follow(going, "compare", _tell, given["quiet"])
+        voice = Voice(given["quiet"], again="compare --resume RUN", tell=_tell)
+        record = finish(lambda sink: comparing.compare(replace(inputs, elsewhere=there), asked, sink), voice)
     pages.write(record)
     return pages.compared(record), record.folder
 
@@ -137,7 +139,7 @@ def _tell(event: UnitDone) -> None:
 
 def _of_runs(places: Places, a: str, b: str) -> Compared:
     one, other = (records.load_run(records.find_run(places.results, text)) for text in (a, b))
-    lines, notes = comparing.of_runs(one, other)
+    lines, notes = two_runs.compare_runs(one, other)
     return Compared(f"{other.id} against {one.id}", one.id, other.id, lines, notes)
 
 

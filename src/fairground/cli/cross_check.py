@@ -10,18 +10,18 @@ from dataclasses import asdict
 
 import typer
 
-from fairground.cli import recorded, say
+from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, Work, follow
+from fairground.cli.follow import Voice, Work, follow, refuse_beside_resume, resumed
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import asked, numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab import cross_check as use_case
-from fairground.lab.cross_check import Inputs
-from fairground.lab.events import CrossChecked, Reported
+from fairground.lab.events import Finished, Reported
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError
-from fairground.model.record import Kind
+from fairground.model.record import CrossCheckAsked, Kind
 from fairground.stats.agreement import Agreement
 
 OPTIONS = (
@@ -46,18 +46,19 @@ def cross_check(_: typer.Context, given: Given) -> None:
     Examples: ./fairground cross-check -s SERVER:VARIANT --generator engine,wrk,oha · cross-check -s SERVER:VARIANT --rate 500
     --generator engine,k6
     """
-    voice = Voice(given["quiet"], again="cross-check --resume latest")
-    report, found = follow(_work(given), voice)
-    assert isinstance(report, Reported) and isinstance(found, CrossChecked), "a cross-check ends with its report and its answer"
+    voice = Voice(given["quiet"], again="cross-check --resume RUN")
+    report, end = follow(_work(given), voice)
+    assert isinstance(report, Reported) and isinstance(end, Finished), "a cross-check ends with its report and its record"
+    agreements = end.record.entries
     if given["as_json"]:
-        rows = [asdict(one) for one in found.agreements]
+        rows = [asdict(one) for one in agreements]
         say.document({"run": report.run.id, "report": str(report.path), "comparisons": rows})
     else:
-        _lines(found.agreements)
+        _lines(agreements)
         say.line(f"report  {report.path}")
-    if any(one.agrees is False for one in found.agreements):
+    if any(one.agrees is False for one in agreements):
         raise typer.Exit(BAD_ANSWER)
-    if not any(one.agrees for one in found.agreements):
+    if not any(one.agrees for one in agreements):
         raise typer.Exit(NOTHING_MEASURED)
 
 
@@ -75,10 +76,10 @@ def _work(given: Given) -> Work:
     """The use case with what is given."""
     places, command = Places.of(os.environ, given["servers"], given["results"]), "./fairground " + shlex.join(sys.argv[1:])
     if given["resume"] is not None:
-        recorded.refuse_beside_resume(**{"--stack": given["stack"]})
-        record = recorded.resumed(places, given["resume"], Kind.CROSS_CHECK)
-        resumed = Inputs(places, command=command, database_url=given["database"], record=record)
-        return lambda sink: use_case.cross_check(resumed, sink)
+        refuse_beside_resume(**{"--stack": given["stack"]})
+        record = resumed(places.results, given["resume"], Kind.CROSS_CHECK)
+        going_on = Inputs(places, command, given["database"], record)
+        return lambda sink: use_case.cross_check(going_on, record.head.asked, sink)
     if given["stack"] is None:
         raise LabError("name the stack that is loaded", "./fairground cross-check --stack SERVER:VARIANT")
     count = numbers.positive("--connections", given["connections"])
@@ -91,8 +92,8 @@ def _work(given: Given) -> Work:
     }
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
     rounds = numbers.positive("--rounds", given["rounds"])
-    inputs = Inputs(places, given["stack"], given["workload"], loads, rounds, command, given["database"])
-    return lambda sink: use_case.cross_check(inputs, sink)
+    wanted = CrossCheckAsked(given["stack"], given["workload"], loads, rounds, "")
+    return lambda sink: use_case.cross_check(Inputs(places, command, given["database"]), wanted, sink)
 
 
 def _lines(agreements: Sequence[Agreement]) -> None:

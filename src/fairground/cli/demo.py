@@ -13,8 +13,8 @@ from fairground.cli.seats import machine
 from fairground.inputs import asked, manifest, options
 from fairground.inputs.options import Given
 from fairground.lab import reasons
-from fairground.lab import run as runs
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 
 
 @takes(options.VERSION, options.SEATS, options.WHY, *(one for one in options.SHARED if one.name != "servers"))
@@ -28,5 +28,5 @@ def demo(_: typer.Context, given: Given) -> None:
     suite = asked.on_versions(suite, given)
     said = ((option.spelling, given[option.name]) for option in (options.VERSION, options.SEATS))
     command = " ".join(["./fairground demo", *(f"{spelling} {text}" for spelling, text in said if text is not None)])
-    inputs = runs.Inputs(places, command, database, reasons.budget_s(given["why"]))
+    inputs = Inputs(places, command, database, why_s=reasons.budget_s(given["why"]))
     measure_suite(suite, inputs, Voice(given["quiet"], given["as_json"]))

@@ -6,23 +6,27 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from fairground import records
 from fairground.cli import say
 from fairground.cli.clock import Clock
 from fairground.cli.screen import Screen, duration
+from fairground.cli.seats import tell as tell_seats
 from fairground.lab.events import (
     Absent,
     Began,
     Building,
     Built,
-    Checked,
     Checking,
     Event,
+    Finished,
+    Going,
+    Opened,
     Planned,
     Replicating,
     Said,
@@ -30,14 +34,15 @@ from fairground.lab.events import (
     TrialDone,
     TriedReason,
     Trying,
+    UnitDone,
     Within,
 )
-from fairground.model import SCHEMA_VERSION, Progress, foreign
+from fairground.model import SCHEMA_VERSION, LabError, Progress, foreign
 from fairground.model.experiment import Start, WhyAsked
-from fairground.model.record import Record
+from fairground.model.record import CapacityAsked, ComparisonAsked, Kind, Record
 from fairground.report.run import why
 
-Work = Callable[[Sink], Generator[Event]]
+Work = Callable[[Sink], Iterator[Event]]
 """A use case with its inputs; it still lacks who hears what happens inside long calls."""
 PROGRESS_S = 1.0
 LONG_BUILD_S = 5.0
@@ -48,13 +53,19 @@ LONG_BUILD_S = 5.0
 class Voice:
     """How a verb speaks: `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more.
 
-    `again` is what goes on with an interrupted run; `RUN` in it stands for the run's folder.
+    `again` is what goes on with an interrupted measurement; `RUN` in it stands for its folder. `tell` hears of each unit.
     """
 
     quiet: bool = False
     as_json: bool = False
     progress: bool = False
     again: str = "run --resume RUN"
+    tell: Callable[[UnitDone], None] = lambda _: None
+
+    @property
+    def verb(self) -> str:
+        """The word that a person typed."""
+        return self.again.partition(" ")[0]
 
 
 def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
@@ -67,7 +78,7 @@ def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
         with ExitStack() as held:
             events = work(shown.within)
             held.callback(shown.close)
-            held.enter_context(closing(events))
+            held.enter_context(closing(cast(Any, events)))
             for event in events:
                 if not shown.show(event):
                     yield event
@@ -75,6 +86,25 @@ def follow(work: Work, voice: Voice | None = None) -> Generator[Event]:
         shown.close()
         say.note(shown.kept)
         raise
+
+
+def finish(work: Work, voice: Voice) -> Record[Any, Any]:
+    """Show the events of a use case that keeps a record; the record, in which nothing is missing."""
+    *_, end = follow(work, voice)
+    assert isinstance(end, Finished), "a use case that keeps a record ends with it"
+    return end.record
+
+
+def resumed(results: Path, text: str, kind: Kind) -> Record[Any, Any]:
+    """The record to go on with."""
+    return records.load(records.find(results, text, kind))
+
+
+def refuse_beside_resume(**given: object) -> None:
+    """LabError when something is asked for beside `--resume`, which says all of it."""
+    for name, value in given.items():
+        if value is not None:
+            raise LabError(f"`{name}` cannot be combined with `--resume`", "leave it out")
 
 
 class _Shown:
@@ -87,53 +117,72 @@ class _Shown:
         self._later_s = 0.0
         self._screen: Screen | None = None
         self._clock = Clock(say.talk, Clock.wanted(say.talk, voice.quiet))
-        self.folder: Path | None = None
-        """Of the run that goes on; None before there is one."""
-        self._checked = False
+        self._folder: Path | None = None
+        """Of what is measured; None before there is one."""
+        self._is_whole = False
+        """Whether nothing is missing in the record that is measured."""
 
     @property
     def kept(self) -> str:
         """What is kept of what was interrupted, and how to go on with it."""
-        if self.folder is not None:
-            again = self._voice.again.replace("RUN", shlex.quote(str(_near(self.folder))))
-            return f"interrupted; finished trials are kept. Go on with: ./fairground {again}"
-        if self._checked:
-            return "interrupted; what is finished is kept. Go on with: ./fairground check --resume latest"
-        return "interrupted before anything was finished: there is nothing to keep"
+        if self._folder is None:
+            return "interrupted before anything was finished: there is nothing to keep"
+        place = shlex.quote(str(_near(self._folder)))
+        if self._is_whole:
+            return f"interrupted; all of it is kept: ./fairground report {place}"
+        return f"interrupted; what is finished is kept. Go on with: ./fairground {self._voice.again.replace('RUN', place)}"
 
     def within(self, event: Within) -> None:
         """Something happened inside one long call."""
-        if self._voice.progress:
+        if self._voice.progress and isinstance(event, Building | Progress):
             self._tell(event)
-        if isinstance(event, Building):
-            place = f" {event.place}/{event.servers}" if event.servers > 1 else ""
-            say.note(foreign.line(f"building{place} {event.server}: {event.command}"))
-            self._clock.shows(foreign.line(f"building{place} {event.server}"))
-        elif isinstance(event, Progress) and self._screen is not None:
-            self._screen.progress(event)
+        self.show(event)
 
     def show(self, event: Event) -> bool:
         """Show an event. False: it is a result, and the caller's."""
         match event:
-            case Said():
-                say.note(event.sentence)
+            case Said(sentence):
+                self._note(sentence)
+                self._go_on(sentence.removesuffix(" …"))
             case Absent():
-                say.note(foreign.line(f"not here: {event.what}, {event.why}"))
+                self._note(f"not here: {event.what}, {event.why}")
+            case Building():
+                place = f" {event.place}/{event.servers}" if event.servers > 1 else ""
+                self._note(f"building{place} {event.server}: {event.command}")
+                self._go_on(f"building{place} {event.server}")
             case Built():
                 if event.seconds > LONG_BUILD_S:
-                    say.note(f"built in {duration(event.seconds)}")
+                    self._note(f"built in {duration(event.seconds)}")
+            case Progress():
+                if self._screen is not None:
+                    self._screen.progress(event)
             case Checking():
                 left = "" if event.left_s is None else f", about {duration(event.left_s)} left"
-                say.note(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}{left}"))
-                self._clock.shows(foreign.line(f"checking {event.place}/{event.stacks}: {event.stack}"))
+                self._note(f"checking {event.place}/{event.stacks}: {event.stack}{left}")
+                self._go_on(f"checking {event.place}/{event.stacks}: {event.stack}")
             case Replicating():
                 self._later_s = event.later_s
                 after = event.suites - event.place
                 rest = f"; {after} more after it, about {duration(event.later_s)}" if after else ""
-                say.note(foreign.line(f"replication {event.place}/{event.suites}: {event.suite}{rest}"))
+                self._note(f"replication {event.place}/{event.suites}: {event.suite}{rest}")
+            case Planned() | Began() | TrialDone():
+                self._show_run(event)
+            case Trying() | TriedReason():
+                self._show_experiment(event)
+            case Opened() | Going() | UnitDone():
+                self._show_record(event)
+            case _:
+                self._is_whole = self._is_whole or isinstance(event, Finished)
+                self.close()
+                return False
+        return True
+
+    def _show_run(self, event: Planned | Began | TrialDone) -> None:
+        """An event of a run's trials."""
+        match event:
             case Planned():
-                self.folder = event.folder
-                say.note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")
+                self._folder = event.folder
+                self._note(f"plan  {say.outline(event.plan, event.left_s)} → {_near(event.folder)}")
                 if self._voice.progress:
                     _line("plan", folder=str(event.folder), left_s=event.left_s)
             case Began():
@@ -141,24 +190,49 @@ class _Shown:
                 live = say.talk.is_terminal and "CI" not in os.environ
                 screen = Screen(event.plan, event.done, say.talk, live, self._voice.quiet, self._later_s, event.hosts)
                 self._screen = self._held.enter_context(screen)
-            case TrialDone():
-                self._trial(event)
+            case TrialDone(trial):
+                if self._screen is not None:
+                    self._screen.finished(trial)
+                if self._voice.as_json:
+                    _line("trial", **say.plain(trial))
+
+    def _show_experiment(self, event: Trying | TriedReason) -> None:
+        """An event of the experiments that follow a run."""
+        match event:
             case Trying(asked):
                 self.close()
-                at_most = f"at most {duration(asked.budget_s)}"
-                say.note(
-                    foreign.line(f"experiment {event.place}/{event.experiments}: {asked.reason} of {asked.cell.id}, {at_most}")
-                )
-                say.note(foreign.line(f"beside it: {'; '.join(one.words for one in asked.experiment.changes)}"))
-                self._clock.shows(f"experiment {event.place}/{event.experiments}", asked.budget_s)
+                place, at_most = f"experiment {event.place}/{event.experiments}", f"at most {duration(asked.budget_s)}"
+                self._note(f"{place}: {asked.reason} of {asked.cell.id}, {at_most}")
+                self._note(f"beside it: {'; '.join(one.words for one in asked.experiment.changes)}")
+                self._clock.shows(place, asked.budget_s)
             case TriedReason(record):
                 self._clock.close()
                 self._reason(record)
-            case _:
-                self._checked = self._checked or isinstance(event, Checked)
-                self.close()
-                return False
-        return True
+
+    def _show_record(self, event: Opened | Going | UnitDone) -> None:
+        """An event of a record, and what goes on from there."""
+        verb = self._voice.verb
+        match event:
+            case Opened(record):
+                self._folder, asked = record.folder, record.head.asked
+                if isinstance(asked, ComparisonAsked | CapacityAsked) and not self._voice.quiet:
+                    tell_seats([asked.settings])
+                self._go_on(f"{verb}, part {len(record.entries) + 1}")
+            case Going(what, left_s):
+                self._clock.shows(f"{verb}, {what}", left_s, about=True)
+            case UnitDone(record, left_s):
+                if not self._voice.quiet:
+                    self._voice.tell(event)
+                self._clock.shows(f"{verb}, part {len(record.entries) + 1}", left_s)
+
+    def _note(self, text: str) -> None:
+        if not self._voice.quiet:
+            say.note(foreign.line(text))
+
+    def _go_on(self, what: str) -> None:
+        """Say at the foot of the terminal what goes on, unless the screen of a run says it."""
+        if self._screen is None:
+            self._clock.shows(foreign.line(what))
 
     def close(self) -> None:
         """End what is live."""
@@ -166,19 +240,13 @@ class _Shown:
         self._clock.close()
         self._held.close()
 
-    def _trial(self, event: TrialDone) -> None:
-        if self._screen is not None:
-            self._screen.finished(event.trial)
-        if self._voice.as_json:
-            _line("trial", **say.plain(event.trial))
-
     def _reason(self, record: Record[WhyAsked, Start]) -> None:
         found = why.rows(record.head.asked, record.entries)
         if self._voice.as_json:
             _line("why", id=record.id, **found)
-        say.note(foreign.line(f"{found['sentences'][0]} → {record.id}"))
+        self._note(f"{found['sentences'][0]} → {record.id}")
 
-    def _tell(self, event: Within) -> None:
+    def _tell(self, event: Building | Progress) -> None:
         """What goes on inside a long call, once a second at most."""
         moment = time.monotonic()
         if isinstance(event, Building):

@@ -89,9 +89,10 @@ def join(
     """
     fleet.require_dask()
     from fairground.fleet import worker
-    from fairground.lab import hosts, joining, setup
+    from fairground.fleet.tls import link
+    from fairground.lab import joining, setup
 
-    at, certificate = hosts.link(address, tls)
+    at, certificate = link(address, tls)
     places = Places.of(os.environ)
     said = joining.about_here(places, name, allow or (), role or ())
     awake = setup.wants_awake(places.environ)

@@ -17,10 +17,11 @@ from fairground.cli.options import NOTHING_MEASURED
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab import replicate as use_case
-from fairground.lab import run as runs
 from fairground.lab.events import Replicated
 from fairground.lab.places import Places
-from fairground.lab.replicate import Inputs
+from fairground.lab.preparation import Inputs
+from fairground.lab.replicate import ReplicationAsked
+from fairground.model import Verdict
 from fairground.report import replication
 from fairground.report.replication import Replication
 
@@ -44,14 +45,12 @@ def replicate(_: typer.Context, given: Given) -> None:
     ./fairground replicate users --run latest --markdown docs/replications.md
     """
     blocks = None if given["blocks"] is None else numbers.positive("--blocks", given["blocks"])
-    inputs = Inputs(
-        Places.of(os.environ, given["servers"], given["results"]), given["suite"], given["profile"], blocks, given["of_run"],
-        given["resume"], given["markdown"], given["database"],
-    )  # fmt: skip
-    voice, several = Voice(given["quiet"], again=_again(inputs)), inputs.suite == use_case.ALL
-    work = use_case.every if several else use_case.replicate
+    asked = ReplicationAsked(given["suite"], given["profile"], blocks, given["of_run"], given["resume"], given["markdown"])
+    inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), asked.command, given["database"])
+    voice, several = Voice(given["quiet"], again=_again(asked)), asked.suite == use_case.ALL
+    work = use_case.replicate_all if several else use_case.replicate
     ends = list[Replicated]()
-    for event in follow(lambda sink: work(inputs, sink), voice):
+    for event in follow(lambda sink: work(inputs, asked, sink), voice):
         if isinstance(event, Replicated):
             ends.append(event)
             if not given["as_json"]:
@@ -59,17 +58,17 @@ def replicate(_: typer.Context, given: Given) -> None:
     if given["as_json"]:
         told = [_document(one.found, one.path) for one in ends]
         say.document({"replications": told} if several else told[0])
-    if not any(runs.measured(one.found.run) for one in ends):
+    if not any(trial.verdict is not Verdict.VOID for one in ends for trial in one.found.run.trials):
         raise typer.Exit(NOTHING_MEASURED)
 
 
-def _again(inputs: Inputs) -> str:
+def _again(asked: ReplicationAsked) -> str:
     """What goes on with an interrupted run. Of all suites it also says what those after it are measured with."""
-    words = ["replicate", inputs.suite, "--profile", inputs.profile]
-    if inputs.suite == use_case.ALL and inputs.blocks is not None:
-        words += ["--blocks", str(inputs.blocks)]
-    if inputs.suite == use_case.ALL and inputs.markdown is not None:
-        words += ["--markdown", str(inputs.markdown)]
+    words = ["replicate", asked.suite, "--profile", asked.profile]
+    if asked.suite == use_case.ALL and asked.blocks is not None:
+        words += ["--blocks", str(asked.blocks)]
+    if asked.suite == use_case.ALL and asked.markdown is not None:
+        words += ["--markdown", str(asked.markdown)]
     return shlex.join((*words, "--resume", "RUN"))
 
 

@@ -16,8 +16,7 @@ from fairground.cli.cross_check import cross_checked
 from fairground.cli.why import experiment
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
-from fairground.lab import check, pages, parts
-from fairground.lab import run as runs
+from fairground.lab import pages, parts
 from fairground.lab import site as sites
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
@@ -60,7 +59,7 @@ def report(_: typer.Context, given: Given) -> None:
             raise LabError(f"`{folder.name}` is a {kind}, and only a run has tables", "./fairground list runs")
         _other(records.load(folder), kind, as_json)
         return
-    written = runs.report(folder)
+    written = pages.report(folder)
     parts.put(written.run, asked)
     say.the_summary(written.run, written.path, as_json, written.tried)
 
@@ -84,12 +83,11 @@ def _other(record: Record[Any, Any], kind: Kind | None, as_json: bool) -> None:
 
 def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
     """A check has no page: its lines are printed again."""
-    found = check.checked(record)
     if as_json:
-        say.document({"id": record.id, "kind": str(Kind.CHECK), "stacks": {one.stack: one.row for one in found}})
+        say.document({"id": record.id, "kind": str(Kind.CHECK), "stacks": {one.stack: one.row for one in record.entries}})
         return
-    for one in found:
-        show(one, verbose=False)
+    for one in record.entries:
+        show(record, one, verbose=False)
 
 
 def _site(places: Places, target: Path, url: str | None, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import typer
@@ -13,17 +13,18 @@ import typer
 from fairground import fleet, records
 from fairground.cli import placed, say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, follow
+from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.seats import machine, tell
 from fairground.inputs import asked, manifest, numbers, options, placing
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
-from fairground.lab import elsewhere, reasons, suites
+from fairground.lab import elsewhere, reasons
 from fairground.lab import run as runs
-from fairground.lab.events import Event, Reported, Sink
+from fairground.lab.events import Reported
 from fairground.lab.places import Places
-from fairground.model import LabError, Seats, Suite
+from fairground.lab.preparation import Inputs
+from fairground.model import LabError, Seats, Suite, Verdict
 
 MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls", "place"))
 """What may be said of a run that goes on."""
@@ -40,7 +41,7 @@ def run(context: typer.Context, given: Given) -> None:
     if voice.progress and not voice.as_json:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     why_s = reasons.budget_s(given["why"])
-    inputs = runs.Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s)
+    inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s=why_s)
     place = placed.placed(given)
     if given["resume"] is not None:
         _refuse_beside_resume(context)
@@ -55,7 +56,7 @@ def run(context: typer.Context, given: Given) -> None:
         _measure_here(chosen, given, inputs, voice)
 
 
-def _measure_here(chosen: Suite, given: Given, inputs: runs.Inputs, voice: Voice) -> None:
+def _measure_here(chosen: Suite, given: Given, inputs: Inputs, voice: Voice) -> None:
     """Print the plan of a suite, or measure it on this machine."""
     if given["dry_run"]:
         say.the_plan(runs.dry_run(chosen, inputs), voice.as_json)
@@ -63,7 +64,7 @@ def _measure_here(chosen: Suite, given: Given, inputs: runs.Inputs, voice: Voice
         measure_suite(chosen, inputs, voice)
 
 
-def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
+def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     """A new run on this machine, whose load or database is on other hosts."""
     chosen = placing.suite(_suite(context, inputs.places, given, machine(given["database"])), place)
     elsewhere.check(chosen, inputs.why_s, place)
@@ -71,7 +72,7 @@ def _with_roles_elsewhere(context: typer.Context, given: Given, place: Placed, i
         _measure_here(chosen, given, replace(inputs, elsewhere=there), voice)
 
 
-def _resume(given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
+def _resume(given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     """Go on with a run, here or on hosts."""
     folder = records.find_run(inputs.places.results, given["resume"])
     budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
@@ -87,7 +88,7 @@ def _resume(given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> N
         finish(lambda _: hosts.resume(folder, there, inputs, budget_s), voice)
 
 
-def _on_hosts(context: typer.Context, given: Given, place: Placed, inputs: runs.Inputs, voice: Voice) -> None:
+def _on_hosts(context: typer.Context, given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     """A new run, in the seats of the hosts' machines: of all that have joined, or of that which has the server."""
     fleet.require_dask()
     from fairground.lab import hosts
@@ -113,14 +114,16 @@ def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -
         raise LabError(f"`--profile {profile}` needs a suite", "./fairground run suites/matrix.toml --profile full")
     if path is not None:
         _refuse_with_suite(context)
-        file = suites.named(places, places.suite(path))
+        file = places.suite(path)
         chosen = manifest.load_suite(file, profile, seats, given["seats"])
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
         chosen = replace(asked.suite(given, _title(stacks), named, seats), fits=not _said(context, "window", "warmup"))
     anchor = given["anchor"]
-    return asked.overridden(chosen, given if anchor is None else {**given, "anchor": _one_stack(places, anchor)})
+    return asked.overridden(
+        chosen, given if anchor is None else {**given, "anchor": asked.one_stack(places.load_servers(), anchor).id}
+    )
 
 
 def _said(context: typer.Context, *names: str) -> bool:
@@ -146,28 +149,22 @@ def _refuse_with_suite(context: typer.Context) -> None:
             )
 
 
-def _one_stack(places: Places, name: str) -> str:
-    found = manifest.find_stack(places.load_servers(), name)
-    if len(found) > 1:
-        raise LabError(f"`{name}` has {len(found)} stacks", f"name one: {', '.join(stack.id for stack in found)}")
-    return found[0].id
-
-
-def measure_suite(suite: Suite, inputs: runs.Inputs, voice: Voice) -> None:
+def measure_suite(suite: Suite, inputs: Inputs, voice: Voice) -> None:
     """Measure a suite and report it; the exit code says what came of it."""
     if not voice.quiet:
         tell([one.settings for one in suite.groups])
     finish(lambda sink: runs.run(suite, inputs, sink), voice)
 
 
-def finish(work: Callable[[Sink], Generator[Event]], voice: Voice) -> None:
+def finish(work: Work, voice: Voice) -> None:
     """Show a run as it is made, then its end."""
     (end,) = follow(work, voice)
     assert isinstance(end, Reported), "a run ends with its report"
     say.the_summary(end.run, end.path, voice.as_json, end.tried)
-    if not runs.measured(end.run):
+    verdicts = {trial.verdict for trial in end.run.trials}
+    if not verdicts - {Verdict.VOID}:
         raise typer.Exit(NOTHING_MEASURED)
-    if runs.rejected(end.run):
+    if Verdict.REJECTED in verdicts:
         raise typer.Exit(BAD_ANSWER)
 
 

@@ -9,15 +9,17 @@ import sys
 import typer
 
 from fairground import records
-from fairground.cli import recorded, say
+from fairground.cli import say
 from fairground.cli.arguments import takes
+from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
 from fairground.cli.screen import duration
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
 from fairground.lab import pages
 from fairground.lab import why as asking
-from fairground.lab.measuring import Inputs, UnitDone
+from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Kind, Record
@@ -51,7 +53,8 @@ def why(_: typer.Context, given: Given) -> None:
     inputs, asked = _inputs(given)
     if not given["quiet"]:
         _announce(asked)
-    record = recorded.follow(asking.why(inputs, asked), "why", _tell, given["quiet"])
+    voice = Voice(given["quiet"], again="why --resume RUN", tell=_tell)
+    record = finish(lambda sink: asking.why(inputs, asked, sink), voice)
     pages.write(record)
     experiment(record, given["as_json"])
 
@@ -60,8 +63,8 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
     """What is asked, anew or of the record that goes on."""
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
-        recorded.refuse_beside_resume(RUN=given["run"], CELL=given["cell"], **{"--reason": given["reason"]})
-        record = recorded.resumed(places, given["resume"], Kind.WHY)
+        refuse_beside_resume(RUN=given["run"], CELL=given["cell"], **{"--reason": given["reason"]})
+        record = resumed(places.results, given["resume"], Kind.WHY)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if given["run"] is None or not given["cell"]:
         raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE tx")

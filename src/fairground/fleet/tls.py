@@ -93,6 +93,16 @@ def of_fleet(folder: Path) -> Certificate:
     return found
 
 
+def link(text: str, folder: Path | None) -> tuple[Address, Certificate | None]:
+    """Where a scheduler is, and the certificate for it. LabError for no address, and where a certificate is lacking."""
+    at = address(text, folder)
+    if not at.tls:
+        return at, None
+    if folder is None:
+        raise LabError(f"`{at}` needs the fleet's certificate", COPY)
+    return at, of_fleet(folder)
+
+
 def made(folder: Path) -> Certificate:
     """The certificate in a folder, made there if there is none; only its owner may read the key."""
     found = Certificate(folder)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from fairground.inputs import conditions, faults, numbers, options, seating
+from fairground.inputs import conditions, faults, manifest, numbers, options, seating
 from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
-from fairground.model import OWN_MAJOR, LabError, Load, Seats, Settings, Suite, SuiteGroup, Topology, Until
+from fairground.model import OWN_MAJOR, LabError, Load, Seats, Server, Settings, Stack, Suite, SuiteGroup, Topology, Until
 
 DECIDING_S = 30 * 60.0
 """The most seconds of a run that is to decide and was given no budget."""
@@ -125,3 +125,11 @@ def _wish(given: Given) -> Wish:
 
 def _values(some: Sequence[Option], given: Given) -> dict[str, Any]:
     return {field: value for option in some for field, value in option.values(given[option.name]).items()}
+
+
+def one_stack(servers: Sequence[Server], text: str) -> Stack:
+    """The stack of an id, or the only one of a server. LabError where there is none, or several."""
+    found = manifest.find_stack(servers, text)
+    if len(found) > 1:
+        raise LabError(f"`{text}` has {len(found)} stacks", f"name one: {', '.join(stack.id for stack in found)}")
+    return found[0]

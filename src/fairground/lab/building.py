@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from fairground import topology
 from fairground.generators import Installed
@@ -11,66 +12,68 @@ from fairground.host import Keeper, build
 from fairground.host.build import Built as Made
 from fairground.host.build import Unavailable
 from fairground.lab import setup
-from fairground.lab.events import Absent, Building, Built, Event, Said, Sink
+from fairground.lab.databases import named
+from fairground.lab.events import Absent, Building, Built, Said, Sink
 from fairground.lab.places import Places
-from fairground.model import LabError, Server, Topology
+from fairground.model import LabError, Server, Stack, Topology
 from fairground.postgres import packages
 
 
-def built(
-    keeper: Keeper, servers: Sequence[Server], places: Places, sink: Sink
-) -> Generator[Event, None, dict[str, Made | Unavailable]]:
-    """Build what is not built yet, one after the other; server id → what came of it."""
-    began, made = time.monotonic(), dict[str, Made | Unavailable]()
-    missing = [server.id for server in servers if not build.is_built(server, places.cache)]
-    for server in servers:
-        place = missing.index(server.id) + 1 if server.id in missing else len(missing)
-        teller = _teller(server.id, max(1, place), max(1, len(missing)), sink)
-        made[server.id] = build.build(keeper, server, places.cache, teller)
-    for one in made.values():
-        if isinstance(one, Unavailable):
-            yield Absent(one.server.id, reason(one))
-    yield Built(time.monotonic() - began)
+def build_servers(keeper: Keeper, servers: Iterable[Server], places: Places, sink: Sink) -> dict[Path, Made | Unavailable]:
+    """Build what is not built yet, one after the other; folder of a server → what came of it."""
+    began, made = time.monotonic(), dict[Path, Made | Unavailable]()
+    every = {server.folder: server for server in servers}
+    missing = [folder for folder, server in every.items() if not build.is_built(server, places.cache)]
+    for folder, server in every.items():
+        place = missing.index(folder) + 1 if folder in missing else len(missing)
+
+        def tell(command: str, id: str = server.id, place: int = max(1, place)) -> None:
+            sink(Building(id, command, place, max(1, len(missing))))
+
+        made[folder] = found = build.build(keeper, server, places.cache, tell)
+        if isinstance(found, Unavailable):
+            sink(Absent(server.id, reason(found)))
+    sink(Built(time.monotonic() - began))
     return made
 
 
-def absent_generators(places: Places, tools: dict[str, Installed | None]) -> dict[str, Absent]:
+def unavailable(stacks: Sequence[Stack], builds: Mapping[Path, Made | Unavailable]) -> dict[str, str]:
+    """Stack → why it is not available."""
+    found = {stack.id: builds[stack.server.folder] for stack in stacks}
+    return {id: reason(made) for id, made in found.items() if isinstance(made, Unavailable)}
+
+
+def absent_tools(places: Places, tools: Mapping[str, Installed | None], sink: Sink) -> dict[str, str]:
     """`generator NAME` → why it is not available, of those that are looked for."""
-    return {
-        f"generator {name}": Absent(f"generator {name}", f"`{name}` is not installed → {setup.install_words(places, name)}")
-        for name, tool in tools.items()
-        if tool is None
-    }
+    return _told(
+        {
+            f"generator {name}": f"`{name}` is not installed → {setup.install_words(places, name)}"
+            for name, tool in tools.items()
+            if tool is None
+        },
+        sink,
+    )
 
 
-def absent_topologies(places: Places, wanted: Iterable[Topology]) -> dict[str, Absent]:
+def absent_topologies(path: str | None, wanted: Iterable[Topology], sink: Sink) -> dict[str, str]:
     """`topology ID` → why it is not available, of those that are wanted."""
-    found = {one.id: topology.lacking(one, places.environ.get("PATH")) for one in wanted}
-    return {f"topology {id}": Absent(f"topology {id}", " → ".join(lacking)) for id, lacking in found.items() if lacking}
+    found = {one.id: topology.lacking(one, path) for one in wanted}
+    return _told({f"topology {id}": " → ".join(lacking) for id, lacking in found.items() if lacking}, sink)
 
 
-def programs(places: Places, path: Topology) -> dict[str, str]:
-    """Program → version, of what a path needs. LabError where one is not here, with what would install it."""
-    if (lacking := topology.lacking(path, places.environ.get("PATH"))) is not None:
-        raise LabError(*lacking, exit_code=3)
-    return topology.versions([path], places.environ.get("PATH"))
-
-
-def absent_versions(keeper: Keeper, places: Places, versions: Iterable[int | None]) -> Generator[Event, None, dict[str, Absent]]:
+def absent_versions(keeper: Keeper, places: Places, versions: Iterable[int | None], sink: Sink) -> dict[str, str]:
     """Bring what the lab needs to start these versions of PostgreSQL; `PostgreSQL MAJOR` → why it cannot be had here."""
-    found = dict[str, Absent]()
+    found = dict[str, str]()
     for version in versions:
         if version is None:
             continue
         try:
             if packages.at_hand(version, places.cache) is None:
-                yield Said(f"bringing PostgreSQL {version} …")
+                sink(Said(f"bringing PostgreSQL {version} …"))
                 packages.programs(version, places.cache, keeper.environ)
         except LabError as error:
-            what = f"PostgreSQL {version}"
-            found[what] = Absent(what, error.message + (f" → {error.hint}" if error.hint else ""))
-    yield from found.values()
-    return found
+            found[named(version)] = error.message + (f" → {error.hint}" if error.hint else "")
+    return _told(found, sink)
 
 
 def reason(made: Unavailable) -> str:
@@ -78,5 +81,7 @@ def reason(made: Unavailable) -> str:
     return f"{made.reason}{f' → {made.hint}' if made.hint else ''}"
 
 
-def _teller(server: str, place: int, servers: int, sink: Sink) -> Callable[[str], None]:
-    return lambda command: sink(Building(server, command, place, servers))
+def _told(found: dict[str, str], sink: Sink) -> dict[str, str]:
+    for what, why in found.items():
+        sink(Absent(what, why))
+    return found

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from fairground import generators, records
-from fairground.inputs import manifest
+from fairground.inputs.asked import one_stack
 from fairground.lab import run as runs
-from fairground.lab.events import CrossChecked, Event, Planned, Reported, Sink, unheard
-from fairground.lab.measuring import TITLES
+from fairground.lab.events import Event, Opened, Planned, Reported, Sink, unheard
 from fairground.lab.places import Places
-from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
+from fairground.lab.preparation import Inputs
+from fairground.lab.recording import VERBS, NewEntry, Units, record_units
+from fairground.model import LabError, Run, Settings, Suite, SuiteGroup
 from fairground.model.record import CrossCheckAsked, End, Head, Kind, Record
 from fairground.stats import agreement
 from fairground.stats.agreement import Agreement
@@ -21,56 +22,38 @@ from fairground.stats.agreement import Agreement
 CrossCheck = Record[CrossCheckAsked, Agreement]
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What is loaded, and how: one load for each generator, the first of which the others are held against.
+def cross_check(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unheard) -> Iterator[Event]:
+    """Measure in turns, report the run, and hold the generators against each other.
 
-    `record` is one to go on with: then it says all of that.
+    The trials are those of a run. The record of the cross-check names it, and holds what its generators say of each other. In
+    what is asked for, `run` is empty until there is one.
     """
-
-    places: Places
-    stack: str = ""
-    workload: str = ""
-    loads: tuple[Load, ...] = ()
-    rounds: int = 0
-    command: str = ""
-    database_url: str | None = None
-    record: CrossCheck | None = None
-
-
-def cross_check(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
-    """Measure in turns, report the run, and hold the generators against each other: the last event is `CrossChecked`.
-
-    The trials are those of a run. The record of the cross-check names it, and holds what its generators say of each other.
-    """
-    record, carried = inputs.record, runs.Inputs(inputs.places, inputs.command, inputs.database_url)
+    record = inputs.record
     if record is None:
-        events = runs.run(suite(inputs), carried, sink)
+        events = runs.run(suite(inputs.places, asked), inputs, sink)
     else:
-        events = runs.resume(_run_of(record, inputs.places), carried, sink=sink)
+        events = runs.resume(_run_of(record, inputs.places), inputs, sink=sink)
     for event in events:
         yield event
-        if isinstance(event, Planned) and record is None:
-            record = _begun(inputs, event.folder)
+        if isinstance(event, Planned):
+            record = record or _new_record(inputs, asked, event.folder)
+            yield Opened(record)  # what an interruption keeps is named by it, and not by its run
         elif isinstance(event, Reported):
             assert record is not None, "a run is planned before it is reported"
-            record = _ended(record, event)
-            yield CrossChecked(record.entries)
+            yield from record_units(record, _agreements(record, event.run))
 
 
-def suite(inputs: Inputs) -> Suite:
+def suite(places: Places, asked: CrossCheckAsked) -> Suite:
     """The suite that is measured: one stack, every load, `rounds` blocks. LabError when fewer than two generators are named."""
-    chosen = manifest.find_stack(inputs.places.load_servers(), inputs.stack)
-    if len(chosen) > 1:
-        raise LabError(f"`{inputs.stack}` has {len(chosen)} stacks, and one is cross-checked", f"--stack {chosen[0].id}")
-    if len({load.generator for load in inputs.loads}) < 2:
+    stack = one_stack(places.load_servers(), asked.stack)
+    if len({load.generator for load in asked.loads}) < 2:
         raise LabError("a cross-check needs two different generators", f"--generator engine,{next(iter(generators.TOOLS))}")
-    group = SuiteGroup((chosen[0].id,), (inputs.workload,), inputs.loads, Settings())
-    return Suite("cross-check", f"cross-check {chosen[0].id}", "", inputs.rounds, 1, (group,))
+    group = SuiteGroup((stack.id,), (asked.workload,), asked.loads, Settings())
+    return Suite("cross-check", f"cross-check {stack.id}", "", asked.rounds, 1, (group,))
 
 
 def says(record: CrossCheck) -> str:
-    """What came of it, in one sentence."""
+    """The outcome, in one sentence."""
     judged = [one for one in record.entries if one.agrees is not None]
     if not judged:
         return "Nothing can be said of the generators: fewer than two rounds have a number of both."
@@ -87,21 +70,22 @@ def _run_of(record: CrossCheck, places: Places) -> Path:
     return folder
 
 
-def _begun(inputs: Inputs, folder: Path) -> CrossCheck:
+def _new_record(inputs: Inputs, asked: CrossCheckAsked, folder: Path) -> CrossCheck:
     """The record, its head on the disk: machine, versions and thresholds are those of the run whose trials it has."""
     head = records.read_head(folder)
     (stack,) = {slot.cell.stack for slot in head.asked.slots}
-    asked = CrossCheckAsked(stack, inputs.workload, inputs.loads, inputs.rounds, folder.name)
-    known = (head.machine, head.versions, head.thresholds, head.stacks)
-    begun = Head(head.schema, Kind.CROSS_CHECK, "", inputs.command, time.time(), *known, asked)
-    return records.create(inputs.places.results, TITLES[Kind.CROSS_CHECK], begun)
+    begun = replace(asked, stack=stack, run=folder.name)
+    known = Head(
+        head.schema, Kind.CROSS_CHECK, "", inputs.command, time.time(), head.machine, head.versions, head.thresholds, head.stacks,
+        begun,
+    )  # fmt: skip
+    return records.create(inputs.places.results, VERBS[Kind.CROSS_CHECK], known)
 
 
-def _ended(record: CrossCheck, of: Reported) -> CrossCheck:
-    """With what its trials say, as far as it does not hold that already."""
-    trials = of.run.trials
-    here = {trial.cell.load.generator for trial in trials}
+def _agreements(record: CrossCheck, run: Run) -> Units:
+    """What the trials say of the generators, as far as the record does not hold that already."""
+    here = {trial.cell.load.generator for trial in run.trials}
     names = [load.generator for load in record.head.asked.loads if load.generator in here]
-    for found in agreement.of_generators(trials, names)[len(record.entries) :]:
-        record = records.append(record, found)
-    return record if record.end is not None else records.end(record, End(time.time(), "all of its rounds were measured"))
+    for found in agreement.of_generators(run.trials, names)[len(record.entries) :]:
+        yield NewEntry(found)
+    yield End(time.time(), "all of its rounds were measured")

@@ -5,14 +5,15 @@ So each trial has one database server on the machine, as in a run of one version
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import fields
 from types import TracebackType
 
 from fairground.host import Keeper
 from fairground.lab import setup
 from fairground.lab.places import Places
-from fairground.model import OWN_MAJOR, LabError, RunSettings
+from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
 from fairground.postgres import Database, Elsewhere
 
 Version = int | None
@@ -83,6 +84,22 @@ class Databases:
             else:
                 found |= {f"{name} ({named(version)})": text for version, text in values.items() if text is not None}
         return found
+
+
+def versions_of(cells: Iterable[Cell]) -> list[Version]:
+    """The versions of PostgreSQL that cells name, each once."""
+    return list(dict.fromkeys(cell.settings.postgres_version for cell in cells))
+
+
+def settings_of(cells: Iterable[Cell]) -> RunSettings:
+    """The settings that all cells share; LabError when they do not, since a run's database servers have the same."""
+    values = {cell.settings.run for cell in cells}
+    if len(values) != 1:
+        apart = next(one.name for one in fields(RunSettings) if len({getattr(value, one.name) for value in values}) > 1)
+        there = ", ".join(sorted({str(getattr(value, apart)) for value in values}))
+        raise LabError(f"the plan has several values of `{apart}`: {there}", "make a run for each of them")
+    (shared,) = values
+    return shared
 
 
 def named(version: Version) -> str:

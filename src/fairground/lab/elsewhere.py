@@ -80,13 +80,12 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
     if not place:
         yield HERE
         return
-    from fairground.fleet import cluster, remote, remote_database
-    from fairground.lab import hosts
+    from fairground.fleet import cluster, remote, remote_database, tls
 
     for _, name in place:
         if asked.hosts and name not in asked.hosts:
             raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
-    at, certificate = hosts.link(asked.address, asked.tls)
+    at, certificate = tls.link(asked.address, asked.tls)
     with cluster.connected(at, certificate, direct=True) as client, ExitStack() as held:
         members = {one.about.name: one for one in cluster.members(client)}
         chosen = {role: _fit(members, name, role, str(at)) for role, name in place}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairground.model import Finding, Plan, Progress, Run, Severity, Trial
+from fairground.model import Plan, Progress, Run, Trial
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.record import Record
 from fairground.report.replication import Replication
 from fairground.report.run.why import TriedBy
-from fairground.stats.agreement import Agreement
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,36 @@ class TriedReason:
 
 
 @dataclass(frozen=True)
+class Opened:
+    """A record has its folder; what it holds already is kept."""
+
+    record: Record[Any, Any]
+
+
+@dataclass(frozen=True)
+class Going:
+    """The next part of a record is measured from here on. `left_s`: about so long until the end of all; None: unknown."""
+
+    what: str
+    left_s: float | None
+
+
+@dataclass(frozen=True)
+class UnitDone:
+    """The last entry of a record is finished and on the disk. `left_s`: at most so long until the end; None: unknown."""
+
+    record: Record[Any, Any]
+    left_s: float | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Nothing is missing in a record any more; its end says why."""
+
+    record: Record[Any, Any]
+
+
+@dataclass(frozen=True)
 class Replicating:
     """A published benchmark is measured now, number `place` of `suites`.
 
@@ -128,13 +157,6 @@ class SiteWritten:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """All of it is in the record of this id, and nothing is missing."""
-
-    id: str
-
-
-@dataclass(frozen=True)
 class Checking:
     """A stack is tried now: number `place` of `stacks`. `left_s`: how long it and those after it will take; None: unknown."""
 
@@ -145,37 +167,6 @@ class Checking:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What the contract's cases found of one stack. `absent` says why the stack could not be tried; None: it was."""
-
-    stack: str
-    findings: tuple[Finding, ...]
-    log: Path | None
-    absent: str | None
-
-    @property
-    def state(self) -> str:
-        """`passed`, `failed`, `void` (the machine's or the lab's fault) or `not here`."""
-        if self.absent is not None:
-            return "not here"
-        found = {finding.severity for finding in self.findings}
-        return "failed" if Severity.REJECT in found else "void" if Severity.VOID in found else "passed"
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """For machines: the state, the findings, and why a stack is not here."""
-        reason = {} if self.absent is None else {"reason": self.absent}
-        return {"state": self.state, **reason, "findings": [asdict(finding) for finding in self.findings]}
-
-
-@dataclass(frozen=True)
-class CrossChecked:
-    """Whether the generators of a run agree."""
-
-    agreements: tuple[Agreement, ...]
-
-
-@dataclass(frozen=True)
 class Replicated:
     """The verdicts on published claims are written. `path` is that of their page."""
 
@@ -183,28 +174,26 @@ class Replicated:
     path: Path
 
 
+Within = Said | Absent | Building | Built | Progress
+"""What is told from inside one long call, while the use case cannot yield."""
 Event = (
-    Said
-    | Building
-    | Built
-    | Absent
+    Within
     | Planned
     | Began
     | TrialDone
     | Reported
     | Trying
     | TriedReason
+    | Opened
+    | Going
     | Checking
-    | Checked
-    | Kept
-    | CrossChecked
+    | UnitDone
+    | Finished
     | Replicating
     | Replicated
     | SiteRecord
     | SiteWritten
 )
-Within = Building | Progress
-"""What is told from inside one long call, while the use case cannot yield."""
 Sink = Callable[[Within], None]
 
 

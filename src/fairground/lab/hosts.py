@@ -20,6 +20,7 @@ from fairground.judge import validity
 from fairground.lab import run as runs
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
+from fairground.lab.preparation import Inputs
 from fairground.model import Cell, Ending, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
 from fairground.report.text.words import plural
 from fairground.run import plan, stopping
@@ -48,19 +49,9 @@ class Fleet:
 @contextmanager
 def fleet(asked: HostsAsked, roles: Sequence[str] = about.ROLES) -> Iterator[Fleet]:
     """The hosts that have joined at an address and take these `roles`. LabError where none can be reached, or can measure."""
-    at, certificate = link(asked.address, asked.tls)
+    at, certificate = tls.link(asked.address, asked.tls)
     with cluster.connected(at, certificate) as client:
         yield replace(choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at), roles), client=client)
-
-
-def link(address: str, folder: Path | None) -> tuple[tls.Address, tls.Certificate | None]:
-    """Where a scheduler is, and the certificate for it. LabError for no address, and where a certificate is lacking."""
-    at = tls.address(address, folder)
-    if not at.tls:
-        return at, None
-    if folder is None:
-        raise LabError(f"`{at}` needs the fleet's certificate", tls.COPY)
-    return at, tls.of_fleet(folder)
 
 
 def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: str, roles: Sequence[str] = about.ROLES) -> Fleet:
@@ -98,7 +89,7 @@ def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: s
 
 def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
     """Who has joined, for `host list`. Machines of one number, `kind`, can measure one run. LabError where nobody answers."""
-    at, certificate = link(address, folder)
+    at, certificate = tls.link(address, folder)
     with cluster.connected(at, certificate) as client:
         members = cluster.members(client)
     kinds, version = about.groups([one.about for one in members]), setup.lab_version()
@@ -124,29 +115,28 @@ def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
     ]
 
 
-def dry_run(suite: Suite, inputs: runs.Inputs, hosts: int) -> Plan:
+def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
     """The plan of a suite as it would be if so many hosts could build everything. LabError for what they cannot measure."""
     _check(inputs)
     workloads = inputs.places.workloads()
-    suite = runs.settled(suite, None)
+    suite = runs.without_own_version(suite, None)
     foreseen = plan.of_suite(suite, inputs.places.load_servers(), workloads, inputs.command, hosts=hosts)
-    runs.check_plan(foreseen, runs.Needs.of(foreseen), workloads, None)
+    runs.check_plan(foreseen, workloads, None)
     return foreseen
 
 
-def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
+def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
     """As `lab.run.run`, on hosts. Close it to end early: what is done is kept, and hosts stop what goes on."""
     places = inputs.places
     servers, workloads = places.load_servers(), places.workloads()
     foreseen = dry_run(suite, inputs, len(there.members))
-    wish = runs.Needs.of(foreseen)
     yield from map(Said, there.remarks)
-    chosen = wish.stacks_of(servers)
+    chosen = runs.stacks_of(foreseen.slots, servers)
     answers = yield from _ready(there, foreseen, chosen)
     lacking = {name: why for one in answers for name, why in one.lacking.items()}
     yield from (Absent(name, why) for name, why in lacking.items())
-    frozen = plan.of_suite(runs.settled(suite, None), servers, workloads, inputs.command, lacking, len(there.members))
-    needs, first = runs.Needs.of(frozen), answers[0]
+    frozen = plan.of_suite(runs.without_own_version(suite, None), servers, workloads, inputs.command, lacking, len(there.members))
+    first = answers[0]
     assert first.machine is not None
     folder = records.create_run(
         places.results,
@@ -156,14 +146,14 @@ def run(suite: Suite, there: Fleet, inputs: runs.Inputs) -> Generator[Event]:
         versions=_common(answers),
         database_settings=first.database_settings,
         stacks=_infos(chosen, answers),
-        workloads=needs.texts(workloads),
+        workloads=runs.texts(frozen, workloads),
     )
-    with runs.kept(folder):
+    with runs.resumable(folder):
         yield from measured(records.load_run(folder), there, _digests(chosen))
-    yield from runs.ended(folder, inputs)
+    yield from runs.end(folder, inputs)
 
 
-def resume(folder: Path, there: Fleet, inputs: runs.Inputs, budget_s: float | None = None) -> Generator[Event]:
+def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = None) -> Generator[Event]:
     """Go on with an interrupted run on hosts of its kind of machine; a heat that was begun on one goes on there.
 
     A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
@@ -174,9 +164,8 @@ def resume(folder: Path, there: Fleet, inputs: runs.Inputs, budget_s: float | No
     if left and (not known.finished or budget_s is not None):
         known = runs.with_budget(known, budget_s)
         yield from map(Said, there.remarks)
-        needs = replace(runs.Needs.of(known.plan), stacks=frozenset(slot.cell.stack for slot in left))
-        chosen = needs.stacks_of(inputs.places.load_servers())
-        runs.all_known(known, left, chosen, inputs.places)
+        chosen = runs.stacks_of(left, inputs.places.load_servers())
+        runs.require_stacks(known, left, chosen, inputs.places)
         head = records.read_head(folder)
         infos = {one.id: replace(head.stacks[one.id], content_hash=build.content_hash(one.server.folder)) for one in chosen}
         records.require_same(head, replace(head, stacks=infos))
@@ -189,12 +178,12 @@ def resume(folder: Path, there: Fleet, inputs: runs.Inputs, budget_s: float | No
         records.require_same(head, replace(head, versions=versions))
         assert answers[0].machine is not None
         _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
-        with runs.kept(folder):
+        with runs.resumable(folder):
             yield from measured(known, there, _digests(chosen))
-    yield from runs.ended(folder, inputs)
+    yield from runs.end(folder, inputs)
 
 
-def _check(inputs: runs.Inputs) -> None:
+def _check(inputs: Inputs) -> None:
     """LabError for what hosts cannot do."""
     if inputs.database_url is not None:
         raise LabError("`--database` names one server, and each host has its own database", NOT_YET)
@@ -204,7 +193,6 @@ def _check(inputs: runs.Inputs) -> None:
 
 def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Event, None, list[Answer]]:
     """Let every host build the servers and start its database once. LabError where they are not alike, or refuse."""
-    servers = runs.servers_of(chosen)
     digests = _digests(chosen)
     for host in there.members:
         refused = [id for id, digest in digests.items() if not host.about.allows(id, digest)]
@@ -214,7 +202,8 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
                 f"on that host: ./fairground host join … --allow {refused[0]}",
             )
     yield Said(f"making {plural(len(there.members), 'host')} ready: {', '.join(one.about.name for one in there.members)} …")
-    sources = {digests[one.id]: (one.id, build.packed(one.folder)) for one in servers}
+    folders = {stack.server.id: stack.server.folder for stack in chosen}
+    sources = {digests[id]: (id, build.packed(folder)) for id, folder in folders.items()}
     for host in there.members:
         cluster.send(there.client, host, sources)
     order = Order(Work.READY, each_cell_once(planned), digests).to_json()
@@ -229,7 +218,7 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
 
 def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
     """Server → the hash of its sources here."""
-    return {one.id: build.sources_hash(one.folder) for one in runs.servers_of(chosen)}
+    return {stack.server.id: build.sources_hash(stack.server.folder) for stack in chosen}
 
 
 def each_cell_once(planned: Plan) -> Plan:

@@ -5,25 +5,30 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from fairground import records
 from fairground.lab import capacity as capacities
 from fairground.lab import service
-from fairground.model import SCHEMA_VERSION, LabError, Machine
+from fairground.lab.events import Reported
+from fairground.model import SCHEMA_VERSION, LabError, Machine, Run, storing
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
 from fairground.records import journal
 from fairground.report import capacity, comparison, experiment, visit
-from fairground.report.charts import render
+from fairground.report.charts import figures, render
 from fairground.report.comparison import Line
 from fairground.report.run import page as texts
 from fairground.report.run import why
 from fairground.report.text import caveats, seats
+from fairground.report.trial import trial_page
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes
+
+RUN_PAGE = records.SHAPES[Kind.RUN].page
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,34 @@ def _subject(asked: ComparisonAsked) -> str:
 def decided(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
     """The words on the pairs of a record."""
     return rounds.decide([pair for one in record.entries for pair in one.pairs], practical=record.head.asked.margin)
+
+
+def report(folder: Path) -> Reported:
+    """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
+    found = records.load_run(folder)
+    journal.replace(folder / "summary.csv", texts.summary_csv(found).encode())
+    path = folder / RUN_PAGE
+    for place, text in pages_of(found):
+        if place == RUN_PAGE:
+            journal.replace(path, text.encode())
+            continue
+        with storing(folder / place):
+            (folder / place).parent.mkdir(exist_ok=True)
+            (folder / place).write_text(text, encoding="utf-8")
+    return Reported(path, found, _tried(found))
+
+
+def pages_of(found: Run, home: str | None = None, preview: str | None = None) -> Iterator[tuple[str, str]]:
+    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site;
+    `preview`: the whole address of what links to the page show.
+    """
+    yield RUN_PAGE, texts.html(found, render.svg(figures.specs(found)), _tried(found), home, preview)
+    yield from trial_page.pages(found)
+
+
+def _tried(found: Run) -> why.TriedBy:
+    """What experiments on a run's reasons found."""
+    return why.tried(one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id)
 
 
 @dataclass(frozen=True)

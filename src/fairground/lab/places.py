@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sysconfig
 from collections.abc import Mapping
@@ -56,9 +57,20 @@ class Places:
         return self.root / "suites"
 
     def suite(self, path: Path) -> Path:
-        """The file that is meant by a suite's path: `suites/…` is one of the lab's own where the current folder has none."""
+        """The file of a suite: `suites/…` is one of the lab's own where the current folder has none.
+
+        LabError with the nearest where a bare name is no file: `demo` means `suites/demo.toml`.
+        """
+        if path.parts and path.parts[0] in ("http:", "https:"):  # a path has one slash of its two
+            url = f"{path.parts[0]}//{Path(*path.parts[1:])}"
+            raise LabError(f"`{url}` is a URL, and no suite", f"a service without a contract: ./fairground try {url}")
         own = self.root / path
-        return own if not path.exists() and path.parent == Path("suites") and own.exists() else path
+        if path.exists() or path.suffix:
+            return own if not path.exists() and path.parent == Path("suites") and own.exists() else path
+        there = sorted(one.stem for one in self.suites.glob("*.toml"))
+        near = difflib.get_close_matches(path.name, there, 1)
+        hint = f"did you mean suites/{near[0]}.toml?" if near else f"suites: {', '.join(f'suites/{one}.toml' for one in there)}"
+        raise LabError(f"there is no suite file `{path}`", hint)
 
     @property
     def engine(self) -> Path:
@@ -82,6 +94,13 @@ class Places:
 
     def workloads(self) -> tuple[Workload, ...]:
         return manifest.load_workloads(self.root / "workloads")
+
+    def workload(self, id: str) -> Workload:
+        """The workload of this id. LabError where there is none."""
+        known = {one.id: one for one in self.workloads()}
+        if id not in known:
+            raise LabError(f"there is no workload `{id}`", f"workloads: {', '.join(sorted(known))}")
+        return known[id]
 
     def load_servers(self) -> tuple[Server, ...]:
         """All servers, by id. A `[skip]` is held against the workloads that exist. LabError for an id that two folders have."""

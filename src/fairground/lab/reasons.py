@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 
 from fairground import topology
 from fairground.inputs import numbers
-from fairground.lab import measuring, pages, why
-from fairground.lab.events import Event, Said, TriedReason, Trying
-from fairground.lab.measuring import Inputs
+from fairground.lab import pages, why
+from fairground.lab.events import Event, Finished, Said, TriedReason, Trying
+from fairground.lab.preparation import Inputs
 from fairground.model import Cell, LabError, MachineError, Run, Trial
 from fairground.model.experiment import WhyAsked
 from fairground.model.reason import REASONS
@@ -54,7 +54,7 @@ def doubts(run: Run, tried: TriedBy, path: str | None) -> tuple[Doubt, ...]:
     return tuple(sorted(found, key=lambda one: -one.trials))
 
 
-def tried(
+def try_reasons(
     run: Run, before: TriedBy, inputs: Inputs, within_s: float, now: Callable[[], float] = time.monotonic
 ) -> Iterator[Event]:
     """Make the experiments on a run's reasons as long as the time lasts. One that cannot be made is said, and the rest goes on.
@@ -84,12 +84,9 @@ def tried(
 def _experiment(asked: WhyAsked, inputs: Inputs) -> Iterator[Event]:
     words = ["why", asked.run, *asked.cell.id.split(), "--reason", asked.reason, "--budget", f"{asked.budget_s:.0f}s"]
     for event in why.why(replace(inputs, command="./fairground " + shlex.join(words)), asked):
-        match event:
-            case measuring.Said(sentence):
-                yield Said(sentence)
-            case measuring.Finished(record):
-                pages.write(record)
-                yield TriedReason(record)
+        if isinstance(event, Finished):
+            pages.write(event.record)
+            yield TriedReason(event.record)
 
 
 def _doubt(run: Run, reason: str, cells: dict[Cell, list[Trial]], path: str | None) -> Doubt:

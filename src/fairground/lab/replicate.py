@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground import records
 from fairground.claims import judgement, tables
 from fairground.inputs import manifest
+from fairground.lab import pages, setup, splice
 from fairground.lab import run as runs
-from fairground.lab import setup, splice
 from fairground.lab.events import Absent, Event, Planned, Replicated, Replicating, Reported, Sink, unheard
 from fairground.lab.places import Places
+from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Run, Suite
 from fairground.records import journal
 from fairground.report import replication
@@ -26,10 +27,9 @@ NOT_HERE = 3
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """What is replicated: a suite or `ALL`. By name, `of_run`: judge that run and measure nothing; `resume`: go on with it."""
+class ReplicationAsked:
+    """The suite that is replicated, or `ALL`. By name, `of_run`: judge that run and measure nothing; `resume`: go on with it."""
 
-    places: Places
     suite: str
     profile: str = "quick"
     blocks: int | None = None
@@ -37,7 +37,6 @@ class Inputs:
     resume: str | None = None
     markdown: Path | None = None
     """The Markdown file that gets the verdicts, in place of the suite's earlier ones."""
-    database_url: str | None = None
 
     @property
     def command(self) -> str:
@@ -46,47 +45,46 @@ class Inputs:
         return words + ("" if self.blocks is None else f" --blocks {self.blocks}")
 
 
-def replicate(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
+def replicate(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
     """Measure the suite's cells, or take a run that is there; the last event is `Replicated`."""
-    chosen = suite(inputs)
-    for event in _events(chosen, inputs, sink):
+    chosen = suite(inputs, asked)
+    for event in _events(chosen, replace(inputs, command=asked.command), asked, sink):
         yield event
         if isinstance(event, Reported):
-            yield _judged(chosen, event.run, inputs)
+            yield _judged(chosen, event.run, asked)
 
 
-def every(inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
+def replicate_all(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
     """Replicate one suite after the other, by name; each has a run of its own, and `Replicated` at its end.
 
     With `resume` that run is gone on with, and the suites after its own are measured: those before it have their runs. LabError,
     before anything is measured, for what no machine can measure. A suite that cannot run here is told of and left out.
     """
-    if inputs.of_run is not None:
+    if asked.of_run is not None:
         raise LabError(f"`--run` judges the run of one suite, and `{ALL}` names several", "name the suite of the run")
-    chosen = {name: suite(replace(inputs, suite=name)) for name in with_claims(inputs.places)}
-    begun = None
-    if inputs.resume is not None:
-        begun = suite_of(records.load_run(records.find_run(inputs.places.results, inputs.resume)), chosen)
+    places = inputs.places
+    chosen = {name: suite(inputs, replace(asked, suite=name)) for name in with_claims(places)}
+    begun = None if asked.resume is None else suite_of(records.load_run(records.find_run(places.results, asked.resume)), chosen)
     names = list(chosen) if begun is None else list(chosen)[list(chosen).index(begun) :]
-    carried = runs.Inputs(inputs.places, inputs.command, inputs.database_url)
-    plans = [runs.dry_run(chosen[name], carried) for name in names]
+    plans = [runs.dry_run(chosen[name], replace(inputs, command=asked.command)) for name in names]
     for place, name in enumerate(names):
         later = plans[place + 1 :]
         yield Replicating(name, len(chosen) - len(names) + place + 1, len(chosen), sum(map(plan.estimate_s, later)))
-        yield from _unless_absent(replace(inputs, suite=name, resume=inputs.resume if name == begun else None), sink)
+        one = replace(asked, suite=name, resume=asked.resume if name == begun else None)
+        yield from _unless_absent(inputs, one, sink)
 
 
-def _unless_absent(inputs: Inputs, sink: Sink) -> Generator[Event]:
+def _unless_absent(inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Generator[Event]:
     """The events of one suite; in place of an error for what is missing here, that it is absent."""
     begun = False
     try:
-        for event in replicate(inputs, sink):
+        for event in replicate(inputs, asked, sink):
             begun = begun or isinstance(event, Planned | Reported)
             yield event
     except LabError as error:
         if begun or error.exit_code != NOT_HERE:
             raise
-        yield Absent(f"suite {inputs.suite}", error.message)
+        yield Absent(f"suite {asked.suite}", error.message)
 
 
 def suite_of(found: Run, chosen: Mapping[str, Suite]) -> str:
@@ -102,32 +100,31 @@ def with_claims(places: Places) -> list[str]:
     return [one.stem for one in sorted(places.suites.glob("*.toml")) if "[[claims]]" in one.read_text(encoding="utf-8")]
 
 
-def suite(inputs: Inputs) -> Suite:
+def suite(inputs: Inputs, asked: ReplicationAsked) -> Suite:
     """The suite under its profile. LabError when there is none of that name, or it claims nothing."""
-    path = inputs.places.suites / f"{inputs.suite}.toml"
+    path = inputs.places.suites / f"{asked.suite}.toml"
     if not path.exists():
         there = ", ".join(with_claims(inputs.places))
-        raise LabError(f"there is no suite `{inputs.suite}` to replicate", f"suites with claims: {there}; `{ALL}` names them all")
+        raise LabError(f"there is no suite `{asked.suite}` to replicate", f"suites with claims: {there}; `{ALL}` names them all")
     if not manifest.load_suite(path).claims:  # such a suite has no profiles either
-        raise LabError(f"the suite `{inputs.suite}` makes no claims", f"./fairground run suites/{inputs.suite}.toml")
-    found = manifest.load_suite(path, inputs.profile, setup.machine_seats(inputs.database_url))
-    return found if inputs.blocks is None else replace(found, blocks=inputs.blocks)
+        raise LabError(f"the suite `{asked.suite}` makes no claims", f"./fairground run suites/{asked.suite}.toml")
+    found = manifest.load_suite(path, asked.profile, setup.machine_seats(inputs.database_url))
+    return found if asked.blocks is None else replace(found, blocks=asked.blocks)
 
 
-def _events(chosen: Suite, inputs: Inputs, sink: Sink) -> Generator[Event]:
-    places, carried = inputs.places, runs.Inputs(inputs.places, inputs.command, inputs.database_url)
-    if inputs.of_run is not None:
-        yield runs.report(records.find_run(places.results, inputs.of_run))
-    elif inputs.resume is not None:
-        yield from runs.resume(records.find_run(places.results, inputs.resume), carried, sink=sink)
-    else:
-        yield from runs.run(chosen, carried, sink)
+def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Iterator[Event]:
+    results = inputs.places.results
+    if asked.of_run is not None:
+        return iter((pages.report(records.find_run(results, asked.of_run)),))
+    if asked.resume is not None:
+        return runs.resume(records.find_run(results, asked.resume), inputs, sink=sink)
+    return runs.run(chosen, inputs, sink)
 
 
-def _judged(chosen: Suite, found: Run, inputs: Inputs) -> Replicated:
+def _judged(chosen: Suite, found: Run, asked: ReplicationAsked) -> Replicated:
     judged = Replication(chosen, found, judgement.judge(chosen, found.trials), tables.read_tables(chosen, found.trials))
     path = found.folder / f"replicate-{chosen.id}.html"
-    journal.replace(path, replication.html(judged, inputs.profile).encode())
-    if inputs.markdown is not None:
-        splice.put(inputs.markdown, chosen.id, replication.markdown(judged, inputs.profile), "Replications")
+    journal.replace(path, replication.html(judged, asked.profile).encode())
+    if asked.markdown is not None:
+        splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")
     return Replicated(judged, path)

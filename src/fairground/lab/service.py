@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground import records
 from fairground.capacity import objective
 from fairground.capacity.service import behaviour, drive, parts
+from fairground.capacity.service.address import is_here
 from fairground.capacity.service.behaviour import Asked
 from fairground.capacity.service.parts import Ahead, Checks, Part, Unit
 from fairground.capacity.service.values import Visit
-from fairground.host import Child, Keeper, Resident, Streams, listener, listens, machine
-from fairground.lab import measuring, setup
-from fairground.lab.address import is_here
-from fairground.lab.measuring import Began, Event, Finished, Going, Inputs, Said, UnitDone
+from fairground.host import Child, Resident, Streams, listener, listens
+from fairground.lab.events import Event, Going, Said, Sink, unheard
+from fairground.lab.preparation import Inputs, prepare
+from fairground.lab.recording import NewEntry, Units, open_record, record_units
 from fairground.measure import Bench
 from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import Session
@@ -30,56 +28,38 @@ from fairground.stats import forecast
 READY_S = 30.0
 
 
-def attempt(inputs: Inputs, asked: TryAsked, request: Asked) -> Iterator[Event]:
+def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unheard) -> Iterator[Event]:
     """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given."""
-    places, engine = inputs.places, inputs.places.engine
     if asked.command is not None and listens(request.host, request.port):
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
-    with ExitStack() as held:
-        keeper = held.enter_context(setup.keeping(places))
-        if asked.load:
-            yield from measuring.kept_awake(held, keeper, inputs)
-        record = measuring.opened(inputs, keeper, Kind.TRY, asked, {"fairground": setup.lab_version()}, {})
-        yield Began(record)
+    with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
+        record: Record[TryAsked, Part] = open_record(inputs, Kind.TRY, asked, testbed)
         yield Said(f"{request.method} {asked.url}: checks")
-        subject = Subject(inputs, keeper, engine, asked, request, record.folder)
-        yield from each(record, functools.partial(measured, subject))
+        subject = Subject(inputs.places.environ, testbed.bench, asked, request, record.folder)
+        yield from record_units(record, missing_parts(measured(subject, record.entries)))
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is tried, and with what."""
+    """The service that is tried, and with what."""
 
-    inputs: Inputs
-    keeper: Keeper
-    engine: Path
+    environ: Mapping[str, str]
+    bench: Bench
     asked: TryAsked
     request: Asked
     folder: Path
 
 
-def each(
-    record: Record[TryAsked, Part],
-    measure: Callable[[Sequence[Part]], Iterator[Ahead | Part]],
-    now: Callable[[], float] = time.monotonic,
-) -> Iterator[Event]:
-    """The parts that are missing. A record in which nothing could be measured is removed again. `now`: a clock of seconds."""
-    if record.end is None:
-        pace = _Pace(now)
-        try:
-            for one in measure(record.entries):
-                if isinstance(one, Ahead):
-                    yield Going(one.what, pace.left_s(one))
-                else:
-                    pace.done()
-                    record = records.append(record, one)
-                    yield UnitDone(record, None)
-        except LabError:
-            if not record.entries:
-                records.discard(record)
-            raise
-        record = records.end(record, End(time.time(), "all that was asked for was measured"))
-    yield Finished(record)
+def missing_parts(measured: Iterator[Ahead | Part], now: Callable[[], float] = time.monotonic) -> Units:
+    """The parts as entries, and before each load the time left. `now`: a clock of seconds."""
+    pace = _Pace(now)
+    for one in measured:
+        if isinstance(one, Ahead):
+            yield Going(one.what, pace.left_s(one))
+        else:
+            pace.done()
+            yield NewEntry(one)
+    yield End(time.time(), "all that was asked for was measured")
 
 
 class _Pace:
@@ -115,11 +95,9 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Ahead | Part]:
     if command is None:
         yield from _parts(subject, None, done)
         return
-    log, inputs = subject.folder / "server.log", subject.inputs
-    with open(log, "ab") as stream:
-        child = subject.keeper.spawn(
-            command, role="server", env=inputs.places.environ, cwd=Path.cwd(), streams=Streams.into(stream)
-        )
+    with open(subject.folder / "server.log", "ab") as stream:
+        keeper = subject.bench.keeper
+        child = keeper.spawn(command, role="server", env=subject.environ, cwd=Path.cwd(), streams=Streams.into(stream))
     try:
         fault, said = _not_ready(child, command[0], request), set[str]()
         if fault is None:
@@ -148,14 +126,13 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Itera
         seen = Checks.of(behaviour.examine(request), server)
         yield Part(Unit.CHECKS, checks=seen)
     if asked.load:
-        bench = Bench(subject.keeper, None, subject.engine, (), machine.cores())
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), Settings())
         arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered, request.tls)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
         effort = drive.Effort(kept, asked.seconds, asked.timeout_ms, asked.threads, size)
-        with Session(bench, [arm], subject.folder) as session:
-            yield from drive.measure(done, session, arm.label, effort, bench.cores)
+        with Session(subject.bench, [arm], subject.folder) as session:
+            yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
         yield from _wrong(session.ended[arm.label])
 
 

@@ -28,13 +28,6 @@ THREADS_PER_CORE = 8
 AWAKE_CHOICES = ("auto", "yes", "no")
 
 
-@contextmanager
-def keeping(places: Places, front: str | None = None) -> Iterator[Keeper]:
-    """A keeper for the length of a verb. `front`: where that listens which a generator on another host speaks to."""
-    with Keeper(places.environ, front=front) as keeper:
-        yield keeper
-
-
 def wants_awake(environ: Mapping[str, str]) -> bool:
     """Whether processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
     said = environ.get(AWAKE) or "auto"
@@ -43,12 +36,13 @@ def wants_awake(environ: Mapping[str, str]) -> bool:
     return said == "yes" or (said == "auto" and machine.is_virtual(machine.fingerprint()))
 
 
-def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[str], None], must: bool = False) -> None:
+def keep_awake(held: ExitStack, keeper: Keeper, places: Places, say: Callable[[str], None], must: bool | None = None) -> None:
     """Keep processors from idling until `held` ends, where that is wanted; where it cannot be, say why and go on.
 
-    `must`, or FAIRGROUND_AWAKE=yes: LabError instead, for then the numbers would be other ones than asked for.
+    `must`, or FAIRGROUND_AWAKE=yes: LabError instead, for then the numbers would be other ones than asked for. `must` False:
+    processors idle, whatever is wanted.
     """
-    if not must and not wants_awake(places.environ):
+    if must is False or must is None and not wants_awake(places.environ):
         return
     try:
         held.enter_context(host.keep_awake(keeper, places.engine))
@@ -141,11 +135,11 @@ def check_amounts(load: Load, settings: Settings) -> None:
         )
 
 
-def stack_infos(stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailable]) -> dict[str, StackInfo]:
-    """What a run says of its stacks, the unavailable ones among them."""
+def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, Built | Unavailable]) -> dict[str, StackInfo]:
+    """What a run says of its stacks, the unavailable ones among them. `builds`: folder of a server → what came of it."""
     infos = {}
     for stack in stacks:
-        server, made = stack.server, builds[stack.server.id]
+        server, made = stack.server, builds[stack.server.folder]
         built = made if isinstance(made, Built) else None
         reason = None if built else made.reason if isinstance(made, Unavailable) else None
         infos[stack.id] = StackInfo(
@@ -161,11 +155,6 @@ def stack_infos(stacks: Sequence[Stack], builds: Mapping[str, Built | Unavailabl
             stack.variant.tuning,
         )
     return infos
-
-
-def versions(places: Places, found: Database) -> dict[str, str]:
-    """Versions of the lab's own parts."""
-    return versions_with(places, {"PostgreSQL": found.version()})
 
 
 def versions_with(places: Places, databases: Mapping[str, str]) -> dict[str, str]:
@@ -230,7 +219,7 @@ def awake_check(places: Places) -> Check:
     if not wants_awake(places.environ):
         return Check("awake", "ok", f"idle processors are left to the kernel: this is not a virtual machine, or {AWAKE} says no")
     try:
-        with keeping(places) as keeper, host.keep_awake(keeper, places.engine):
+        with Keeper(places.environ) as keeper, host.keep_awake(keeper, places.engine):
             return Check("awake", "ok", "idle processors come back late here, so they are kept awake while something is measured")
     except LabError as error:
         return Check("awake", "lacking", error.message, error.hint)

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from fairground import records
 from fairground.lab import cross_check, pages
-from fairground.lab import run as runs
 from fairground.lab.events import Event, SiteRecord, SiteWritten
 from fairground.lab.roots import PACKAGE
 from fairground.model import LabError, Run, foreign, storing
@@ -170,7 +169,7 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None, preview: str 
     """What a record says in one sentence, and its files. `preview`: the address of what links to its page show."""
     if run is not None:
         shown = boards.boards(run)
-        return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), runs.rendered(run, HOME, preview)
+        return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME, preview)
     if one.kind is Kind.CROSS_CHECK:
         return cross_check.says(record), iter(())
     if one.kind is Kind.CHECK:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 
-from fairground import contract, topology
-from fairground.host import machine
-from fairground.host.build import Unavailable
 from fairground.inputs import manifest
 from fairground.judge import experiments
-from fairground.lab import measuring, setup
-from fairground.lab.measuring import Began, Event, Inputs, Said
-from fairground.lab.places import Places
-from fairground.measure import Bench, schedule
+from fairground.lab.events import Event, Sink, unheard
+from fairground.lab.preparation import Inputs, prepare
+from fairground.lab.recording import open_record, record_units, until_over
+from fairground.measure import schedule
 from fairground.measure.experiment import one_start
-from fairground.model import Cell, Evidence, LabError, Run, Stack, Trial, Workload
+from fairground.model import Cell, Evidence, LabError, Run, Trial
 from fairground.model.experiment import AS_IT_WAS, Change, WhyAsked
 from fairground.model.reason import BACKLOG, REASONS
 from fairground.model.record import Kind
@@ -84,31 +80,16 @@ def limited_by(run: Run, cell: Cell, trials: Sequence[Trial]) -> str:
     return named.most_common(1)[0][0]
 
 
-def why(inputs: Inputs, asked: WhyAsked) -> Iterator[Event]:
+def why(inputs: Inputs, asked: WhyAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Measure what is missing of an experiment. An arm that fails is a finding of its start."""
-    places = inputs.places
-    stack, changes = _stack(places, asked.cell), (Change(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
-    workloads = {change.label: _workload(places, change.cell) for change in changes}
-    for change in changes:
-        if (lacking := topology.lacking(change.cell.topology, places.environ.get("PATH"))) is not None:
-            raise LabError(lacking[0], lacking[1], exit_code=3)
-    with ExitStack() as held:
-        keeper = held.enter_context(setup.keeping(places))
-        (built,) = yield from measuring.built(keeper, [stack.server], places)
-        if isinstance(built, Unavailable):
-            raise LabError(f"`{stack.server.id}` cannot run here: {built.reason}", built.hint, exit_code=3)
-        settings = asked.cell.settings
-        url, version = inputs.database_url, settings.postgres_version
-        database = held.enter_context(setup.database(keeper, places, url, settings.run, version))
-        yield from map(Said, database.remarks)
-        yield from measuring.kept_awake(held, keeper, inputs)
-        infos = setup.stack_infos([stack], {stack.server.id: built})
-        record = measuring.opened(inputs, keeper, Kind.WHY, asked, setup.versions(places, database), infos)
-        yield Began(record)
-        cases = contract.load(places.contract / "cases")
-        bench = Bench(keeper, database, places.engine, cases, machine.cores(), disks=setup.disks(places, database))
-        make = functools.partial(one_start, bench, asked, stack, workloads, record.folder)
-        yield from measuring.units(record, make, stopping.experiment_end)
+    places, changes = inputs.places, (Change(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
+    (stack,) = manifest.find_stack(places.load_servers(), asked.cell.stack)
+    cells = [change.cell for change in changes]
+    workloads = {one.label: manifest.render(places.workload(one.cell.workload), one.cell.settings.scale) for one in changes}
+    with prepare(inputs, cells, [stack], sink, least=len(cells)) as testbed:
+        record = open_record(inputs, Kind.WHY, asked, testbed)
+        make = functools.partial(one_start, testbed.bench, asked, stack, workloads, record.folder)
+        yield from record_units(record, until_over(record, make, stopping.experiment_end))
 
 
 def _short(cell: Cell, turn_s: float) -> Cell:
@@ -137,15 +118,3 @@ def _names(cell: Cell) -> set[str]:
 def _some(cells: Sequence[Cell], most: int = 8) -> str:
     more = f", and {len(cells) - most} more" if len(cells) > most else ""
     return "; ".join(cell.id for cell in cells[:most]) + more
-
-
-def _stack(places: Places, cell: Cell) -> Stack:
-    (stack,) = manifest.find_stack(places.load_servers(), cell.stack)
-    return stack
-
-
-def _workload(places: Places, cell: Cell) -> Workload:
-    known = {one.id: one for one in places.workloads()}
-    if cell.workload not in known:
-        raise LabError(f"there is no workload `{cell.workload}`", f"workloads: {', '.join(sorted(known))}")
-    return manifest.render(known[cell.workload], cell.settings.scale)

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from fairground.generators import Elsewhere
-from fairground.host import Keeper, Streams
-from fairground.measure import bench as measuring
+from fairground.host import Streams
 from fairground.measure.arm import Arm, NullArm, PgbenchArm, Window
+from fairground.measure.bench import Bench
 from fairground.measure.ladder import Ladder
 from fairground.measure.schedule import Schedule, Whole, WholeWindows
 from fairground.measure.session import Session
@@ -36,7 +35,6 @@ from fairground.model import (
     Workload,
     WorkloadEvent,
 )
-from fairground.postgres import Database
 
 WINDOW_S = 2.0
 WARMUP_S = 0.5
@@ -50,49 +48,37 @@ QUALIFY_S = 30.0
 """What the qualification may take at most; it is meant to take 4 s."""
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What measuring a limit needs; `folder` takes the raw outputs."""
-
-    keeper: Keeper
-    database: Database
-    engine: Path
-    folder: Path
-    cores: int
-    elsewhere: Elsewhere | None = None
-    """The host on which the lab's engine makes the load; None: it does so on this machine."""
-
-
-def measure(bench: Bench, workload: Workload, load: Load, settings: Settings, clients: int | None = None) -> Limit:
+def measure(bench: Bench, folder: Path, workload: Workload, load: Load, settings: Settings, clients: int | None = None) -> Limit:
     """What the machine can do at most on one workload under a load: pgbench's best where it has SQL, else the null responder's.
 
-    `clients`: pgbench has so many, and no other count is tried. Raises LabError when the instrument fails: then the workload has
-    no limit, which the report says.
+    `folder` takes the raw outputs. `clients`: pgbench has so many, and no other count is tried. LabError when it cannot be
+    measured: then the workload has no limit, which the report says.
     """
-    bench.folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     short = replace(
         load, connections=load.most_connections, window_s=WINDOW_S, generator="engine", model="closed", rate_per_s=None,
         requests=None, think_ms=0.0, fault=None, stages=(),
     )  # fmt: skip
     cell = Cell("the machine", workload.id, Topology(), replace(short, warmup_min_s=WARMUP_S), settings)
     if workload.limit_sql is not None:
-        return _by_pgbench(bench, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql), clients)
+        return _by_pgbench(bench, folder, PgbenchArm("pgbench", cell, workload, 1, workload.limit_sql), clients)
     asked = replace(workload, expect=Expectation(200, None, None, 1), ledger=(), edges=())
     arm = NullArm("null-responder", cell, asked, 1, len(settings.cores_of("server") or range(bench.cores)))
-    (window,) = _windows(bench, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
+    (window,) = _windows(bench, folder, arm, WholeWindows((Whole(arm.label, cell.load, arm.seed),)), least=1)
     detail = f"the null responder under {load.connections} connections of the lab's engine, {WINDOW_S:g} s"
     return Limit(workload.id, arm.label, window.rate_per_s, detail)
 
 
-def _by_pgbench(bench: Bench, arm: PgbenchArm, clients: int | None) -> Limit:
+def _by_pgbench(bench: Bench, folder: Path, arm: PgbenchArm, clients: int | None) -> Limit:
     """pgbench's best over several client counts; where locks limit the workload, its rate with as many clients as the pool."""
     locked, pool_size = arm.workload.limited_by_locks, arm.cell.settings.pool_size
+    assert bench.database is not None, "SQL needs a database server"
     deadlocks = WorkloadEvent.DEADLOCKS in arm.workload.events
     seconds = DEADLOCKED_S if deadlocks else LOCKED_S if locked else STEP_S
     step = Whole(arm.label, replace(arm.cell.load, window_s=seconds), arm.seed)
     search = clients is None and not locked
     ladder = Ladder(step, PGBENCH_WARMUP_S, clients or pool_size, bench.database.room(), search)
-    windows = _windows(bench, arm, ladder, least=2)[1:]
+    windows = _windows(bench, folder, arm, ladder, least=2)[1:]
     best = max(windows, key=lambda window: window.rate_per_s)
     counts = [window.load.connections for window in windows]
     others = "" if len(counts) == 1 else f" (the best of {', '.join(map(str, sorted(counts)))})"
@@ -102,10 +88,9 @@ def _by_pgbench(bench: Bench, arm: PgbenchArm, clients: int | None) -> Limit:
     return Limit(arm.workload.id, arm.label, best.rate_per_s, detail, best.load.connections, tried, is_ceiling=not locked)
 
 
-def _windows(bench: Bench, arm: Arm, schedule: Schedule, least: int) -> tuple[Window, ...]:
+def _windows(bench: Bench, folder: Path, arm: Arm, schedule: Schedule, least: int) -> tuple[Window, ...]:
     """The windows of a session of one arm. LabError with the reason where it failed before it had so many."""
-    shared = measuring.Bench(bench.keeper, bench.database, bench.engine, (), bench.cores, elsewhere=bench.elsewhere)
-    with Session(shared, [arm], bench.folder) as session:
+    with Session(bench, [arm], folder) as session:
         windows = tuple(session.play(schedule))
     if len(windows) < least:
         why = "; ".join(finding.sentence for finding in session.ended[arm.label].findings)
@@ -113,20 +98,20 @@ def _windows(bench: Bench, arm: Arm, schedule: Schedule, least: int) -> tuple[Wi
     return windows
 
 
-def qualify(bench: Bench) -> Qualification:
+def qualify(bench: Bench, folder: Path) -> Qualification:
     """Whether the engine finds latencies that are known by calculation where it runs, in its short form: about 4 s.
 
     LabError when it does not say.
     """
-    bench.folder.mkdir(parents=True, exist_ok=True)
-    log, began = bench.folder / "qualify.json", time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    log, began = folder / "qualify.json", time.monotonic()
     if bench.elsewhere is not None:
         said = bench.elsewhere.qualify(QUALIFY_S)
         log.write_text(said)
         return qualification(said, time.monotonic() - began)
     with open(log, "wb") as output:
         argv = [str(bench.engine), "qualify", "--quick", "--json"]
-        child = bench.keeper.spawn(argv, role="qualify", env={}, cwd=bench.folder, streams=Streams(stdout=output))
+        child = bench.keeper.spawn(argv, role="qualify", env={}, cwd=folder, streams=Streams(stdout=output))
     child.wait(QUALIFY_S)
     child.stop()
     return qualification(log.read_text(errors="replace"), time.monotonic() - began)

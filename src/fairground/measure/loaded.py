@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fairground import generators
-from fairground.generators import engine
+from fairground.generators import engine, running
 from fairground.host import Child, machine
 from fairground.judge import answers, recovery, sizing, validity
 from fairground.judge.clocks import differences_us, with_cpu
@@ -32,6 +32,7 @@ FATAL = frozenset(
     {"start", "pooler", "proxy", "wire", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"}
 )
 """Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
+ENDLESS_S = 86_400.0
 OF_A_WINDOW = frozenset({"errors", "warm-up"})
 """Findings of a trial's window, which are made anew where another window takes its place."""
 
@@ -248,9 +249,23 @@ class Loaded:
     def begin_turns(self, load: Load) -> TurnTaking:
         """A generator that stands still until it is its turn; it lives as long as the arm."""
         if self.turns is None:
-            self.turns = TurnTaking(self, load)
+            endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
+            plan = engine.plan(self.workload, endless, self.host, self.port, self.arm.seed, self.bodies, begin="held")
+            folder, cores = self.folder / "turns", self.arm.cell.settings.cores_of("generator")
+            folder.mkdir(parents=True, exist_ok=True)
+            process = running.started(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)
+            self.turns = TurnTaking(
+                engine.Session(process, plan), self.arm.label, self.watch, self.seen, load.timeout_ms / 1000,
+                lambda: self.failed, self._notice_gone,
+            )  # fmt: skip
         self.seen.meters["generator"] = self.turns.meter  # a whole window since then had a generator of its own
         return self.turns
+
+    def _notice_gone(self) -> None:
+        """Say why an engine ended by itself: it could not reach its server, or its server has ended."""
+        self.notice_end()
+        if not self.failed:
+            self.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
 
     def notice_end(self) -> None:
         """Find out whether the server ended by itself while it was measured."""

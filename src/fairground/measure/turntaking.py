@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
-from fairground.generators import engine, running
-from fairground.model import Load, Result, Severity
+from fairground.generators import engine
+from fairground.measure.watch import Seen, Watch
+from fairground.model import Result
 
-if TYPE_CHECKING:
-    from fairground.measure.loaded import Loaded
-
-ENDLESS_S = 86_400.0
 SILENCE_S = 15.0
 """A generator speaks every second, but while it waits for its last answers: for a timeout at most."""
 
@@ -34,16 +31,19 @@ class Told:
 class TurnTaking:
     """The engine of one arm that takes turns with others'. `told`: what it had counted when it last stood still."""
 
-    def __init__(self, loaded: Loaded, load: Load) -> None:
-        bench, cores = loaded.bench, loaded.arm.cell.settings.cores_of("generator")
-        self._loaded, self._silence_s = loaded, SILENCE_S + load.timeout_ms / 1000
-        endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
-        address = (loaded.host, loaded.port, loaded.arm.seed, loaded.bodies)
-        plan = engine.plan(loaded.workload, endless, *address, begin="held")
-        folder = loaded.folder / "turns"
-        folder.mkdir(parents=True, exist_ok=True)
-        process = running.started(bench.keeper, bench.engine, folder, bench.elsewhere, cores)
-        self.session = engine.Session(process, plan)
+    def __init__(
+        self,
+        session: engine.Session,
+        label: str,
+        watch: Watch,
+        seen: Seen,
+        timeout_s: float,
+        failed: Callable[[], bool],
+        notice_gone: Callable[[], None],
+    ) -> None:
+        """`failed`: whether the arm is loaded no more. `notice_gone` is told of an engine that ended by itself."""
+        self.session, self._label, self._watch, self._seen = session, label, watch, seen
+        self._silence_s, self._failed, self._notice_gone = SILENCE_S + timeout_s, failed, notice_gone
         self.meter = self.session.meter()
         self.told = Told()
         self.shared_us: dict[str, float] = {}
@@ -59,27 +59,25 @@ class TurnTaking:
 
     def turn(self, seconds: float) -> None:
         """Load the arm for so long, and wait for its last answer."""
-        self._loaded.watch.turn = self._loaded.arm.label
+        self._watch.turn = self._label
         before = self._shared_ns()
         self.session.go()
         time.sleep(seconds)
         self.session.hold()
         self._await_held()
-        self._loaded.watch.turn = None
+        self._watch.turn = None
         for role, spent_ns in self._shared_ns().items():
             self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
 
     def _shared_ns(self) -> dict[str, int]:
-        return {role: meter.cpu_ns() for role, meter in self._loaded.seen.meters.items() if role == "database"}
+        return {role: meter.cpu_ns() for role, meter in self._seen.meters.items() if role == "database"}
 
     def _await_held(self) -> None:
-        """Wait until it stands still. An engine that ends by itself could not reach its server, or its server has ended."""
-        while not self._loaded.failed:
+        """Wait until it stands still."""
+        while not self._failed():
             event = self.session.event(self._silence_s)
             if event is None:
-                self._loaded.notice_end()
-                if not self._loaded.failed:
-                    self._loaded.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
+                self._notice_gone()
             elif event["event"] == "held":
                 part = engine.settled_part(event)
                 self.told = Told(

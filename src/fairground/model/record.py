@@ -7,13 +7,13 @@ one for each finished unit; and an end. What was asked, and what an entry is, de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from fairground.model.plan import Load, Settings, Topology
-from fairground.model.result import Finding, Machine, StackInfo
+from fairground.model.result import Finding, Machine, Severity, StackInfo
 from fairground.model.run import Ending
 
 Asked = TypeVar("Asked", covariant=True)
@@ -178,6 +178,20 @@ class Checked:
     stack: str
     findings: tuple[Finding, ...] = ()
     unavailable: str | None = None
+
+    @property
+    def state(self) -> str:
+        """`passed`, `failed`, `void` (the machine's or the lab's fault) or `not here`."""
+        if self.unavailable is not None:
+            return "not here"
+        found = {finding.severity for finding in self.findings}
+        return "failed" if Severity.REJECT in found else "void" if Severity.VOID in found else "passed"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """For machines: the state, the findings, and why a stack is not here."""
+        reason = {} if self.unavailable is None else {"reason": self.unavailable}
+        return {"state": self.state, **reason, "findings": [asdict(finding) for finding in self.findings]}
 
 
 @dataclass(frozen=True)

@@ -3,41 +3,40 @@ measure here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground import records
-from fairground.lab.events import Event, Said
-from fairground.measure import ceiling
+from fairground.measure import Bench, ceiling
 from fairground.model import Cell, LabError, Limit, Load, Plan, Run, Slot, StorageError, Workload
-from fairground.postgres import Database
-from fairground.run import plan as plans
+from fairground.run.plan import COMPARING_BLOCKS
 from fairground.stats.intervals import brief
 
 
-def measured(
-    bench: ceiling.Bench, run: Run, workloads: Mapping[str, Workload], database: Callable[[int | None], Database]
-) -> Generator[Event]:
-    """Measure the limits of this machine on each workload of the run, unless they are known from before an interruption.
+def measure(bench: Bench, run: Run, workloads: Mapping[str, Workload]) -> Iterator[str]:
+    """Measure the limits of a run's machine, and qualify the engine, unless that is known. Yields sentences for who waits."""
+    yield from _limits(bench, run, workloads)
+    yield from _qualification(bench, run)
 
-    `database` gives the running server of a version: each version has limits of its own.
-    """
+
+def _limits(bench: Bench, run: Run, workloads: Mapping[str, Workload]) -> Iterator[str]:
+    """The limits on each workload of the run that are not known from before an interruption; each version has its own."""
     known = {limit.key for limit in run.limits}
     left = [cell for key, cell in _cells(run.plan).items() if key not in known]
     left.sort(key=lambda cell: cell.settings.postgres_version or 0)
     if left:
-        yield Said(f"measuring this machine's limits on {', '.join(dict.fromkeys(cell.workload for cell in left))} …")
+        yield f"measuring this machine's limits on {', '.join(dict.fromkeys(cell.workload for cell in left))} …"
     sharing = _Sharing()
     for cell in left:
         workload, version = workloads[cell.workload], cell.settings.postgres_version
         try:
-            found = sharing.measured(replace(bench, database=database(version)), workload, cell)
+            found = sharing.limit(bench.on(version), run.folder / "limits", workload, cell)
             records.append_limit(run.folder, replace(found, workload=workload.id, postgres_version=version))
         except StorageError:
             raise
         except LabError as error:
-            yield Said(f"no limit for {cell.workload}: {error.message}")
+            yield f"no limit for {cell.workload}: {error.message}"
 
 
 @dataclass
@@ -47,10 +46,10 @@ class _Sharing:
     _null: dict[Load, Limit] = field(default_factory=dict)
     """What the null responder gave under a load."""
 
-    def measured(self, bench: ceiling.Bench, workload: Workload, cell: Cell, clients: int | None = None) -> Limit:
+    def limit(self, bench: Bench, folder: Path, workload: Workload, cell: Cell, clients: int | None = None) -> Limit:
         """The limit of a workload under a cell's load. LabError: it could not be measured."""
         known = self._null.get(cell.load) if workload.limit_sql is None else None
-        found = known or ceiling.measure(bench, workload, cell.load, cell.settings, clients=clients)
+        found = known or ceiling.measure(bench, folder, workload, cell.load, cell.settings, clients=clients)
         if workload.limit_sql is None:
             self._null[cell.load] = found
         return found
@@ -63,10 +62,10 @@ class Again:
     It is called with the slots of each round, before they are measured.
     """
 
-    bench: ceiling.Bench
+    bench: Bench
     folder: Path
+    """Of the run."""
     workloads: Mapping[str, Workload]
-    database: Callable[[int | None], Database]
     _seen: set[tuple[int, str, int | None]] = field(default_factory=set)
     """Blocks and what is limited in them: each is looked at once."""
     _sharing: dict[int, _Sharing] = field(default_factory=dict)
@@ -84,10 +83,10 @@ class Again:
         if not kept or any(one.block == block for one in kept):
             return
         cell, (key, version) = _cells(run.plan)[limited], limited
-        here = replace(self.bench, database=self.database(version), folder=self.bench.folder / f"block-{block}")
+        here, folder = self.bench.on(version), self.folder / "limits" / f"block-{block}"
         sharing = self._sharing.setdefault(block, _Sharing())
         try:
-            found = sharing.measured(here, self.workloads[key], cell, kept[0].clients)
+            found = sharing.limit(here, folder, self.workloads[key], cell, kept[0].clients)
         except StorageError:
             raise
         except LabError as error:
@@ -114,18 +113,18 @@ def _limited(cell: Cell) -> tuple[str, int | None]:
     return cell.workload, cell.settings.postgres_version
 
 
-def qualified(bench: ceiling.Bench, run: Run) -> Generator[Event]:
-    """Whether the engine can measure here, in runs that compare, unless that is known from before an interruption."""
-    if run.plan.blocks < plans.COMPARING_BLOCKS or run.qualification is not None:
+def _qualification(bench: Bench, run: Run) -> Iterator[str]:
+    """Qualify the engine in runs that compare, unless that is known from before an interruption."""
+    if run.plan.blocks < COMPARING_BLOCKS or run.qualification is not None:
         return
     try:
-        found = ceiling.qualify(bench)
+        found = ceiling.qualify(bench, run.folder / "limits")
     except StorageError:
         raise
     except LabError as error:
-        yield Said(f"the engine could not be qualified: {error.message}")
+        yield f"the engine could not be qualified: {error.message}"
         return
     records.write_qualification(run.folder, found)
     if not found.can_measure:
         missed = ", ".join(f"{check.name} {brief(check.measured)} {check.unit}" for check in found.checks if not check.holds)
-        yield Said(f"the engine missed known numbers on this machine: {missed}")
+        yield f"the engine missed known numbers on this machine: {missed}"

@@ -5,33 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from builders.paths import ROOT
 from fairground import records
 from fairground.inputs import manifest
-from fairground.lab import ceilings
-from fairground.lab.events import Said
-from fairground.measure import ceiling
+from fairground.measure import Bench, ceiling
 from fairground.model import LabError, Limit, Load, Settings, Workload
 from fairground.report.boards import boards
+from fairground.run import ceilings
 from report.fixture import run
 
 WORKLOADS = {one.id: one for one in manifest.load_workloads(ROOT / "workloads")}
 
 
-def server(version: int | None) -> Any:
-    """Stands in for the running database server of a version."""
-    return version
+BENCH = Bench(cast(Any, None), cast(Any, None), Path("engine"), (), 2, databases=lambda version: cast(Any, version or 18))
+"""Its database servers are their versions."""
 
 
-def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of cells whose pools differ, the smallest is asked, once; a limit that cannot be measured is said and ends nothing."""
     asked: list[int] = []
 
-    def refuse(_bench: ceiling.Bench, _workload: Workload, _load: Load, settings: Settings, clients: int | None) -> None:
+    def refuse(_bench: Bench, _folder: Path, _workload: Workload, _load: Load, settings: Settings, clients: int | None) -> None:
         assert clients is None
         asked.append(settings.pool_size)
         raise LabError("pgbench came to nothing")
@@ -41,18 +39,17 @@ def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.Monkey
     slot = next(one for one in whole.plan.slots if one.cell.workload == "tx")
     cells = [replace(slot.cell, settings=replace(slot.cell.settings, pool_size=size)) for size in (2000, 25, 500)]
     slots = tuple(replace(slot, number=number, cell=cell) for number, cell in enumerate(cells, 1))
-    bench = ceiling.Bench(None, None, tmp_path, tmp_path, 2)  # type: ignore[arg-type]
-    told = list(ceilings.measured(bench, replace(whole, limits=(), plan=replace(whole.plan, slots=slots)), WORKLOADS, server))
+    known = replace(whole, limits=(), plan=replace(whole.plan, slots=slots))
+    assert "no limit for tx: pgbench came to nothing" in list(ceilings.measure(BENCH, known, WORKLOADS))
     assert asked == [25]
-    assert "no limit for tx: pgbench came to nothing" in [one.sentence for one in told if isinstance(one, Said)]
 
 
-def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """pgbench loads the server of each version; what is known of one is not measured again, and stands on its own board."""
 
-    def measured(bench: ceiling.Bench, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
+    def measured(bench: Any, _folder: Path, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
         assert clients is None
-        return Limit(workload.id, "pgbench", float(bench.database or 18), "")  # type: ignore[arg-type]
+        return Limit(workload.id, "pgbench", float(bench.database), "")
 
     kept: list[Limit] = []
     monkeypatch.setattr(ceiling, "measure", measured)
@@ -61,9 +58,8 @@ def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp
     slot = next(one for one in whole.plan.slots if one.cell.workload == "tx")
     cells = [replace(slot.cell, settings=replace(slot.cell.settings, postgres_version=one)) for one in (17, 16, None)]
     slots = tuple(replace(slot, number=number, cell=cell) for number, cell in enumerate(cells, 1))
-    bench = ceiling.Bench(None, None, tmp_path, tmp_path, 2)  # type: ignore[arg-type]
     known = replace(whole, limits=(Limit("tx", "pgbench", 1.0, "", postgres_version=16),), plan=replace(whole.plan, slots=slots))
-    list(ceilings.measured(bench, known, WORKLOADS, server))
+    list(ceilings.measure(BENCH, known, WORKLOADS))
     assert [(one.postgres_version, one.rate_per_s) for one in kept] == [(None, 18.0), (17, 17.0)]
     shown = boards(replace(known, limits=(*known.limits, *kept), trials=()))
     told = {one.condition.rpartition(" · ")[2]: one.limit for one in shown}
@@ -92,12 +88,11 @@ class Asked:
         monkeypatch.setattr(ceiling, "measure", self.measure)
         monkeypatch.setattr(records, "load_run", lambda _: replace(whole, plan=plan, limits=tuple(self.known)))
         monkeypatch.setattr(records, "append_limit", lambda _, limit: self.known.append(limit))
-        bench = ceiling.Bench(None, None, Path("engine"), Path("limits"), 2)  # type: ignore[arg-type]
-        self.again = ceilings.Again(bench, whole.folder, WORKLOADS, server)
+        self.again = ceilings.Again(BENCH, whole.folder, WORKLOADS)
 
-    def measure(self, bench: ceiling.Bench, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
+    def measure(self, _: Bench, folder: Path, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
         """In place of what measures."""
-        self.asked.append((workload.id, clients, bench.folder.name))
+        self.asked.append((workload.id, clients, folder.name))
         if self.fails:
             raise LabError("pgbench came to nothing")
         return Limit(workload.id, "pgbench", 50.0, "anew", clients)

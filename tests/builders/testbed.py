@@ -1,0 +1,74 @@
+"""A lab whose preparation starts nothing: what would be started and stopped is noted, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from fairground import host
+from fairground.host import build
+from fairground.host.build import Built, Unavailable
+from fairground.lab import preparation, setup
+from fairground.model import Server
+
+
+class FakeServer:
+    """Stands in for a database server of a version."""
+
+    remarks, child = (), None
+
+    def __init__(self, version: int | None, note: Callable[[str], None]) -> None:
+        self.number, self._note = version or 18, note
+
+    def prepare(self, scale: int) -> None:
+        """Make nothing."""
+        self._note(f"data of scale {scale} on {self.number}")
+
+    def version(self) -> str:
+        return f"{self.number}.1"
+
+    def settings(self) -> dict[str, str]:
+        return {"fsync": "off", "io_method": "worker" if self.number == 18 else "sync"}
+
+
+def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (), slows: bool = True) -> list[str]:
+    """In place of keeper, builds and database servers; what would be started. Servers that are `absent` cannot be built."""
+    log = list[str]()
+
+    @contextmanager
+    def keeper(*_: object, front: str | None) -> Iterator[Any]:
+        log.append("keeper")
+        yield SimpleNamespace(awake=False, groups=SimpleNamespace(version=2 if slows else None), environ={})
+        log.append("keeper ends")
+
+    def made(_: object, server: Server, *__: object) -> Built | Unavailable:
+        log.append(f"build {server.id}")
+        if server.id in absent:
+            return Unavailable(server, "no such program", "install it")
+        return Built(server, "a hash", "a receipt", 0.0)
+
+    @contextmanager
+    def database(*given: Any) -> Iterator[FakeServer]:
+        version = given[4]
+        log.append(f"database {version}")
+        yield FakeServer(version, log.append)
+        log.append(f"database {version} ends")
+
+    @contextmanager
+    def awake(*_: object) -> Iterator[None]:
+        log.append("awake")
+        yield
+        log.append("awake ends")
+
+    monkeypatch.setattr(preparation, "Keeper", keeper)
+    monkeypatch.setattr(build, "build", made)
+    monkeypatch.setattr(build, "is_built", lambda *_: False)
+    monkeypatch.setattr(setup, "database", database)
+    monkeypatch.setattr(setup, "wants_awake", lambda _: True)
+    monkeypatch.setattr(host, "keep_awake", awake)
+    monkeypatch.setattr(setup, "versions_with", lambda _, releases: {"fairground": "1", **releases})
+    return log
