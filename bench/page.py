@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
 
 from fairground.host import machine  # noqa: E402
-from fairground.report.charts import figures, render  # noqa: E402
 from fairground.report.run import page  # noqa: E402
 from report import fixture  # noqa: E402
 from report.browser import Browser, chromium  # noqa: E402
@@ -78,7 +77,7 @@ def main() -> int:
         print("error: no chromium is here\n\nhint: apt-get install chromium", file=sys.stderr)
         return 3
     run = fixture.big_run(stacks=options.stacks, workloads=options.workloads)
-    text = page.html(run, render.svg(figures.specs(run)))
+    text = page.html(run)
     with tempfile.TemporaryDirectory() as folder, Browser(program) as browser:
         file = Path(folder) / "report.html"
         file.write_text(text, encoding="utf-8")

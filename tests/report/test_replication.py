@@ -53,7 +53,7 @@ def test_published_stands_beside_measured() -> None:
     ]
     assert ends[0] == [slope.HEAD_PX] * 2 and ends[1][0] == ends[1][1] and ends[2][0] > ends[2][1]
     assert "dasharray" not in drawn
-    assert 'aria-label="requests/s: a 100 published, 10.0 measured; ' in drawn
+    assert '<title>Published and measured, requests/s</title><desc>a 100 published, 10.0 measured; ' in drawn
 
 
 def test_who_changed_its_place_is_dashed() -> None:

@@ -16,7 +16,6 @@ from fairground.model import SCHEMA_VERSION, LabError, Machine
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
 from fairground.report import capacity, comparison, experiment, visit
-from fairground.report.charts import render
 from fairground.report.comparison import Line
 from fairground.report.run import page as texts
 from fairground.report.run import why
@@ -133,7 +132,7 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
         "seed": asked.seed,
         "versions": dict(record.head.versions),
     }
-    page = capacity.html(found, render.svg(capacity.specs(found)), _facts(record), _foot(record), home)
+    page = capacity.html(found, _facts(record), _foot(record), home)
     says = "; ".join(next(iter(capacity.sentences(one)), one.stack) for one in found)
     return Rendered(says, (("capacity.json", _whole(record, document)), ("capacity.html", page)))
 
@@ -146,7 +145,7 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
         f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
-    page = visit.html(found, render.svg(visit.specs(found)), facts, _foot(record), home)
+    page = visit.html(found, facts, _foot(record), home)
     says = next(iter(visit.sentences(found)), "")
     return Rendered(says, (("try.json", _whole(record, document)), ("try.html", page)))
 

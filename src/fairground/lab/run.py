@@ -37,7 +37,6 @@ from fairground.model import (
     storing,
 )
 from fairground.model.record import Kind
-from fairground.report.charts import figures, render
 from fairground.report.run import page, why
 from fairground.report.trial import trial_page
 from fairground.run import journal, plan, records, runner, store
@@ -195,11 +194,9 @@ def _tried(found: Run) -> why.TriedBy:
     return why.tried(one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id)
 
 
-def rendered(found: Run, home: str | None = None, preview: str | None = None) -> Iterator[tuple[str, str]]:
-    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site;
-    `preview`: the whole address of what links to the page show.
-    """
-    yield PAGE, page.html(found, render.svg(figures.specs(found)), _tried(found), home, preview)
+def rendered(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
+    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site."""
+    yield PAGE, page.html(found, _tried(found), home)
     yield from trial_page.pages(found)
 
 
