@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from fairground.model import foreign
 from fairground.report.charts import forest, svg
+from fairground.report.charts.palette import LIGHT
 from fairground.report.charts.scale import Scale, ratio_scale, ratio_ticks
 from fairground.stats.differences import Difference, Word
 from fairground.stats.intervals import brief
@@ -74,7 +75,9 @@ def _marks(one: Effect, x: Scale, top_px: int) -> str:
         drawn += svg.line([(x.px(interval.low), middle), (x.px(interval.high), middle)], colour, 2.5)
         ends = [end for end in (interval.low, interval.high) if x.is_inside(end)]
         drawn += "".join(svg.line([(x.px(end), middle - 5), (x.px(end), middle + 5)], colour, 2.5) for end in ends)
-    drawn += "".join(svg.dot(x.px(ratio), middle, "ink", 3, 0.5) for ratio in one.ratios if x.is_inside(ratio))
+    starts = "".join(f"M{svg.px(x.px(ratio))} {middle:g}h0" for ratio in one.ratios if x.is_inside(ratio))
+    if starts:
+        drawn += f'<path d="{starts}" stroke="{LIGHT["ink"]}" stroke-width="6" stroke-linecap="round" opacity="0.5"/>'
     return drawn if interval is None else drawn + _mean(interval.middle, x, middle, colour)
 
 
