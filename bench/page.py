@@ -19,7 +19,6 @@ import frame
 
 sys.path.insert(0, str(frame.ROOT / "tests"))  # on no path of its own
 
-from fairground.report.charts import figures, render  # noqa: E402
 from fairground.report.run import page  # noqa: E402
 from report import fixture  # noqa: E402
 from report.browser import Browser, chromium  # noqa: E402
@@ -75,7 +74,7 @@ def main() -> int:
         frame.tell("error: no chromium is here\n\nhint: apt-get install chromium")
         return 3
     run = fixture.big_run(stacks=options.stacks, workloads=options.workloads)
-    text = page.html(run, render.svg(figures.specs(run)))
+    text = page.html(run)
     with tempfile.TemporaryDirectory() as folder, Browser(program) as browser:
         file = Path(folder) / "report.html"
         file.write_text(text, encoding="utf-8")

@@ -36,7 +36,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
 }  # fmt: skip
 """The arrows of ARCHITECTURE.md. `cli` may import all of them, and none of them may import `cli`."""
 
-PROGRAMS = ("host/keeper.py", "report/charts/render.py")
+PROGRAMS = ("host/keeper.py",)
 """Files that are also started as programs of their own, and speak with the lab over their streams."""
 
 PURE = (

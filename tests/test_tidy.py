@@ -233,8 +233,11 @@ def test_cargo_locks_have_one_registry() -> None:
 
 
 def test_what_the_lab_needs_is_told_once() -> None:
-    """The package and its extras declare what `requirements.in` says, so that whoever installs them lacks nothing."""
+    """The package declares what `requirements.in` says, so that whoever installs it lacks nothing; its extras are for tests, too."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = [*project["dependencies"], *(one for extra in project["optional-dependencies"].values() for one in extra)]
-    wanted = [line for line in (ROOT / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
-    assert declared == wanted
+    wanted, dev = (
+        [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
+        for name in ("requirements.in", "requirements-dev.in")
+    )
+    assert project["dependencies"] == wanted
+    assert {one for extra in project["optional-dependencies"].values() for one in extra} <= set(dev)

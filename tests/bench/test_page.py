@@ -26,7 +26,7 @@ def test_a_page_is_looked_at(tmp_path: Path) -> None:
     """Each opening has a first paint, and each key of the name a time, there and back; what is typed hides rows."""
     program, file = chromium(), tmp_path / "report.html"
     assert program is not None
-    file.write_text(page.html(fixture.big_run(stacks=4, workloads=2, blocks=2), {}), encoding="utf-8")
+    file.write_text(page.html(fixture.big_run(stacks=4, workloads=2, blocks=2)), encoding="utf-8")
     with Browser(program) as browser:
         seen = PAGE.looked(browser, file, 2)
         browser.evaluate(PAGE.KEYS.format(texts=["server01"]))

@@ -18,9 +18,7 @@ import gc, json, os, sys
 import hdrh.histogram, numpy, scipy.special
 from fairground.cli import main, verbs
 from fairground.lab.places import Places
-from fairground.report.charts import render
 from fairground.report.run import page
-render.svg = lambda specs: dict.fromkeys(specs)
 Places().load_servers()
 for name, verb in verbs.VERBS.items():
     verb.load(name)
@@ -46,7 +44,7 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 """Runs the command line once for each order, each time in a process of its own that has all imports and templates behind it: they take longer
-than most verbs. Charts are not drawn, which takes longer than all else: pages with them are the report's tests' own."""
+than most verbs."""
 
 
 @pytest.fixture

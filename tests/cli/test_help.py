@@ -50,7 +50,7 @@ def test_a_listed_sentence_is_the_verbs_own(name: str) -> None:
     assert loaded.help.splitlines()[0].startswith(verb.sentence)
 
 
-HEAVY = ("numpy", "scipy", "altair", "psycopg", "jinja2", "vl_convert", "psutil")
+HEAVY = ("numpy", "scipy", "psycopg", "jinja2", "psutil")
 
 
 @pytest.mark.parametrize(

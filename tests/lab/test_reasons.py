@@ -166,7 +166,7 @@ def test_standing_is_told_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     assert limits.startswith(
         "Limits confirmed by experiment: pool (1 cell); withdrawn by experiment: app-cpu (1 cell); suspected"
     )
-    alone, of_site = page.html(run, {}, tried), page.html(run, {}, tried, "../index.html")
+    alone, of_site = page.html(run, tried), page.html(run, tried, "../index.html")
     for markup in (alone, of_site):
         assert "pool is confirmed: with a pool of 50 in place of 25 goodput rises by 100 %" in markup
         assert "suspicion (not tested)" in markup and "pool-why" in markup

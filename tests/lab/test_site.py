@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from pathlib import Path
 
 import pytest
@@ -85,25 +84,3 @@ def test_pages_are_written_anew_only_where_something_changed(tmp_path: Path) -> 
     (target / run / "report.html").unlink()
     assert told() == [run]
     assert (target / "index.html").read_text().count('<tr id="') == 2
-
-
-def test_a_link_to_a_run_shows_a_picture(tmp_path: Path) -> None:
-    """With the address of the site each run has a card of the size that it states, and its page names it; without, neither."""
-    folder = new(tmp_path / "results")
-    list(site.write(tmp_path / "results", tmp_path / "public", "https://me.example/measured/"))
-    page, card = (tmp_path / "public" / folder.name / name for name in ("report.html", "card.png"))
-    assert f'<meta property="og:image" content="https://me.example/measured/{folder.name}/card.png">' in page.read_text()
-    assert card.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", card.read_bytes()[16:24]) == (1200, 630)
-    list(site.write(tmp_path / "results", tmp_path / "public"))
-    assert "og:image" not in page.read_text() and not card.exists()
-
-
-@pytest.mark.parametrize(
-    "url", ["me.example", "ftp://me.example", "https://", "https://me.example/?a=1", "https://me.example/\x1b[2J", "http://["]
-)
-def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
-    """Before anything is written."""
-    with pytest.raises(LabError, match="not a valid URL"):
-        list(site.write(tmp_path, tmp_path / "public", url))
-    assert not (tmp_path / "public").exists()

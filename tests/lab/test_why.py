@@ -129,10 +129,10 @@ def test_experiments_stand_on_the_page_of_their_run() -> None:
     )
     head: Head[WhyAsked] = Head(1, Kind.WHY, "one", "", 1.0, run.machine, {}, {}, {}, asked)
     found = told.tried([Record(Path(), head, starts)])
-    markup = page.html(run, {}, found)
+    markup = page.html(run, found)
     assert markup.count(">✓</b></small>") == 1
     assert "pool is confirmed: with a pool of 50 in place of 25 goodput rises by 80 % (97.5 % CI +80 … +80 %, 3 starts)" in markup
-    assert ">✓</b></small>" not in page.html(run, {})
+    assert ">✓</b></small>" not in page.html(run)
 
 
 def test_without_a_start_the_reason_stays_a_suspicion() -> None:

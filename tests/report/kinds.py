@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 from fairground.model.record import Kind
 from fairground.report import capacity, comparison, replication, visit
-from fairground.report.charts import figures, render
 from fairground.report.run import page
 from fairground.report.site import history, site
 from fairground.report.site.site import Line
@@ -35,20 +34,20 @@ NAMES = (
 
 def written(folder: Path) -> dict[str, Path]:
     """Write a page of each kind, and say where it is, by the kinds of `NAMES`. A site is in the folder itself."""
-    run, controlled, drawn = fixture.two_blocks(), fixture.controlled(3), render.svg(figures.specs(fixture.two_blocks()))
+    run, controlled = fixture.two_blocks(), fixture.controlled(3)
     made = {
-        "run": ("run/report.html", page.html(run, drawn)),
-        "controls": ("controls/report.html", page.html(controlled, {})),
-        "in the site": (f"{run.id}/report.html", page.html(run, drawn, home=HOME)),
+        "run": ("run/report.html", page.html(run)),
+        "controls": ("controls/report.html", page.html(controlled)),
+        "in the site": (f"{run.id}/report.html", page.html(run, home=HOME)),
         "capacity": (
             "capacity/capacity.html",
-            capacity.html([subjects.WHOLE], render.svg(capacity.specs([subjects.WHOLE])), FACTS, FOOT, HOME),
+            capacity.html([subjects.WHOLE], FACTS, FOOT, HOME),
         ),
         "compare": (
             "compare/compare.html",
             comparison.html("new against old", "old", "new", subjects.LINES, ["a note"], FOOT, HOME, FACTS),
         ),
-        "try": ("try/try.html", visit.html(subjects.VISIT, render.svg(visit.specs(subjects.VISIT)), FACTS, FOOT, HOME)),
+        "try": ("try/try.html", visit.html(subjects.VISIT, FACTS, FOOT, HOME)),
         "replication": (f"{run.id}/replicate-fable.html", replication.html(subjects.replicated(), "quick")),
         "live": ("live.html", _live()),
     }

@@ -84,7 +84,7 @@ def test_the_content_is_few_stops_away(browser: Browser, written: dict[str, Path
     file = written["run"]
     if large:
         file = tmp_path / "report.html"
-        file.write_text(page.html(fixture.big_run(stacks=31, blocks=1), {}), encoding="utf-8")
+        file.write_text(page.html(fixture.big_run(stacks=31, blocks=1)), encoding="utf-8")
     browser.open(file.as_uri())
     stops = 1
     browser.press("Tab")

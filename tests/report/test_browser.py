@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from fairground.model.record import Kind
-from fairground.report.charts import figures, render
 from fairground.report.run import page
 from fairground.report.site import history, site
 from fairground.report.site.site import Line
@@ -31,7 +30,7 @@ MOST_PAGES = 6
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     run = fixture.two_blocks()
     file: Path = tmp_path_factory.mktemp("page") / "report.html"
-    file.write_text(page.html(run, render.svg(figures.specs(run))), encoding="utf-8")
+    file.write_text(page.html(run), encoding="utf-8")
     (file.parent / "trials").mkdir()
     for place, text in trial_page.pages(run):
         (file.parent / place).write_text(text, encoding="utf-8")
@@ -42,7 +41,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a run with controls."""
     file: Path = tmp_path_factory.mktemp("compared") / "report.html"
-    file.write_text(page.html(fixture.six_blocks(), {}), encoding="utf-8")
+    file.write_text(page.html(fixture.six_blocks()), encoding="utf-8")
     return file.as_uri()
 
 
@@ -152,7 +151,7 @@ def test_paper_has_the_grid_on_page_one_and_the_folds_open(browser: Browser, add
 def test_paper_of_a_demos_size_is_six_pages(browser: Browser, tmp_path: Path) -> None:
     """Five stacks on seven workloads in two blocks."""
     file = tmp_path / "report.html"
-    file.write_text(page.html(fixture.big_run(stacks=5, workloads=7, blocks=2), {}), encoding="utf-8")
+    file.write_text(page.html(fixture.big_run(stacks=5, workloads=7, blocks=2)), encoding="utf-8")
     browser.open(file.as_uri(), media="print")
     assert 2 <= pages_of_paper(browser) <= MOST_PAGES
 

@@ -24,7 +24,7 @@ from report import fixture, golden
 @cache
 def markup() -> str:
     """The page of the run with controls."""
-    return page.html(fixture.six_blocks(), {})
+    return page.html(fixture.six_blocks())
 
 
 def said(run: fixture.Run) -> tuple[str, str, str]:
@@ -70,7 +70,7 @@ def test_one_block_claims_no_difference() -> None:
     found, _, belief = said(fixture.one_block())
     assert found.startswith("Differences between stacks cannot be judged")
     assert belief.startswith("The run holds no controls")
-    one = page.html(fixture.one_block(), {})
+    one = page.html(fixture.one_block())
     assert "There is one block: differences between stacks cannot be judged, and no ranks are shown." in section(one, "compared")
     assert "<table" not in section_html(one, "compared")
 
@@ -83,7 +83,7 @@ def test_a_failed_a_a_pair_takes_the_comparisons_back() -> None:
         found == "The run compares nothing: its A/A pairs, identical stacks, were told apart, so its differences are withdrawn."
     )
     assert "was told apart from itself on ping (goodput)" in belief and "are withdrawn" in belief
-    shown = page.html(run, {})
+    shown = page.html(run)
     text = text_of(shown)
     assert not re.search(r"[▲▼]|\d % (less|more) than|cannot be told apart and give", text)
     assert text.count("Withdrawn: the A/A pair of alder:inline was told apart") == 3
@@ -94,7 +94,7 @@ def test_a_slowdown_that_is_not_detected_is_said() -> None:
     """A control that was slowed, and shows nothing of it, says what the run could have missed."""
     run = fixture.controlled(slowed=1.0)
     assert "a planted slowdown of 10 % was not detected on ping, tx and transfer" in said(run)[2]
-    assert "not detected" in section(page.html(run, {}), "controls")
+    assert "not detected" in section(page.html(run), "controls")
 
 
 def test_controls_stand_in_no_table_of_results() -> None:

@@ -73,12 +73,12 @@ def effect(of: Line, cell: str = "ping c100") -> Effect:
 def test_the_picture_holds_each_interval_against_its_margin() -> None:
     """Each quantity has its shaded margin, its interval and its word; what lies beyond the scale is an arrow at its edge."""
     drawn = effects.picture([effect(one) for one in LINES], 880)
-    assert drawn.count('opacity=".55"') == 5 and drawn.count("<circle") == 4
+    assert drawn.count('opacity="0.55"') == 5 and drawn.count('r="6"') == 4
     assert all(word in drawn for word in ("faster ▲", "more expensive ▼", "equivalent =", "inconclusive ?"))
     assert "shaded: equivalent, ± 1 %" in drawn
     far = line("goodput", [8.0, 8.1, 7.9], True)
     drawn = effects.picture([effect(far)], 360)
-    assert "<circle" not in drawn and f"L{360 - effects.EDGE_PX} " in drawn
+    assert 'r="6"' not in drawn and f"L{360 - effects.EDGE_PX} " in drawn
 
 
 def test_the_picture_escapes_names() -> None:

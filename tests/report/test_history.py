@@ -39,7 +39,7 @@ def test_a_cell_that_changed_is_marked_and_no_other() -> None:
     assert last.before == "first" and last.change is not None and last.change.ratio == pytest.approx(0.4, rel=0.05)
     assert history.sentence(last).startswith("−60 % since first (95 % CI −")
     page = history.html(one)
-    assert 'class="cut"' in page and "▼" in page and "../second/report.html" in page
+    assert 'stroke-dasharray="4 3"' in page and "▼" in page and "../second/report.html" in page
 
 
 def test_nothing_changed_is_said() -> None:
@@ -47,7 +47,7 @@ def test_nothing_changed_is_said() -> None:
     for one in history.histories(_runs("alder:inline", 1.0)):
         assert not one.changed
         page = history.html(one)
-        assert 'class="cut"' not in page
+        assert 'stroke-dasharray="4 3"' not in page
         assert "nothing can have changed" in page or "No change stands out" in page
 
 

@@ -13,7 +13,6 @@ from fairground.capacity.service.values import Visit
 from fairground.model import Finding, Severity, Suite, Trial, Verdict, foreign
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.boards import boards
-from fairground.report.charts import figures, render
 from fairground.report.run import page, transfer
 from fairground.report.run.headline import voids
 from fairground.report.trial import trial_page
@@ -22,7 +21,7 @@ from report import fixture
 RUN = poisoned(fixture.two_blocks())
 FINDING = Finding("odd", Severity.WARN, HOSTILE, {"said": HOSTILE})
 PAGES: dict[str, Callable[[], str]] = {
-    "report": lambda: page.html(RUN, render.svg(figures.specs(RUN))),
+    "report": lambda: page.html(RUN),
     "trials": lambda: "".join(text for _, text in trial_page.pages(RUN)),
 }
 
@@ -48,7 +47,7 @@ def test_comparison_is_clean() -> None:
 def test_visit_is_clean() -> None:
     """A service that says hostile things of itself, and where it is."""
     one = Visit(HOSTILE, "GET", "p99<50ms", 50_000.0, None, HOSTILE, notes=(HOSTILE,), findings=(FINDING,), limited_by=(FINDING,))
-    made = visit.html(one, {}, [HOSTILE], HOSTILE)
+    made = visit.html(one, [HOSTILE], HOSTILE)
     assert is_clean(made) and "<script>alert" not in made and "&lt;script&gt;" in made
     assert all(is_clean(line) for line in visit.lines(one))
 
@@ -65,7 +64,7 @@ def test_replication_is_clean() -> None:
 def test_capacity_is_clean() -> None:
     """A capacity that was rejected in hostile words."""
     one = poisoned(Capacity(stack="one:plain", workload="ping", objective="p99<50ms", deadline_us=50_000.0, rejected="no: "))
-    made = capacity.html([one], {}, [HOSTILE], HOSTILE)
+    made = capacity.html([one], [HOSTILE], HOSTILE)
     assert is_clean(made) and "<script>alert" not in made
     assert all(is_clean(line) for line in capacity.sentences(one))
 
@@ -95,5 +94,5 @@ def test_a_void_run_names_its_true_cause() -> None:
     some = tuple(void(one, "steal" if place % 3 else "instrument") for place, one in enumerate(run.trials))
     said = voids(replace(run, trials=some))
     assert said is not None and "of them because of `steal`: because of steal." in said and "End what else runs" in said
-    page_text = page.html(instrument, {})
+    page_text = page.html(instrument)
     assert "are void, because of instrument." in page_text

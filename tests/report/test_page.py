@@ -13,7 +13,7 @@ from functools import cache
 from builders.pages import section, section_html, text_of
 from fairground.model import AuditLine, Run, Verdict
 from fairground.report.boards import boards
-from fairground.report.charts import dots, figures, render
+from fairground.report.charts import dots
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.stats.differences import Word
@@ -27,15 +27,15 @@ WHOLE_LIMIT_BYTES = 1_200_000
 
 @cache
 def bare(blocks: int) -> str:
-    """The page without charts: what it says does not depend on the renderer."""
-    return page.html(fixture.two_blocks() if blocks == 2 else fixture.one_block(), {})
+    """The page of a small run."""
+    return page.html(fixture.two_blocks() if blocks == 2 else fixture.one_block())
 
 
 @cache
 def largest() -> tuple[Run, str]:
     """80 stacks on 9 workloads in 6 blocks, and its page with its charts drawn. It has the links of a site, so it is the larger one."""
     run = fixture.big_run()
-    return run, page.html(run, render.svg(figures.specs(run)), home="../index.html")
+    return run, page.html(run, home="../index.html")
 
 
 def test_text_of_the_page_is_the_golden_one() -> None:
@@ -129,7 +129,7 @@ def test_a_statement_that_fails_is_a_line_that_does_not_hold() -> None:
     run = fixture.one_block()
     failed = AuditLine("ledger", "the rows can be read", None, 0, 0)
     trials = tuple(replace(trial, audit=(failed,)) if trial.number == 6 else trial for trial in run.trials)
-    shown = section(page.html(replace(run, trials=trials), {}), "audit")
+    shown = section(page.html(replace(run, trials=trials)), "audit")
     assert "the rows can be read alder:inline 6 (block 1)" in shown.replace("\n", " ")
     assert shown.split("the rows can be read")[1].split("✗ does not hold")[0].count("holds") == 0
 
@@ -149,7 +149,7 @@ def test_hostile_names_are_escaped_in_page_and_markdown() -> None:
     bad = "<img src=x onerror=alert(1)>|x"
     trials = tuple(replace(trial, diagnosis=bad) if trial.diagnosis else trial for trial in run.trials)
     hostile = replace(run, trials=trials, plan=replace(run.plan, title=bad, skipped={bad: bad}))
-    assert "<img" not in page.html(hostile, {})
+    assert "<img" not in page.html(hostile)
     table = [line for line in page.markdown(hostile).splitlines() if line.startswith("| alder")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 10 and "<img" not in line for line in table)
 
@@ -166,11 +166,6 @@ def test_policy_lets_the_one_script_run_and_nothing_else() -> None:
     assert set(re.findall(r'<link[^>]*href="([^"]*)"', markup)) == {"data:,"}
 
 
-def test_a_missing_chart_leaves_a_note() -> None:
-    """A chart that could not be drawn costs its picture, not the page."""
-    assert section(bare(2), "latency").count("This chart could not be drawn; its numbers are in the tables.") == 3
-
-
 def test_doubts_follow_the_facts_of_the_run() -> None:
     """Four to six sentences; the one about a single block appears only there."""
     single = words.doubts(fixture.one_block(), boards(fixture.one_block()))
@@ -183,7 +178,7 @@ def test_doubts_follow_the_facts_of_the_run() -> None:
 def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     """With no trial at all the page still stands, without a number."""
     run: Run = replace(fixture.one_block(), trials=(), finished=False)
-    said = text_of(page.html(run, render.svg(figures.specs(run))))
+    said = text_of(page.html(run))
     assert "Interrupted: 17 planned trials were not measured." in said
     assert "No stack has a number here." in said
     assert "not measured: the run ended before its turn" in said
@@ -212,7 +207,7 @@ def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
 def test_a_page_of_the_whole_lab_is_small() -> None:
     """31 stacks × 9 workloads × 6 blocks are one file of at most 1.2 MB, with every stack in grid and table."""
     run = fixture.big_run(stacks=31)
-    markup = page.html(run, render.svg(figures.specs(run)))
+    markup = page.html(run)
     assert len(markup.encode()) <= WHOLE_LIMIT_BYTES
     assert (
         markup.count("<tr data-row") == 279
@@ -224,7 +219,7 @@ def test_a_stack_alone_is_beside_no_other() -> None:
     """What is left out of an interval, since the machine did it to all stacks, is told only where there are several."""
     for stacks, told in ((1, 0), (2, 2)):
         run = fixture.big_run(stacks=stacks, workloads=1, blocks=2)
-        assert text_of(page.html(run, {})).count("beside the other stacks") == told
+        assert text_of(page.html(run)).count("beside the other stacks") == told
 
 
 def test_a_site_of_the_largest_run_loads_its_details() -> None:

@@ -53,7 +53,7 @@ def test_published_stands_beside_measured() -> None:
     ]
     assert ends[0] == [slope.HEAD_PX] * 2 and ends[1][0] == ends[1][1] and ends[2][0] > ends[2][1]
     assert "dasharray" not in drawn
-    assert 'aria-label="requests/s: a 100 published, 10.0 measured; ' in drawn
+    assert "<title>Published and measured, requests/s</title><desc>a 100 published, 10.0 measured; " in drawn
 
 
 def test_who_changed_its_place_is_dashed() -> None:
@@ -69,7 +69,7 @@ def test_names_in_the_picture_keep_apart_and_are_escaped() -> None:
     rows = [Slope(f"<b>{place}\n\x1b[31m", 5.0, 5.0) for place in range(20)]
     drawn = slope.picture(rows, "<i>")
     assert drawn is not None and "<b>" not in drawn and "<i>" not in drawn and "\x1b" not in drawn
-    places = sorted(float(place) for place in re.findall(r'y="([\d.]+)" text-anchor="end" fill', drawn))
+    places = sorted(float(place) for place in re.findall(r'y="([\d.]+)" text-anchor="end" fill="[^"]+" font-size="12">', drawn))
     assert len(places) == 20 and all(after - before >= slope.LINE_PX for before, after in zip(places, places[1:], strict=False))
 
 

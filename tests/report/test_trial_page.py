@@ -8,6 +8,7 @@ from functools import cache
 
 from builders.pages import text_of
 from fairground.model import Control, Run, Trial, Verdict
+from fairground.report.charts.palette import LIGHT
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.trial import sketch, trial_page
@@ -37,7 +38,7 @@ def test_every_trial_has_a_page_and_every_link_leads_to_one() -> None:
     assert len(pages()) == len(run.trials) + len(run.controls) == len({words.trial_page(one) for one in run.everything})
     repeated = [words.trial_page(one) for one in run.trials if one.attempt == 2]
     assert len(repeated) == 1 and repeated[0].endswith("-2.html") and repeated[0] in pages()
-    report = page.html(run, {})
+    report = page.html(run)
     links, anchors = set(re.findall(r'href="([^"]*)"', report)), set(re.findall(r'\bid="([^"]*)"', report))
     assert {link for link in links if not link.startswith(("#", "data:", "https://"))} == set()
     assert {link[1:] for link in links if link.startswith("#")} <= anchors
@@ -82,7 +83,7 @@ def test_a_generator_that_tells_little_leaves_notes_instead_of_charts() -> None:
     assert "The generator told no numbers by second." in said
     assert "Too few answers, or no histogram, for a curve." in said
     assert "timeout\n–" in said
-    assert sketch.seconds(trial) is None and sketch.percentiles(trial) is None
+    assert sketch.seconds(trial) is None and sketch.latencies(trial) is None
 
 
 def test_text_from_outside_cannot_become_markup() -> None:
@@ -107,8 +108,8 @@ def test_seconds_are_drawn_to_scale_with_the_rest_on_top() -> None:
     assert trial.result is not None
     drawn = sketch.seconds(trial)
     assert drawn is not None
-    assert drawn.count('class="bar"') == len(trial.result.seconds) == 5
-    assert drawn.count('class="bad"') == sum(one.not_ok > 0 for one in trial.result.seconds)
+    assert drawn.count('role="img" aria-label="second ') == len(trial.result.seconds) == 5
+    assert drawn.count(f'fill="{LIGHT["rejected"]}"') == sum(one.not_ok > 0 for one in trial.result.seconds)
     for one in trial.result.seconds:
         assert f"second {one.second}: {one.ok:,} good, {one.not_ok:,} other" in drawn
     empty = replace(
@@ -118,10 +119,10 @@ def test_seconds_are_drawn_to_scale_with_the_rest_on_top() -> None:
 
 
 def test_the_latency_curve_never_falls() -> None:
-    """From the tenth percentile to the last with a hundred samples beyond, the line rises."""
-    drawn = sketch.percentiles(chosen(fixture.six_blocks(), "alder:inline", "ping"))
+    """From the first that is drawn to the last with a hundred samples beyond, the line rises."""
+    drawn = sketch.latencies(chosen(fixture.six_blocks(), "alder:inline", "ping"))
     assert drawn is not None
-    line = re.search(r'class="curve" d="M([^"]*)"', drawn)
+    line = re.search(rf'd="M([^"]*)" stroke="{LIGHT["server"]}"', drawn)
     assert line is not None
     points = [tuple(map(float, point.split())) for point in line[1].split("L")]
     assert all(after[0] > before[0] and after[1] <= before[1] for before, after in zip(points, points[1:], strict=False))

@@ -31,7 +31,6 @@ OPTIONS = (
     Option("faults", "Put what faults did into this Markdown file.", Path | None, None, metavar="FILE"),
     Option("distance", "Put what distances did into this Markdown file.", Path | None, None, metavar="FILE"),
     Option("site", "Write all records as a site into this folder, for any web server.", Path | None, None, metavar="DIR"),
-    Option("url", "With --site: where it will be served. Links to a run then show a picture.", str | None, None),
     *(one for one in options.SHARED if one.name in ("results", "as_json")),
 )
 
@@ -43,16 +42,14 @@ def report(_: typer.Context, given: Given) -> None:
     Examples: ./fairground report · ./fairground report 2026-09-30-1412-demo · ./fairground report --site public
     """
     places = Places.of(os.environ, None, given["results"])
-    run_name, site, url, as_json = given["record"], given["site"], given["url"], given["as_json"]
+    run_name, site, as_json = given["record"], given["site"], given["as_json"]
     asked = {name: given[name] for name in parts.PARTS if given[name] is not None}
     if site is not None:
         if run_name != "latest" or asked:
             hint = f"leave the record, {words.listed([f'`--{name}`' for name in parts.PARTS], len(parts.PARTS))} out"
             raise LabError("`--site` writes all records, so it takes no single one", hint)
-        _site(places, site, url, as_json)
+        _site(places, site, as_json)
         return
-    if url is not None:
-        raise LabError("`--url` says where a site will be served", "write one: ./fairground report --site public --url …")
     folder = records.find(places.results, run_name)
     if (kind := records.kind_of(folder)) is not Kind.RUN:
         if asked:
@@ -90,10 +87,10 @@ def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
         show(record, one, verbose=False)
 
 
-def _site(places: Places, target: Path, url: str | None, as_json: bool) -> None:
+def _site(places: Places, target: Path, as_json: bool) -> None:
     """Write the site, with a line of progress for each record."""
     try:
-        for event in sites.write(places.results, target, url):
+        for event in sites.write(places.results, target):
             match event:
                 case SiteRecord():
                     say.note(f"{event.place}/{event.records}  {event.id}")

@@ -15,4 +15,5 @@ from fairground.model import LabError
 def require_dask() -> None:
     """LabError where Dask's `distributed` is not installed: it comes with an extra of the package."""
     if find_spec("distributed") is None:
-        raise LabError("hosts need Dask's `distributed`, which is not installed", "pip install 'fairground[hosts]'", 3)
+        hint = "pip install 'fairground[hosts]', or in a checkout: make setup"
+        raise LabError("hosts need Dask's `distributed`, which is not installed", hint, 3)

@@ -19,7 +19,6 @@ from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Kind, Record
 from fairground.records import journal
 from fairground.report import capacity, comparison, experiment, visit
-from fairground.report.charts import figures, render
 from fairground.report.comparison import Line
 from fairground.report.run import page as texts
 from fairground.report.run import why
@@ -102,11 +101,9 @@ def report(folder: Path) -> Reported:
     return Reported(path, found, _tried(found))
 
 
-def pages_of(found: Run, home: str | None = None, preview: str | None = None) -> Iterator[tuple[str, str]]:
-    """(place in the run's folder, text) of its page and of every trial's. `home`: where the list of records is, in a site;
-    `preview`: the whole address of what links to the page show.
-    """
-    yield RUN_PAGE, texts.html(found, render.svg(figures.specs(found)), _tried(found), home, preview)
+def pages_of(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
+    """Render (place in the folder, text) of a run's page and of its trials'. `home`: where the list of records is, in a site."""
+    yield RUN_PAGE, texts.html(found, _tried(found), home)
     yield from trial_page.pages(found)
 
 
@@ -160,7 +157,7 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
         "seed": asked.seed,
         "versions": dict(record.head.versions),
     }
-    page = capacity.html(found, render.svg(capacity.specs(found)), _facts(record), _foot(record), home)
+    page = capacity.html(found, _facts(record), _foot(record), home)
     says = "; ".join(next(iter(capacity.sentences(one)), one.stack) for one in found)
     return Rendered(says, (("capacity.json", _whole(record, document)), ("capacity.html", page)))
 
@@ -173,7 +170,7 @@ def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
         f"{machine.cores} cores{', kept from idling' if machine.awake else ''}",
     )
     document = {**visit.rows(found), "lab": record.head.versions["fairground"]}
-    page = visit.html(found, render.svg(visit.specs(found)), facts, _foot(record), home)
+    page = visit.html(found, facts, _foot(record), home)
     says = next(iter(visit.sentences(found)), "")
     return Rendered(says, (("try.json", _whole(record, document)), ("try.html", page)))
 

@@ -1,8 +1,4 @@
-"""`report --site`: all records of a folder of results as a site of files, for any web server.
-
-With the address at which it will be served, each run has a picture of its own, which pages that link to it show: such pages
-fetch pictures by whole addresses only.
-"""
+"""`report --site`: all records of a folder of results as a site of files, for any web server."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from fairground import records
 from fairground.lab import cross_check, pages
@@ -21,9 +16,8 @@ from fairground.lab.roots import PACKAGE
 from fairground.model import LabError, Run, foreign, storing
 from fairground.model.record import Kind, Listed, Record
 from fairground.report import boards
-from fairground.report.charts import render
-from fairground.report.run import page, story, transfer
-from fairground.report.site import card, history, site
+from fairground.report.run import story, transfer
+from fairground.report.site import history, site
 from fairground.report.site.site import Line
 
 if TYPE_CHECKING:
@@ -36,25 +30,23 @@ _MADE = ("report.html", "summary.csv")
 """Files of a record that are made from the others."""
 
 
-def write(results: Path, target: Path, url: str | None = None) -> Generator[Event]:
+def write(results: Path, target: Path) -> Generator[Event]:
     """Write the site of all records in `results` to `target`; the last event is `SiteWritten`.
 
-    `url` is where it will be served; None: its pages have no picture for links to them.
-    Pages are written anew where the record, an experiment on it, or the lab has changed. LabError for a folder of something else,
-    and for no valid URL. What a site held of records that are gone is removed.
+    Pages are written anew where the record, an experiment on it, or the lab has changed. LabError for a folder of something
+    else. What a site held of records that are gone is removed.
     """
-    at = None if url is None else served_at(url)
     _own(target)
     listed = records.listed(results)
     before, lab = _before(target), _of_lab()
     known, measured = dict[str, _Written](), list[Run]()
     for place, one in enumerate(listed, 1):
-        stamp = f"{lab} {at} {_of_record(one, listed)}"
+        stamp = f"{lab} {_of_record(one, listed)}"
         kept = before.get(one.id)
         record = records.load(one.folder)
         run = records.run_of(record) if one.kind is Kind.RUN else None
         if kept is None or kept.stamp != stamp or (kept.line.page and not (target / one.id / kept.line.page).exists()):
-            kept = _Written(stamp, _line(one, record, run, target, at))
+            kept = _Written(stamp, _line(one, record, run, target))
             yield SiteRecord(place, len(listed), one.id)
         known[one.id] = kept
         measured += [] if run is None else [run]
@@ -63,17 +55,6 @@ def write(results: Path, target: Path, url: str | None = None) -> Generator[Even
         _put(target / name, text)
     _put(target / MARK, _adapter().dump_json(known).decode())
     yield SiteWritten(target / site.OVERVIEW, len(known))
-
-
-def served_at(url: str) -> str:
-    """A site's address without its last slash. LabError where it is no address of a folder on a web server."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or url != foreign.line(url):
-        raise LabError(f"`{url}` is not a valid URL of a site", "such as --url https://me.example/measured")
-    return url.rstrip("/")
 
 
 @dataclass(frozen=True)
@@ -133,13 +114,10 @@ def _forget(target: Path, names: Sequence[str]) -> None:
                 shutil.rmtree(target / name)
 
 
-def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path, at: str | None) -> Line:
+def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) -> Line:
     """Write a record's pages, and give its line in the list."""
     folder = target / one.id
-    with storing(folder):
-        (folder / card.NAME).unlink(missing_ok=True)
-    has_card = run is not None and at is not None and _card(run, folder / card.NAME)
-    says, files = _pages(one, record, run, f"{at}/{one.id}/{card.NAME}" if has_card else None)
+    says, files = _pages(one, record, run)
     opened = ""
     for name, text in files:
         if name.endswith(".html"):
@@ -152,24 +130,11 @@ def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path, 
     return Line(one.id, one.kind, one.started_unix_s, one.finished, machine, foreign.line(says), opened, more)
 
 
-def _card(run: Run, path: Path) -> bool:
-    """Draw a run's picture for links to it; whether it could be drawn."""
-    shown = boards.boards(run)
-    foot = f"{run.plan.title} · {page.started(run)} · {run.machine.cpu_model}"
-    drawing = render.png(card.svg(story.story(shown, transfer.crossings(run, shown)), shown, foot))
-    if drawing is None:
-        return False
-    with storing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(drawing)
-    return True
-
-
-def _pages(one: Listed, record: Record[Any, Any], run: Run | None, preview: str | None) -> tuple[str, Iterator[tuple[str, str]]]:
-    """What a record says in one sentence, and its files. `preview`: the address of what links to its page show."""
+def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str, Iterator[tuple[str, str]]]:
+    """What a record says in one sentence, and its files."""
     if run is not None:
         shown = boards.boards(run)
-        return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME, preview)
+        return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME)
     if one.kind is Kind.CROSS_CHECK:
         return cross_check.says(record), iter(())
     if one.kind is Kind.CHECK:

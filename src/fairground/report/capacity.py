@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import Point, Word
 from fairground.capacity.parts import Part
 from fairground.capacity.search import CONFIRMATIONS, Capacity, End
 from fairground.model import foreign
 from fairground.report.charts import loadchart
-from fairground.report.charts.frame import WIDTHS_PX
 from fairground.report.charts.loadchart import Around
+from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
 from fairground.report.text import words
 
@@ -170,12 +172,12 @@ def point_row(point: Point) -> Mapping[str, Any]:
     }
 
 
-def specs(capacities: Sequence[Capacity]) -> dict[str, Mapping[str, Any]]:
+def _charts(capacities: Sequence[Capacity]) -> dict[str, Markup]:
     """The charts of all of them, by name: `curve-1.880` and so on."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Markup] = {}
     for number, one in enumerate(capacities, 1):
         offered = [(point.step.rate_per_s, point.step.duration_s) for point in one.over_points]
-        found |= loadchart.specs(f"curve-{number}", (*one.curve, *one.fresh), _around(one), one.over_seconds, offered)
+        found |= loadchart.pictures(f"curve-{number}", (*one.curve, *one.fresh), _around(one), one.over_seconds, offered)
     return found
 
 
@@ -187,9 +189,7 @@ def _around(one: Capacity) -> Around:
     return Around(one.confirmed_per_s or one.found.lower, one.missed_from_per_s, one.deadline_us, knee, beyond)
 
 
-def html(
-    capacities: Sequence[Capacity], charts: Mapping[str, str | None], facts: Sequence[str], foot: str, home: str | None = None
-) -> str:
+def html(capacities: Sequence[Capacity], facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The page: sentences, charts, the confirmations, every step of curve and search. `facts` are one line about the machine."""
     told = [sentences(one)[0] for one in capacities[:MOST_TOLD]]
     if len(capacities) > MOST_TOLD:
@@ -200,7 +200,7 @@ def html(
         told,
         most_told=MOST_TOLD,
         capacities=capacities,
-        charts=page.drawn(charts),
+        charts=_charts(capacities),
         facts=facts,
         foot=foot,
         widths=WIDTHS_PX,

@@ -10,7 +10,7 @@ from fairground.model.pair import Round
 from fairground.report.charts import forest
 from fairground.report.charts.effects import Effect
 from fairground.report.charts.effects import picture as effects_picture
-from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.stats import precision

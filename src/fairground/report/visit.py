@@ -10,8 +10,8 @@ from fairground.capacity.service.values import Visit
 from fairground.model import Finding, Severity, foreign
 from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
-from fairground.report.charts.frame import WIDTHS_PX
 from fairground.report.charts.loadchart import Around
+from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
 from fairground.report.text import words
 
@@ -90,14 +90,10 @@ def rows(found: Visit) -> Mapping[str, Any]:
     }
 
 
-def specs(found: Visit) -> dict[str, Mapping[str, Any]]:
-    """The charts of the page."""
-    return dict(loadchart.specs("curve", found.curve, Around(kept_per_s=found.kept_per_s, deadline_us=found.deadline_us)))
-
-
-def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], foot: str, home: str | None = None) -> str:
+def html(found: Visit, facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The page. `facts` are one line about the machine."""
     told = sentences(found)
+    around = Around(kept_per_s=found.kept_per_s, deadline_us=found.deadline_us)
     return page.framed(
         "visit.html",
         f"try · {found.method} {found.url}",
@@ -105,7 +101,7 @@ def html(found: Visit, charts: Mapping[str, str | None], facts: Sequence[str], f
         more=told[MOST_TOLD:],
         visit=found,
         findings=_findings(found),
-        charts=page.drawn(charts),
+        charts=loadchart.pictures("curve", found.curve, around),
         facts=facts,
         foot=foot,
         widths=WIDTHS_PX,

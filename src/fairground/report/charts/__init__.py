@@ -1,1 +1,1 @@
-"""Specifications of charts, the pictures that need no renderer, and who renders the others."""
+"""One kit for every chart: scales and ticks, marks in SVG, the percentile curve, and the pictures made of them. Pure."""

@@ -1,4 +1,4 @@
-"""Intervals against the margin of equivalence, one line for each quantity of each cell: SVG that needs no renderer.
+"""Intervals against the margin of equivalence, one line for each quantity of each cell.
 
 A row has its name, its numbers and its word in letters. On one logarithmic scale it shows the pale margin within which both sides
 are equivalent, the upright line of no change, each start as a small dot, the mean as a large one, and the 95 % interval as a bar.
@@ -7,15 +7,15 @@ To the right is better. What lies beyond the edge is an arrow there.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fairground.model import foreign
-from fairground.report.charts import forest
+from fairground.report.charts import forest, svg
 from fairground.report.charts.palette import LIGHT
+from fairground.report.charts.scale import Scale, ratio_scale, ratio_ticks
 from fairground.stats.differences import Difference, Word
 from fairground.stats.intervals import brief
 
@@ -46,83 +46,56 @@ class Effect:
         return foreign.line(f"{self.shown} {forest.GLYPHS[self.difference.word]}")
 
 
-@dataclass(frozen=True)
-class _Scale:
-    width_px: int
-    bound: float
-    """How far it reaches to both sides of no change, as a logarithm."""
-
-    def x(self, ratio: float) -> str:
-        value = max(-self.bound, min(self.bound, math.log(ratio)))
-        return f"{EDGE_PX + (value / self.bound + 1) / 2 * (self.width_px - 2 * EDGE_PX):.1f}"
-
-    def shows(self, ratio: float) -> bool:
-        return abs(math.log(ratio)) <= self.bound
-
-
 def picture(effects: Sequence[Effect], width_px: int) -> Markup:
     """All of them under each other on one scale."""
-    scale = _Scale(width_px, forest.reach((one.ratios, one.difference) for one in effects))
+    x = ratio_scale(forest.reach((one.ratios, one.difference) for one in effects), width_px, EDGE_PX)
     text_px = LINE_PX if width_px >= WIDE_PX else 2 * LINE_PX
     row_px = text_px + PLOT_PX + GAP_PX
-    rows = "".join(
-        _words(one, width_px, place * row_px) + _marks(one, scale, place * row_px + text_px) for place, one in enumerate(effects)
-    )
-    foot = _axis(scale, len(effects) * row_px, sorted({one.margin for one in effects}))
-    label = escape("; ".join(f"{one.name}: {one.said}" for one in effects))
-    height_px = len(effects) * row_px + AXIS_PX
-    return Markup(
-        f'<svg class="marks" viewBox="0 0 {width_px} {height_px}" width="{width_px}" height="{height_px}" role="img"'
-        f' aria-label="{label}" font-size="13">{rows}{foot}</svg>'
-    )
+    parts = [
+        _words(one, width_px, place * row_px) + _marks(one, x, place * row_px + text_px) for place, one in enumerate(effects)
+    ]
+    parts.append(_axis(x, width_px, len(effects) * row_px, sorted({one.margin for one in effects})))
+    said = "; ".join(f"{one.name}: {one.said}" for one in effects)
+    return svg.picture(width_px, len(effects) * row_px + AXIS_PX, "B against A", parts, said, size_px=13)
 
 
 def _words(one: Effect, width_px: int, top_px: int) -> str:
-    name = f'<text x="{EDGE_PX}" y="{top_px + 13}" font-weight="600" fill="{LIGHT["ink"]}">{escape(one.name)}</text>'
-    x, y, anchor = (width_px - EDGE_PX, top_px + 13, "end") if width_px >= WIDE_PX else (EDGE_PX, top_px + 13 + LINE_PX, "start")
-    return name + f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="{LIGHT["ink"]}">{escape(one.said)}</text>'
+    name = svg.text(EDGE_PX, top_px + 13, one.name, "ink", size_px=13, font_weight="600")
+    if width_px >= WIDE_PX:
+        return name + svg.text(width_px - EDGE_PX, top_px + 13, one.said, "ink", "end", 13)
+    return name + svg.text(EDGE_PX, top_px + 13 + LINE_PX, one.said, "ink", size_px=13)
 
 
-def _marks(one: Effect, scale: _Scale, top_px: int) -> str:
+def _marks(one: Effect, x: Scale, top_px: int) -> str:
     middle, foot = top_px + PLOT_PX / 2, top_px + PLOT_PX
-    low, high, none = scale.x(1 / (1 + one.margin)), scale.x(1 + one.margin), scale.x(1)
-    drawn = f'<path d="M{low} {top_px}H{high}V{foot}H{low}Z" fill="{LIGHT["good"]}" opacity=".55"/>'
-    drawn += f'<path d="M{none} {top_px}V{foot}" stroke="{LIGHT["soft"]}"/>'
-    colour, interval = LIGHT[COLOURS[one.difference.word]], one.difference.ratio
+    drawn = svg.box(x.px(1 / (1 + one.margin)), top_px, x.px(1 + one.margin), foot, "good", 0.55)
+    drawn += svg.line([(x.px(1), top_px), (x.px(1), foot)], "soft")
+    colour, interval = COLOURS[one.difference.word], one.difference.ratio
     if interval is not None:
-        bar = f"M{scale.x(interval.low)} {middle:g}H{scale.x(interval.high)}"
-        ends = "".join(f"M{scale.x(end)} {middle - 5:g}v10" for end in (interval.low, interval.high) if scale.shows(end))
-        drawn += f'<path d="{bar}{ends}" stroke="{colour}" stroke-width="2.5" fill="none"/>'
-    starts = "".join(f"M{scale.x(ratio)} {middle:g}h0" for ratio in one.ratios if scale.shows(ratio))
+        drawn += svg.line([(x.px(interval.low), middle), (x.px(interval.high), middle)], colour, 2.5)
+        ends = [end for end in (interval.low, interval.high) if x.is_inside(end)]
+        drawn += "".join(svg.line([(x.px(end), middle - 5), (x.px(end), middle + 5)], colour, 2.5) for end in ends)
+    starts = "".join(f"M{svg.px(x.px(ratio))} {middle:g}h0" for ratio in one.ratios if x.is_inside(ratio))
     if starts:
-        drawn += f'<path d="{starts}" stroke="{LIGHT["ink"]}" stroke-width="6" stroke-linecap="round" opacity=".5"/>'
-    return drawn if interval is None else drawn + _mean(interval.middle, scale, middle, colour)
+        drawn += f'<path d="{starts}" stroke="{LIGHT["ink"]}" stroke-width="6" stroke-linecap="round" opacity="0.5"/>'
+    return drawn if interval is None else drawn + _mean(interval.middle, x, middle, colour)
 
 
-def _mean(ratio: float, scale: _Scale, y: float, colour: str) -> str:
-    x = float(scale.x(ratio))
-    if scale.shows(ratio):
-        return f'<circle cx="{x:g}" cy="{y:g}" r="6" fill="{colour}"/>'
+def _mean(ratio: float, x: Scale, y: float, colour: str) -> str:
+    at = x.px(ratio)
+    if x.is_inside(ratio):
+        return svg.dot(at, y, colour, 6, 1)
     back = 8 if ratio < 1 else -8
-    return f'<path d="M{x + back:g} {y - 6:g}L{x:g} {y:g}L{x + back:g} {y + 6:g}Z" fill="{colour}"/>'
+    return svg.shape(f"M{svg.px(at + back)} {y - 6:g}L{svg.px(at)} {y:g}L{svg.px(at + back)} {y + 6:g}Z", colour)
 
 
-def _axis(scale: _Scale, top_px: int, margins: Sequence[float]) -> str:
+def _axis(x: Scale, width_px: int, top_px: int, margins: Sequence[float]) -> str:
     """Ticks as ratios, which way is better, and what the margin is."""
-    room_px, shown = 34.0, list[tuple[float, float]]()
-    for tick in sorted(forest.TICKS, key=lambda tick: (abs(math.log(tick)), tick)):
-        place = float(scale.x(tick))
-        if scale.shows(tick) and all(abs(place - other) >= room_px for _, other in shown):
-            shown.append((tick, place))
-    ticks = "".join(
-        f'<path d="M{place:g} {top_px - 6}v5" stroke="{LIGHT["soft"]}"/>'
-        f'<text x="{place:g}" y="{top_px + 10}" text-anchor="middle" font-size="11">{name} ×</text>'
-        for name, place in ((forest.NAMES.get(tick, f"{tick:g}"), place) for tick, place in shown)
-    )
+    drawn = ""
+    for place, name in ratio_ticks(x, 34):
+        drawn += svg.line([(place, top_px - 6), (place, top_px - 1)], "soft")
+        drawn += svg.text(place, top_px + 10, f"{name} ×", anchor="middle", size_px=11)
     margin = f"shaded: equivalent, ± {' or '.join(f'{brief(one * 100)} %' for one in margins)}"
-    under = f'y="{top_px + 30}" font-size="11"'
-    return (
-        f'<g fill="{LIGHT["soft"]}">{ticks}<text x="{EDGE_PX}" {under}>← B is worse</text>'
-        f'<text x="{scale.width_px / 2:g}" {under} text-anchor="middle">{margin}</text>'
-        f'<text x="{scale.width_px - EDGE_PX}" {under} text-anchor="end">B is better →</text></g>'
-    )
+    drawn += svg.text(EDGE_PX, top_px + 30, "← B is worse", size_px=11)
+    drawn += svg.text(width_px / 2, top_px + 30, margin, anchor="middle", size_px=11)
+    return drawn + svg.text(width_px - EDGE_PX, top_px + 30, "B is better →", anchor="end", size_px=11)

@@ -1,36 +1,40 @@
-"""A run's charts as Vega-Lite specifications: pure, one at each width, in the light colours of `palette`.
+"""A run's charts, each at every width: the tail, CPU per answer, and goodput in each second. Pure.
 
-Names are `form.board.width`, `latency.tx.880` say. The page shows one of the two widths by style; `render` draws them.
+Names are `form.board.width`, as in `latency.tx.880`. The page shows one of the widths by style.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+
+from markupsafe import Markup
 
 from fairground.model import Run, Verdict
 from fairground.report.boards import ROLES, Board, Row, boards, stack_colours
-from fairground.report.charts.curves import latency
-from fairground.report.charts.frame import MOST_STACKS, WIDTHS_PX, Spec, framed, short
-from fairground.report.charts.palette import LIGHT
+from fairground.report.charts import percentiles, svg
+from fairground.report.charts.scale import Scale, linear_ticks
+from fairground.report.text import words
 from fairground.stats import intervals
 
 MOST_CELLS = 36
 """Windows drawn on one steadiness chart."""
-FORMS = ("latency", "cpu", "steadiness")
+ROW_PX, PANEL_PX, PANEL_GAP_PX, GAP_PX = 30, 40, 26, 10
 
 
-def specs(run: Run) -> dict[str, Spec]:
-    """All charts of a run at both widths. A board without the numbers for a form has no chart of that form."""
+def pictures(run: Run) -> dict[str, Markup]:
+    """All charts of a run at all widths. A board without the numbers for a form has no chart of that form."""
     shown = boards(run, judged=False)
     colours = stack_colours(shown)
-    drawn: dict[str, Spec] = {}
+    drawn: dict[str, Markup] = {}
     for board in shown:
-        for width_px in WIDTHS_PX:
-            made = (latency(board, colours, width_px), _cpu(board, width_px), _steadiness(board, colours, width_px))
-            for form, spec in zip(FORMS, made, strict=True):
-                if spec is not None:
-                    drawn[f"{form}.{board.id}.{width_px}"] = spec
+        for width_px in svg.WIDTHS_PX:
+            made = {
+                "latency": percentiles.of_board(board, colours, width_px),
+                "cpu": _cpu(board, width_px),
+                "steadiness": _steadiness(board, colours, width_px),
+            }
+            drawn |= {f"{form}.{board.id}.{width_px}": chart for form, chart in made.items() if chart is not None}
     return drawn
 
 
@@ -54,125 +58,116 @@ def cpu_total_us(row: Row) -> float:
     return sum(row.cpu_us(role) or 0.0 for role in ROLES)
 
 
-def _cpu(board: Board, width_px: int) -> Spec | None:
+def _cpu(board: Board, width_px: int) -> Markup | None:
     """CPU in µs per good answer: one bar per stack, a segment per role, the generator as a thin bar of its own."""
-    rows = cpu_rows(board)[:MOST_STACKS]
-    if not rows:
+    rows = cpu_rows(board)[: svg.MOST_STACKS]
+    longest = max((max(cpu_total_us(row), row.cpu_us("generator") or 0.0) for row in rows), default=0.0)
+    if not longest:
         return None
-    longest = max(max(cpu_total_us(row), row.cpu_us("generator") or 0.0) for row in rows)
-    wide = width_px > 500
-    label_px = 150 if wide else 118
-    x = {
-        "type": "quantitative",
-        "title": "CPU, µs per good answer",
-        "scale": {"domain": [0, short(longest * 1.1)], "nice": False},
-        "axis": {"tickCount": 6 if wide else 3},
-    }
-    axis = {"labelLimit": label_px, "domain": False, "ticks": False, "grid": False}
-    y = {"field": "stack", "type": "nominal", "sort": [row.stack for row in rows], "title": None, "axis": axis}
-    layers = _bars(rows, longest * (0.07 if wide else 0.16), x)
-    spec = {"width": width_px - label_px - 24, "height": {"step": 30}, "encoding": {"y": y}, "layer": layers}
-    return framed(spec, f"CPU per good answer by role, {board.workload}")
+    left_px = 150 if width_px > svg.WIDE_PX else 118
+    x = Scale(0, longest * 1.02, left_px, width_px - 52)
+    y = Scale(0, 1, 8 + ROW_PX * len(rows), 4)
+    ticks = svg.counted(linear_ticks(longest, 7 if width_px > svg.WIDE_PX else 4))
+    parts = [svg.foot_axis(x, y, ticks, "CPU, µs per good answer", grid=True)]
+    for place, row in enumerate(rows):
+        parts += _bar(row, x, 8 + ROW_PX * place)
+    said = "; ".join(f"{row.stack} {words.number(cpu_total_us(row))} µs" for row in rows)
+    return svg.picture(width_px, y.start_px + 40, f"CPU per good answer by role, {board.workload}", parts, said)
 
 
-def _bars(rows: Sequence[Row], room_us: float, x: Spec) -> list[Spec]:
-    """Segments, the generator's thin bar, the numbers inside segments wider than `room_us`, and the totals."""
-    segments = [segment for row in rows for segment in _segments(row)]
-    totals = []
-    for row in rows:
-        total = cpu_total_us(row)
-        generator = short(row.cpu_us("generator") or 0.0)
-        totals.append({"stack": row.stack, "total": short(total), "text": intervals.significant(total), "generator": generator})
-    bar = {"type": "bar", "height": 14, "stroke": LIGHT["paper"], "strokeWidth": 1, "aria": True}
-    thin = {"type": "bar", "height": 3, "yOffset": 11, "color": LIGHT["generator"], "aria": False}
-    inside = {"type": "text", "fontSize": 10, "color": LIGHT["on-role"], "aria": False}
-    after = {"type": "text", "align": "left", "dx": 5, "fontSize": 11, "color": LIGHT["ink"], "aria": False}
-    filled = {"fill": {"field": "colour", "scale": None}, "description": {"field": "label"}}
-    text = {"text": {"field": "text"}}
-    roomy = [segment for segment in segments if segment["to"] - segment["from"] > room_us]
-    return [
-        {"data": {"values": segments}, "mark": bar, "encoding": {"x": x | {"field": "from"}, "x2": {"field": "to"}} | filled},
-        {"data": {"values": totals}, "mark": thin, "encoding": {"x": x | {"field": "generator"}, "x2": {"datum": 0}}},
-        {"data": {"values": roomy}, "mark": inside, "encoding": {"x": x | {"field": "mid"}} | text},
-        {"data": {"values": totals}, "mark": after, "encoding": {"x": x | {"field": "total"}} | text},
-    ]
-
-
-def _segments(row: Row) -> list[dict[str, Any]]:
-    """One piece of a bar per role that used CPU, end to end in the order of the request's path."""
-    pieces, start = [], 0.0
+def _bar(row: Row, x: Scale, top_px: float) -> list[str]:
+    """The stack's name, a segment per role in the order of the request's path, the total, and the generator's thin bar."""
+    drawn = [svg.text(x.start_px - 6, top_px + 11, svg.fit(row.stack, x.start_px - 8), anchor="end")]
+    start_us, total_us = 0.0, cpu_total_us(row)
     for role in ROLES:
-        cost = row.cpu_us(role)
-        if not cost:
+        cost_us = row.cpu_us(role)
+        if not cost_us:
             continue
-        text = intervals.significant(cost)
-        ends = {"from": short(start), "to": short(start + cost), "mid": short(start + cost / 2)}
-        label = f"{row.stack}: {role} {text} µs"
-        pieces.append({"stack": row.stack, "label": label, "text": text, "colour": LIGHT[role]} | ends)
-        start += cost
-    return pieces
+        left, right = x.px(start_us), x.px(start_us + cost_us)
+        said = intervals.significant(cost_us)
+        drawn.append(svg.box(left, top_px, max(left + 0.5, right - 1), top_px + 14, role, label=f"{row.stack}: {role} {said} µs"))
+        if right - left > 10 + svg.LETTER_PX * len(said):
+            drawn.append(svg.text((left + right) / 2, top_px + 11, said, "on-role", "middle", 10))
+        start_us += cost_us
+    drawn.append(svg.text(x.px(total_us) + 5, top_px + 11, words.number(total_us), "ink"))
+    if generator_us := row.cpu_us("generator"):
+        drawn.append(svg.box(x.start_px, top_px + 17, x.px(generator_us), top_px + 20, "generator"))
+    return drawn
 
 
-def _steadiness(board: Board, colours: Mapping[str, int], width_px: int) -> Spec | None:
+@dataclass(frozen=True)
+class _Panels:
+    """A grid of small plots on one scale of goodput, a row for each stack and a column for each block."""
+
+    left_px: float
+    width_px: float
+    seconds: int
+    most: float
+
+    def of(self, row: int, column: int) -> tuple[Scale, Scale]:
+        """The scales of one panel: seconds, and good answers in a second."""
+        left_px = self.left_px + column * (self.width_px + GAP_PX)
+        foot_px = 34 + row * (PANEL_PX + PANEL_GAP_PX) + PANEL_PX
+        x = Scale(0, max(1, self.seconds - 1), left_px, left_px + self.width_px)
+        return x, Scale(0, self.most * 1.08, foot_px, foot_px - PANEL_PX)
+
+
+def _steadiness(board: Board, colours: Mapping[str, int], width_px: int) -> Markup | None:
     """Goodput per second, a row per stack, a column per block, one scale for all."""
     rows = steadiness_rows(board)
     rows = rows[: most_windows(rows)]
     blocks = _blocks(rows)
-    values: list[dict[str, Any]] = []
-    for row in rows:
-        colour = LIGHT[f"stack-{colours[row.stack]}"] if row.stack in colours else LIGHT["soft"]
-        for block in blocks:
-            values += _window(row, block, colour)
-    highest = max((value["ok"] for value in values if value["ok"] is not None), default=0)
-    if not highest:
+    windows = {(row.stack, block): _window(row, block) for row in rows for block in blocks}
+    lines = [points for points in windows.values() if not isinstance(points, str)]
+    most = max((ok for points in lines for _, ok in points), default=0)
+    if not most:
         return None
-    panel_px = max(24, (width_px - 48) // len(blocks) - 10)
-    x = {
-        "field": "second",
-        "type": "quantitative",
-        "title": None,
-        "axis": {"tickCount": 3, "tickMinStep": 1, "grid": False, "format": "d"},
-    }
-    y = {
-        "field": "ok",
-        "type": "quantitative",
-        "title": None,
-        "scale": {"domain": [0, highest * 1.08], "nice": False},
-        "axis": {"tickCount": 2, "grid": False, "format": "~s"},
-    }
-    line = {
-        "mark": {"type": "line", "strokeWidth": 1.5, "aria": False},
-        "encoding": {"x": x, "y": y, "stroke": {"field": "colour", "scale": None}},
-    }
-    note = {
-        "transform": [{"filter": "datum.note != ''"}],
-        "mark": {"type": "text", "fontSize": 10, "color": LIGHT["void"], "aria": True},
-        "encoding": {"text": {"field": "note"}, "x": {"value": panel_px / 2}, "y": {"value": 20}},
-    }
-    name = {  # inside the first panel of a row: beside the panels it would take a quarter of a narrow chart
-        "transform": [{"filter": f"datum.block == 'block {blocks[0]}' && (!datum.second || datum.note != '')"}],
-        "mark": {"type": "text", "align": "left", "fontSize": 11, "color": LIGHT["ink"], "aria": False},
-        "encoding": {"text": {"field": "stack"}, "x": {"value": 0}, "y": {"value": -7}},
-    }
-    header = {"title": None, "labelFontSize": 11, "labelColor": LIGHT["soft"], "labelPadding": 18}
-    facet = {
-        "row": {"field": "stack", "sort": [row.stack for row in rows], "header": {"title": None, "labels": False}},
-        "column": {"field": "block", "sort": [f"block {block}" for block in blocks], "header": header},
-    }
-    panel = {"width": panel_px, "height": 40, "layer": [line, note, name]}
-    spec = {"data": {"values": values}, "facet": facet, "spacing": {"row": 20, "column": 10}, "spec": panel}
-    return framed(spec, f"Goodput per second of each window, {board.workload}")
+    left_px = 48
+    panel_px = max(24.0, (width_px - left_px - 12) / len(blocks) - GAP_PX)
+    panels = _Panels(left_px, panel_px, max(second for points in lines for second, _ in points) + 1, most)
+    parts = []
+    for column, block in enumerate(blocks):
+        x, _ = panels.of(0, column)
+        parts.append(svg.text((x.start_px + x.end_px) / 2, 11, f"block {block}", anchor="middle"))
+    for place, row in enumerate(rows):
+        colour = f"stack-{colours[row.stack]}" if row.stack in colours else "soft"
+        parts += _panel_row(panels, place, row.stack, [windows[row.stack, block] for block in blocks], colour)
+    for column in range(len(blocks)):
+        x, y = panels.of(len(rows) - 1, column)
+        ticks = [tick for tick in linear_ticks(x.high, 2 if panel_px < 60 else 4) if tick.is_integer()]
+        parts.append(svg.foot_axis(x, y, svg.counted(ticks)))
+    height_px = panels.of(len(rows) - 1, 0)[1].start_px + 24
+    said = f"good answers in each second, from 0 to {words.count(most)}"
+    return svg.picture(width_px, height_px, f"Goodput per second of each window, {board.workload}", parts, said)
 
 
-def _window(row: Row, block: int, colour: str) -> list[dict[str, Any]]:
-    """The seconds of the last attempt of a block, or the word for why there are none."""
+def _panel_row(
+    panels: _Panels, place: int, stack: str, windows: Sequence[str | Sequence[tuple[int, int]]], colour: str
+) -> list[str]:
+    """One stack's windows. Its name stands in the first, for beside the panels it would take a quarter of a narrow chart."""
+    x, y = panels.of(place, 0)
+    drawn = [
+        svg.left_axis(x, y, svg.counted(linear_ticks(panels.most, 3)), grid=False),
+        svg.text(x.start_px, y.end_px - 5, stack, "ink"),
+    ]
+    for column, window in enumerate(windows):
+        x, y = panels.of(place, column)
+        if isinstance(window, str):
+            drawn.append(svg.text((x.start_px + x.end_px) / 2, y.end_px + 24, window, "void", "middle", 10))
+        else:
+            points = [(x.px(second), y.px(ok)) for second, ok in window]
+            drawn.append(svg.line(points, colour, 1.5) if len(points) > 1 else svg.dot(*points[0], colour))
+    return drawn
+
+
+def _window(row: Row, block: int) -> str | tuple[tuple[int, int], ...]:
+    """(second, good answers) of the last attempt of a block, or the word for why there are none."""
     tried = [trial for trial in row.trials if trial.block == block]
-    base = {"stack": row.stack, "block": f"block {block}", "colour": colour}
     if not tried or tried[-1].result is None or not tried[-1].result.seconds:
-        return [base | {"second": None, "ok": None, "note": "not measured"}]
+        return "not measured"
     if tried[-1].verdict in (Verdict.VOID, Verdict.REJECTED):
-        return [base | {"second": None, "ok": None, "note": str(tried[-1].verdict)}]
-    return [base | {"second": second.second, "ok": second.ok, "note": ""} for second in tried[-1].result.seconds]
+        return str(tried[-1].verdict)
+    return tuple((second.second, second.ok) for second in tried[-1].result.seconds)
 
 
 def _blocks(rows: Iterable[Row]) -> tuple[int, ...]:

@@ -10,21 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from markupsafe import Markup
 
 from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import Point, Word
 from fairground.model import Second
-from fairground.report.charts.frame import WIDTHS_PX, Spec, framed, short
-from fairground.report.charts.palette import LIGHT
+from fairground.report.charts import svg
+from fairground.report.charts.scale import Scale, linear_ticks, log_ticks, whole_decades
 from fairground.report.text import words
 
 LATENCIES = ((0.5, "p50", "stack-3"), (0.99, "p99", "stack-1"))
-ROOM_PX = 64
-
-
-PANEL_PX = 176
-WORD_PX, NEXT_WORD_PX = 8, 22
+LEFT_PX, RIGHT_PX, TOP_PX = 62, 34, 10
+PANEL_PX, FOOT_PX, OVERLOAD_PX = 176, 44, 150
+WORD_PX, NEXT_WORD_PX = 10, 24
 """How far below the upper edge words on rates stand; those that could meet stand on different lines."""
 
 
@@ -40,169 +39,131 @@ class Around:
     """The steps in which more was offered than it can give."""
 
 
-def specs(name: str, points: Sequence[Point], around: Around,
-          seconds: Sequence[Second] = (), offered: Sequence[tuple[float, float]] = ()) -> dict[str, Spec]:  # fmt: skip
+def pictures(name: str, points: Sequence[Point], around: Around,
+             seconds: Sequence[Second] = (), offered: Sequence[tuple[float, float]] = ()) -> dict[str, Markup]:  # fmt: skip
     """The charts of one load curve in all widths, by name; a chart that would be empty is not among them."""
-    found: dict[str, Spec] = {}
-    for width_px in WIDTHS_PX:
+    found: dict[str, Markup] = {}
+    for width_px in svg.WIDTHS_PX:
         if points:
             found[f"{name}.{width_px}"] = curve(points, around, width_px)
-        if seconds:
+        if seconds and offered:
             found[f"{name}-overload.{width_px}"] = overload(seconds, offered, width_px)
     return found
 
 
-def curve(points: Sequence[Point], around: Around, width_px: int) -> Spec:
+def curve(points: Sequence[Point], around: Around, width_px: int) -> Markup:
     """Goodput and latency over the offered rate."""
-    plot_px = width_px - ROOM_PX
-    right = short(1.04 * max(point.step.rate_per_s for point in (*points, *around.overload)))
-    x = {
-        "field": "x",
-        "type": "quantitative",
-        "title": "offered rate, requests per second",
-        "scale": {"domain": [0, right], "nice": False},
-        "axis": {"format": ",.6~g", "tickCount": 8 if width_px > 500 else 4, "grid": False},
-    }
-    panels = [_goodput(points, around, right), _latency(points, around)]
-    rows = [{"width": plot_px, "height": PANEL_PX, "encoding": {"x": x}, "layer": panel} for panel in panels if panel]
-    return framed({"vconcat": rows, "spacing": 14}, "Load curve: goodput and latency over the offered rate")
+    right = 1.04 * max(point.step.rate_per_s for point in (*points, *around.overload))
+    x = Scale(0, right, LEFT_PX, width_px - RIGHT_PX)
+    parts = _goodput(points, around, x)
+    below = _latency(points, around, x)
+    height_px = TOP_PX + PANEL_PX + FOOT_PX + (14 + PANEL_PX + FOOT_PX if below else 0)
+    title = "Load curve: goodput and latency over the offered rate"
+    return svg.picture(width_px, height_px, title, [*parts, *below], "; ".join(map(_said, points)))
 
 
-def overload(seconds: Sequence[Second], offered: Sequence[tuple[float, float]], width_px: int) -> Spec:
+def overload(seconds: Sequence[Second], offered: Sequence[tuple[float, float]], width_px: int) -> Markup:
     """Good answers in each second, and the offered rate as a step. `offered`: rates and for how many seconds."""
-    line, at_s = list[dict[str, Any]](), 0.0
+    end_s = math.fsum(lasted_s for _, lasted_s in offered)
+    shown = [one for one in seconds if one.second < end_s]
+    most = max((*(one.ok for one in shown), *(rate for rate, _ in offered)))
+    x = Scale(0, end_s, LEFT_PX, width_px - RIGHT_PX)
+    y = Scale(0, most * 1.05, TOP_PX + OVERLOAD_PX, TOP_PX)
+    step, at_s = list[tuple[float, float]](), 0.0
     for rate, lasted_s in offered:
-        line += [{"x": at_s, "y": short(rate)}, {"x": at_s + lasted_s, "y": short(rate)}]
+        step += [(x.px(at_s), y.px(rate)), (x.px(at_s + lasted_s), y.px(rate))]
         at_s += lasted_s
-    bars = [{"x": one.second + 0.5, "y": one.ok, "name": f"second {one.second + 1}: {one.ok:,} good answers"}
-            for one in seconds if one.second < at_s]  # fmt: skip
-    x = {
-        "field": "x",
-        "type": "quantitative",
-        "title": "seconds",
-        "scale": {"domain": [0, at_s], "nice": False},
-        "axis": {"grid": False, "format": "~g"},
-    }
-    layers = [
-        _dots(bars, "stack-1") | {"mark": {"type": "circle", "size": 30, "color": LIGHT["stack-1"], "opacity": 0.8}},
-        {
-            "data": {"values": line},
-            "mark": {"type": "line", "color": LIGHT["warned"], "strokeDash": [4, 3], "strokeWidth": 1.5, "aria": False},
-            "encoding": {"y": _y("good answers per second")},
-        },
+    parts = [_axes(x, y, "seconds", linear_ticks(most, 5)), svg.line(step, "warned", 1.5, "4 3")]
+    parts += [
+        svg.dot(x.px(one.second + 0.5), y.px(one.ok), "stack-1", label=f"second {one.second + 1}: {one.ok:,} good answers")
+        for one in shown
     ]
-    return framed(
-        {"width": width_px - ROOM_PX, "height": 150, "encoding": {"x": x}, "layer": layers},
-        "Overload, second by second: good answers against the offered rate",
-    )
+    title = "Overload, second by second: good answers against the offered rate"
+    return svg.picture(width_px, TOP_PX + OVERLOAD_PX + FOOT_PX, title, parts)
 
 
-def _goodput(points: Sequence[Point], around: Around, right: float) -> list[Spec]:
-    grew = [point for point in points if point.judgement.word is Word.UNSTABLE]
-    rest = [point for point in points if point.judgement.word is not Word.UNSTABLE]
-    diagonal = {
-        "data": {"values": [{"x": 0, "y": 0}, {"x": right, "y": right}]},
-        "mark": {"type": "line", "color": LIGHT["soft"], "strokeDash": [2, 3], "strokeWidth": 1, "aria": False},
-        "encoding": {"y": _y("good answers per second")},
-    }
-    layers = [*_band(around), diagonal, _dots(_marks(rest), "stack-1"), _crosses(_marks(grew))]
-    if around.overload:
-        layers += _overloads(_marks(around.overload))
+def _axes(x: Scale, y: Scale, across: str, ticks: Sequence[float], up: str = "good answers per second") -> str:
+    is_wide = x.end_px > svg.WIDE_PX
+    under = svg.counted(linear_ticks(x.high, 9 if is_wide else 5))
+    return svg.left_axis(x, y, svg.counted(ticks), up) + svg.foot_axis(x, y, under, across)
+
+
+def _goodput(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
+    """The upper panel."""
+    most = max(point.step.goodput_per_s for point in (*points, *around.overload))
+    y = Scale(0, max(most * 1.04, x.high), TOP_PX + PANEL_PX, TOP_PX)
+    parts = [*_band(around, x, y), _axes(x, y, "offered rate, requests per second", linear_ticks(y.high, 6))]
+    parts.append(svg.line([(x.px(0), y.px(0)), (x.px(x.high), y.px(x.high))], "soft", 1, "2 3"))
+    for point in points:
+        at = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
+        grew = point.judgement.word is Word.UNSTABLE
+        parts.append(_cross(*at, _said(point)) if grew else svg.dot(*at, "stack-1", label=_said(point)))
+    for place, point in enumerate(around.overload):
+        across, up = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
+        path = f"M{svg.px(across)} {svg.px(up - 6)}l6 6l-6 6l-6-6Z"
+        parts.append(svg.shape(path, "warned", label=_said(point)))
+        if place == 0:
+            parts.append(svg.text(across - 10, up + 4, "overload", "ink", "end"))
     if around.knee_per_s is not None:
-        rule = {"type": "rule", "color": LIGHT["soft"], "strokeWidth": 1, "aria": False}
-        layers.append({"data": {"values": [{"x": short(around.knee_per_s)}]}, "mark": rule})
-        layers.append(_word(around.knee_per_s, "knee", "right", NEXT_WORD_PX))
-    for rate, word, side in ((around.kept_per_s, "kept", "right"), (around.missed_per_s, "missed", "left")):
+        knee_px = x.px(around.knee_per_s)
+        parts.append(svg.line([(knee_px, y.start_px), (knee_px, y.end_px)], "soft"))
+        parts.append(svg.text(knee_px - 4, TOP_PX + NEXT_WORD_PX, "knee", "ink", "end"))
+    for rate, word, side in ((around.kept_per_s, "kept", -4), (around.missed_per_s, "missed", 4)):
         if rate is not None:
-            layers.append(_word(rate, f"{word} {words.number(rate)}", side, WORD_PX))
-    return layers
+            said, anchor = f"{word} {words.number(rate)}", "end" if side < 0 else "start"
+            parts.append(svg.text(x.px(rate) + side, TOP_PX + WORD_PX, said, "ink", anchor))
+    return parts
 
 
-def _marks(points: Iterable[Point]) -> list[dict[str, Any]]:
-    return [{"x": short(point.step.rate_per_s), "y": short(point.step.goodput_per_s), "name": _said(point)} for point in points]
+def _cross(x: float, y: float, label: str) -> str:
+    """A step in which the queue grew."""
+    arms = f"M{svg.px(x)} {svg.px(y - 2)}l4-4l2 2l-4 4l4 4l-2 2l-4-4l-4 4l-2-2l4-4l-4-4l2-2Z"
+    return svg.shape(arms, "rejected", label=label)
 
 
-def _word(rate: float, text: str, align: str, y_px: int) -> Spec:
-    """A word beside an upright place, so that no colour or line has to be known."""
-    mark = {"type": "text", "text": text, "align": align, "dx": -4 if align == "right" else 4, "color": LIGHT["ink"],
-            "fontSize": 11, "aria": False}  # fmt: skip
-    return {"data": {"values": [{"x": short(rate)}]}, "mark": mark, "encoding": {"y": {"value": y_px}}}
-
-
-def _latency(points: Sequence[Point], around: Around) -> list[Spec]:
-    """Dots for each trial that has enough requests beyond the percentile, and a line through their geometric means."""
-    layers, values = list[Spec](), list[float]()
-    for share, name, colour in LATENCIES:
-        known = [(point, loadcurve.percentile_us(point.step, share)) for point in points if point.stable]
-        pairs = [(short(point.step.rate_per_s), short(us / 1000), point) for point, us in known if us is not None]
-        dots = [{"x": rate, "y": ms, "name": f"{name} {ms:g} ms, {_said(point)}"} for rate, ms, point in pairs]
-        if dots:
-            means = [{"x": rate, "y": short(mean)} for rate, mean in _means((rate, ms) for rate, ms, _ in pairs)]
-            line = {"type": "line", "color": LIGHT[colour], "strokeWidth": 1.5, "strokeOpacity": 0.6, "aria": False}
-            end = {"type": "text", "text": name, "align": "left", "dx": 6, "color": LIGHT[colour], "fontSize": 11, "aria": False}
-            y = {"y": _y("latency, ms (log)", log=True)}
-            layers += [{"data": {"values": means}, "mark": line, "encoding": y}, _dots(dots, colour, log=True)]
-            layers.append({"data": {"values": [means[-1]]}, "mark": end, "encoding": y})
-            values += [ms for _, ms, _ in pairs]
+def _latency(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
+    """The lower panel: a dot for each trial that has enough requests beyond the percentile, lines through geometric means."""
+    known = {
+        name: [(point, us / 1000) for point in points if point.stable and (us := loadcurve.percentile_us(point.step, share))]
+        for share, name, _ in LATENCIES
+    }
+    values = [ms for pairs in known.values() for _, ms in pairs]
     if not values:
         return []
     deadline_ms = None if around.deadline_us is None else around.deadline_us / 1000
-    if deadline_ms is not None and min(values) / 10 <= deadline_ms <= max(values) * 10:
-        layers = [*_deadline(deadline_ms), *layers]
-    return [*_band(around), *layers]
+    if deadline_ms is not None and not min(values) / 10 <= deadline_ms <= max(values) * 10:
+        deadline_ms = None
+    top_px = TOP_PX + PANEL_PX + FOOT_PX + 14
+    y = Scale(*whole_decades([*values, *([] if deadline_ms is None else [deadline_ms])]), top_px + PANEL_PX, top_px, log=True)
+    ticks = log_ticks(y.low, y.high)
+    parts = [*_band(around, x, y), _axes(x, y, "offered rate, requests per second", ticks, "latency, ms (log)")]
+    if deadline_ms is not None:
+        at_px = y.px(deadline_ms)
+        parts.append(svg.line([(x.start_px, at_px), (x.end_px, at_px)], "warned", 1.5, "4 3"))
+        parts.append(svg.text(x.start_px + 4, at_px - 4, f"objective: {words.number(deadline_ms)} ms", "ink"))
+    for _, name, colour in LATENCIES:
+        if known[name]:
+            parts += _percentile(name, colour, known[name], x, y)
+    return parts
 
 
-def _deadline(deadline_ms: float) -> list[Spec]:
-    """The objective's deadline as a line with its name."""
-    data, y = {"values": [{"y": short(deadline_ms)}]}, _y("latency, ms (log)", log=True)
-    rule = {"type": "rule", "color": LIGHT["warned"], "strokeDash": [4, 3], "strokeWidth": 1.5, "aria": False}
-    name = {"type": "text", "text": f"objective: {words.number(deadline_ms)} ms", "align": "left", "baseline": "bottom", "dy": -2,
-            "color": LIGHT["ink"], "fontSize": 11, "aria": False}  # fmt: skip
-    return [
-        {"data": data, "mark": rule, "encoding": {"x": None, "y": y}},
-        {"data": data, "mark": name, "encoding": {"x": {"value": 4}, "y": y}},
+def _percentile(name: str, colour: str, pairs: Sequence[tuple[Point, float]], x: Scale, y: Scale) -> list[str]:
+    """One percentile's line and dots, with its name at the end."""
+    means = _means((point.step.rate_per_s, ms) for point, ms in pairs)
+    through = [(x.px(rate), y.px(ms)) for rate, ms in means]
+    parts = [svg.line(through, colour, 1.5, opacity=0.6)] if len(through) > 1 else []
+    parts += [
+        svg.dot(x.px(point.step.rate_per_s), y.px(ms), colour, label=f"{name} {ms:.4g} ms, {_said(point)}") for point, ms in pairs
     ]
+    return [*parts, svg.text(through[-1][0] + 7, through[-1][1] + 4, name, colour)]
 
 
-def _band(around: Around) -> list[Spec]:
+def _band(around: Around, x: Scale, y: Scale) -> list[str]:
     """The rates between which capacity lies, behind everything."""
     low, high = around.kept_per_s, around.missed_per_s
     if low is None or high is None:
         return []
-    mark = {"type": "rect", "color": LIGHT["good"], "opacity": 0.55, "aria": False}
-    return [{"data": {"values": [{"x": short(low), "x2": short(high)}]}, "mark": mark, "encoding": {"x2": {"field": "x2"}}}]
-
-
-def _dots(values: list[dict[str, Any]], colour: str, log: bool = False) -> Spec:
-    title = "latency, ms (log)" if log else "good answers per second"
-    return {
-        "data": {"values": values},
-        "mark": {"type": "circle", "size": 36, "color": LIGHT[colour], "opacity": 0.75},
-        "encoding": {"y": _y(title, log), "description": {"field": "name"}},
-    }
-
-
-def _crosses(values: list[dict[str, Any]]) -> Spec:
-    """Steps in which the queue grew."""
-    mark = {"type": "point", "shape": "cross", "angle": 45, "filled": True, "size": 70, "color": LIGHT["rejected"]}
-    encoding = {"y": _y("good answers per second"), "description": {"field": "name"}}
-    return {"data": {"values": values}, "mark": mark, "encoding": encoding}
-
-
-def _overloads(values: list[dict[str, Any]]) -> list[Spec]:
-    """What it gave while more was offered than it can give."""
-    mark = {"type": "point", "shape": "diamond", "filled": True, "size": 80, "color": LIGHT["warned"]}
-    encoding = {"y": _y("good answers per second"), "description": {"field": "name"}}
-    name = {"type": "text", "text": "overload", "align": "right", "dx": -8, "color": LIGHT["ink"], "fontSize": 11, "aria": False}
-    return [
-        {"data": {"values": values}, "mark": mark, "encoding": encoding},
-        {"data": {"values": values[:1]}, "mark": name, "encoding": {"y": _y("good answers per second")}},
-    ]
-
-
-def _y(title: str, log: bool = False) -> dict[str, Any]:
-    scale: dict[str, Any] = {"type": "log"} if log else {"zero": True}
-    return {"field": "y", "type": "quantitative", "title": title, "scale": scale, "axis": {"format": ",.6~g", "tickCount": 5}}
+    return [svg.box(x.px(low), y.end_px, x.px(high), y.start_px, "good", 0.55)]
 
 
 def _means(pairs: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""Published beside measured: a line from what was published to what was measured, for each stack. SVG that needs no renderer.
+"""Published beside measured: a line from what was published to what was measured, for each stack.
 
 Machines differ, so each side is scaled to its own largest number: a level line is a stack that stands where it was published. One
 whose place changed is dashed. Every end has its name or its number beside it.
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fairground.model import foreign
-from fairground.report.charts.palette import LIGHT
+from fairground.report.charts import svg
 from fairground.report.text import words
 
 HEAD_PX, LEAST_PX, LINE_PX, PLOT_PX, EDGE_PX, LETTER_PX = 34, 220, 16, 250, 10, 7.0
@@ -53,16 +53,12 @@ def picture(rows: Sequence[Slope], unit: str) -> Markup | None:
     said = "; ".join(
         f"{one.name} {words.number(one.published)} published, {words.number(one.measured)} measured" for one in whole
     )
-    label = escape(foreign.line(f"{unit}: {said}"))
-    head = "".join(
-        f'<text x="{place:g}" y="14" text-anchor="{anchor}" font-weight="600" fill="{LIGHT["ink"]}">{name}</text>'
-        f'<path d="M{place:g} {HEAD_PX - 8}V{HEAD_PX + height_px + 8}" stroke="{LIGHT["line"]}"/>'
+    head = [
+        svg.text(place, 14, name, "ink", anchor, 12, font_weight="600")
+        + svg.line([(place, HEAD_PX - 8), (place, HEAD_PX + height_px + 8)], "line")
         for place, anchor, name in ((x, "end", "published"), (far, "start", "measured here"))
-    )
-    return Markup(
-        f'<svg class="marks" viewBox="0 0 {width:g} {foot:g}" width="{width:g}" height="{foot:g}" role="img"'
-        f' aria-label="{label}" font-size="12">{head}{lines}{left}{right}</svg>'
-    )
+    ]
+    return svg.picture(width, foot, f"Published and measured, {unit}", [*head, lines, left, right], said, size_px=12)
 
 
 def _heights(values: Sequence[float], height_px: float) -> list[float]:
@@ -79,9 +75,9 @@ def _moved(whole: Sequence[Slope]) -> set[str]:
 
 
 def _line(x: float, y: float, far: float, at: float, moved: bool) -> str:
-    dash, colour = (' stroke-dasharray="6 4"', LIGHT["warned"]) if moved else ("", LIGHT["valid"])
-    ends = f'<circle cx="{x:g}" cy="{y:.1f}" r="4" fill="{colour}"/><circle cx="{far:g}" cy="{at:.1f}" r="4" fill="{colour}"/>'
-    return f'<path d="M{x:g} {y:.1f}L{far:g} {at:.1f}" stroke="{colour}" stroke-width="2"{dash}/>{ends}'
+    colour = "warned" if moved else "valid"
+    ends = svg.dot(x, y, colour, 4, 1) + svg.dot(far, at, colour, 4, 1)
+    return svg.line([(x, y), (far, at)], colour, 2, "6 4" if moved else "") + ends
 
 
 def _labels(texts: Sequence[str], heights: Sequence[float], x: float, side: int) -> tuple[str, float]:
@@ -89,7 +85,6 @@ def _labels(texts: Sequence[str], heights: Sequence[float], x: float, side: int)
     drawn, last, edge = "", 0.0, x + side * LEADER_PX
     for at, text in sorted(zip(heights, texts, strict=True)):
         last = max(at, last + LINE_PX)
-        drawn += f'<path d="M{x + side * 5:g} {at:.1f}L{edge - side * 2:g} {last:.1f}" stroke="{LIGHT["other"]}" fill="none"/>'
-        anchor = "end" if side < 0 else "start"
-        drawn += f'<text x="{edge:g}" y="{last + 4:.1f}" text-anchor="{anchor}" fill="{LIGHT["ink"]}">{escape(text)}</text>'
+        drawn += svg.line([(x + side * 5, at), (edge - side * 2, last)], "other")
+        drawn += svg.text(edge, last + 4, text, "ink", "end" if side < 0 else "start", 12)
     return drawn, last

@@ -1,6 +1,6 @@
 """A run as text: one HTML page that needs nothing but itself, Markdown for a pull request, CSV for a spreadsheet.
 
-Pure: charts come in drawn (`render`), templates are the package's own, and no clock is read.
+Pure: templates are the package's own, and no clock is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import csv
 import hashlib
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 
@@ -19,9 +19,9 @@ from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
 from fairground.report.boards import ROLES, Board, Row, boards, resources, stack_colours
-from fairground.report.charts import forest, palette
+from fairground.report.charts import figures, forest, palette
 from fairground.report.charts.dots import axis, dots
-from fairground.report.charts.frame import WIDTHS_PX
+from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import controls, faults, grid, hops, sections, transfer
 from fairground.report.run.bars import picture
 from fairground.report.run.controls import Controls
@@ -89,15 +89,13 @@ COLUMNS = (
 
 def html(
     run: Run,
-    charts: Mapping[str, str | None],
     tried: TriedBy | None = None,
     home: str | None = None,
-    preview: str | None = None,
 ) -> str:
-    """The whole page. `charts` are the drawn `charts.specs(run)` by name; one that is missing or None leaves its note.
+    """The whole page, with its charts.
 
     `tried`: what experiments on this run's reasons found. `home`: where the list of all records is, for a page among others;
-    without it the page stands alone, and links to nothing beside it. `preview`: the whole address of what links to it show.
+    without it the page stands alone, and links to nothing beside it.
     """
     shown = boards(run)
     costs = hops.hop_costs(shown)
@@ -130,7 +128,6 @@ def html(
         tried=tried or {},
         standings=standings(shown, tried) if tried else (),
         home=home,
-        preview=preview,
         grid=found,
         slugs={line.stack: line.slug for line in found.lines},
         pgbench_said=transfer.pgbench_words(run),
@@ -145,7 +142,7 @@ def html(
         hop_sentence=hops.sentence,
         fault_rows=faults.rows(run),
         fault_heads=faults.HEADS,
-        charts=drawn(charts),
+        charts=figures.pictures(run),
         widths=WIDTHS_PX,
     )
 
@@ -334,11 +331,6 @@ def _constants(run: Run) -> tuple[str, ...]:
 def _breakable(name: str) -> Markup:
     """A stack's id that may be broken after its colon, where a narrow column needs it."""
     return escape(name).replace(":", Markup(":<wbr>"))
-
-
-def drawn(charts: Mapping[str, str | None]) -> dict[str, Markup | None]:
-    """Charts by name as a page takes them: our own SVG, not to be escaped; None leaves the chart's note."""
-    return {name: Markup(svg) if svg else None for name, svg in charts.items()}
 
 
 def render(template: str, **values: object) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from fairground.model import AuditLine, Finding, Outcomes, Run, Severity, Trial, Verdict, foreign
 from fairground.model.window import sum_of
 from fairground.report.boards import ROLES, Board
-from fairground.report.charts.curves import latency_rows
 from fairground.report.charts.figures import cpu_rows, cpu_total_us, most_windows, steadiness_rows
-from fairground.report.charts.frame import MOST_STACKS
+from fairground.report.charts.percentiles import latency_rows
+from fairground.report.charts.svg import MOST_STACKS
 from fairground.report.text import words
 from fairground.report.text.rows import percentile_us
 

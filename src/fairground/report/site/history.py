@@ -11,10 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from fairground.model import Cell, Load, Machine, Run, Verdict
 from fairground.report.boards import Row, boards
+from fairground.report.charts import svg
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.trial import sketch
@@ -188,18 +189,18 @@ def chart(history: History) -> Markup | None:
         return None
     most = max((one.interval.high if one.interval else rate) for rate, one in points)
     most = min(most, 2 * max(rate for rate, _ in points))  # an interval of two blocks may reach anywhere
-    wide = (sketch.WIDTH_PX - sketch.LEFT_PX - 8) / len(points)
-    parts = [sketch.level(sketch.height(value / most), words.count(value)) for value in sketch.steps(most)]
-    line = []
+    x, y = sketch.plot(len(points), most)
+    places = [(x.px(place + 0.5), y.px(rate)) for place, (rate, _) in enumerate(points)]
+    parts = [svg.line(places, "server", 2)] if len(places) > 1 else []
     for place, (rate, one) in enumerate(points):
-        x, y = sketch.LEFT_PX + (place + 0.5) * wide, sketch.height(rate / most)
-        line.append(f"{x:.1f} {y:.1f}")
+        across, up = places[place]
         if one.interval is not None:
-            low, high = (sketch.height(min(1.0, end / most)) for end in (one.interval.low, one.interval.high))
-            parts.append(f'<path class="ci" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
+            parts.append(
+                svg.line([(across, y.px(one.interval.low)), (across, y.px(one.interval.high))], "server", 2, opacity=0.5)
+            )
         if one.change is not None and one.change.called:
-            parts.append(f'<path class="cut" d="M{x - wide / 2:.1f} {sketch.TOP_PX}V{sketch.height(0):.1f}"/>')
-        name = f"<title>{escape(one.run)}: {words.number(rate)}/s</title>"
-        parts.append(f'<circle class="at" cx="{x:.1f}" cy="{y:.1f}" r="4">{name}</circle>')
-    parts.insert(0, f'<path class="curve" d="M{"L".join(line)}"/>')
-    return sketch.framed("".join(parts), "good answers a second in each run")
+            edge = x.px(place)
+            parts.append(svg.line([(edge, y.end_px), (edge, y.start_px)], "warned", 1.5, "4 3"))
+        parts.append(svg.dot(across, up, "server", 4, 1, f"{one.run}: {words.number(rate)}/s"))
+    parts.append(svg.foot_axis(x, y, ()))
+    return sketch.framed(x, y, parts, "Good answers a second in each run")

@@ -45,7 +45,7 @@ def html(run: Run, trial: Trial, siblings: Sequence[Trial] = ()) -> str:
         style=_style(),
         command=again.command(trial),
         seconds=sketch.seconds(trial),
-        curve=sketch.percentiles(trial),
+        curve=sketch.latencies(trial),
         limits=[one for one in trial.findings if trial.diagnosis is not None and one.id == trial.diagnosis],
         findings=[one for one in trial.findings if one.id != trial.diagnosis],
         roles=_roles(trial, run.machine.cores),
