@@ -1,6 +1,6 @@
 """What keeping the processors awake changes: the same trials with and without, in turns; a table as Markdown.
 
-    bench/awake.py --stack SERVER:VARIANT --rounds 5 --write docs/awake.md
+    bench/awake.py --stack SERVER:VARIANT --rounds 5 --write docs/evidence.md
 
 Each round is a `./fairground run` with FAIRGROUND_AWAKE=no and one with =yes, in changing order. All attempts count, void ones
 too. It measures, and asserts nothing.
@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import evidence
 from fairground.model import Trial, Verdict
 from fairground.run import store
 
@@ -57,7 +58,7 @@ def main() -> None:
     )
     print(text, end="")
     if options.write:
-        options.write.write_text(text)
+        evidence.put(options.write, "awake", text)
 
 
 def measured(stack: str, workloads: Sequence[str], window_s: float, choice: str) -> Sequence[Trial]:

@@ -1,6 +1,6 @@
 """Whether turns give what windows without breaks give: rates and CPU per answer of the same servers, in turns as runs have them.
 
-    bench/bias.py --repeat 12 --keep results/bench-bias.jsonl --write docs/bias.md
+    bench/bias.py --repeat 12 --keep results/bench-bias.jsonl --write docs/evidence.md
 
 All stacks are up at once. In each repetition every stack has one whole window, all have one in turns of the lengths that a run
 would choose, and one in turns of a second; the order changes. The table holds the geometric mean over repetitions of turns over
@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import evidence
 from fairground import contract
 from fairground.host import Keeper, build, machine
 from fairground.inputs import manifest, seating
@@ -86,7 +87,7 @@ def main() -> None:
     text = page(rows)
     print(text, end="")
     if options.write:
-        options.write.write_text(text)
+        evidence.put(options.write, "bias", text)
 
 
 def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object]]:

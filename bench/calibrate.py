@@ -1,6 +1,6 @@
 """What each validity check reads where nothing is wrong: trials of one and the same stack, as a table beside the thresholds.
 
-    bench/calibrate.py --blocks 8 --window 4 --write docs/calibration.md
+    bench/calibrate.py --blocks 8 --window 4 --write docs/evidence.md
 
 It runs `fairground run` in closed and in open loop on two workloads, and judges what was stored by today's thresholds. All
 attempts count, void ones too: leaving them out would show only what passed. Then it runs the demo, whose servers take turns as
@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import evidence
 from fairground.judge import thresholds, validity
 from fairground.judge.validity import Check, Facts
 from fairground.judge.validity.check import bounds_for
@@ -56,7 +57,7 @@ def main() -> None:
     if options.write is None:
         print(text, end="")
     else:
-        options.write.write_text(text)
+        evidence.put(options.write, "calibration", text)
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:

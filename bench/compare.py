@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import evidence
+
 HEAD = """\
 | stack | workload | options | budget | planted | runs | more expensive | cheaper \
 | equivalent | inconclusive | measured | range | ± |
@@ -64,7 +66,7 @@ def main() -> None:
     text = table(rows)
     print(text)
     if options.write:
-        options.write.write_text(f"{ABOUT}\n{text}\n", encoding="utf-8")
+        evidence.put(options.write, "compare", f"{ABOUT}\n{text}\n")
 
 
 def version() -> str:

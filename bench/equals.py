@@ -1,6 +1,6 @@
 """How often a run calls equal stacks different: several variants of a server that are one and the same; a table as Markdown.
 
-    bench/equals.py --stack SERVER:VARIANT --runs 4 --keep results/bench-equals.jsonl --write docs/equals.md
+    bench/equals.py --stack SERVER:VARIANT --runs 4 --keep results/bench-equals.jsonl --write docs/evidence.md
 
 The server's folder is copied to a temporary one, where the variant stands several times under other names. Each run measures all
 of them in rounds, and every pair of them is judged as the page judges it: held to the number of pairs of its workload. It
@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import evidence
 from fairground.model import Run
 from fairground.run import store
 from fairground.stats import comparisons, differences
@@ -68,7 +69,7 @@ def main() -> None:
     text = "\n".join([ABOUT, *table(rows)])
     print(text)
     if options.write:
-        options.write.write_text(f"{text}\n", encoding="utf-8")
+        evidence.put(options.write, "equals", f"{text}\n")
 
 
 def measured(folder: Path, stack: str, arms: int, workloads: Iterable[str], how: list[str]) -> Iterator[dict[str, Any]]:

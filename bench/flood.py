@@ -1,6 +1,6 @@
 """What a flood of requests to `serve` does to what is measured beside it: numbers, and what is said. A table as Markdown.
 
-    bench/flood.py --stack SERVER:VARIANT --rounds 15 --keep results/bench-flood.jsonl --write docs/flood.md
+    bench/flood.py --stack SERVER:VARIANT --rounds 15 --keep results/bench-flood.jsonl --write docs/evidence.md
 
 One session of a stack, an arm for each workload, and beside it `./fairground serve`. In each round every arm has a window in
 peace and one during the flood, one right after the other in changing order, on the same processes. The flood is an open loop of
@@ -27,6 +27,7 @@ from typing import Any
 
 import psutil
 
+import evidence
 from fairground import contract
 from fairground.host import Keeper, build, machine
 from fairground.inputs import manifest, seating
@@ -95,7 +96,7 @@ def main() -> None:
     text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows), "", last))
     print(text, end="")
     if options.write:
-        options.write.write_text(text)
+        evidence.put(options.write, "flood", text)
 
 
 @contextlib.contextmanager

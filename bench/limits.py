@@ -1,6 +1,6 @@
 """`make bench-limits`: how often a planted limit is named, alone. It measures and asserts nothing.
 
-    bench/limits.py --repeat 10 --write docs/limits.md
+    bench/limits.py --repeat 10 --write docs/evidence.md
 
 Each row of `tests/zoo/expected.toml` that plants a limit is tried so many times, with a new seed each time, and no trial is tried
 again: a machine that others use shows up as limits that were not named. Seats take turns: the roles share all cores in one trial,
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import evidence
 from fairground.host import machine
 from fairground.inputs import seating
 
@@ -49,7 +50,7 @@ def main() -> None:
     if options.write is None:
         print(text, end="")
     else:
-        options.write.write_text(text)
+        evidence.put(options.write, "limits", text)
 
 
 def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -> Found:

@@ -1,6 +1,6 @@
 """How fast the page of a run of the whole lab is: its size, its first paint, and a key in its search. A table as Markdown.
 
-    bench/page.py --stacks 31 --workloads 9 --write docs/page.md
+    bench/page.py --stacks 31 --workloads 9 --write docs/evidence.md
 
 The run is made up, in the size that is asked for; its page is drawn as any other, and opened in headless Chromium. It measures no
 server, and asserts nothing.
@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))  # on no path of its own
 
+import evidence  # noqa: E402
 from fairground.host import machine  # noqa: E402
 from fairground.report.charts import figures, render  # noqa: E402
 from fairground.report.run import page  # noqa: E402
@@ -88,7 +89,7 @@ def main() -> int:
     table += f"\nMeasured on {on:%Y-%m-%d}, on {here.cpu_model}, {here.cores} cores.\n"
     print(table, end="")
     if options.write:
-        options.write.write_text(table, encoding="utf-8")
+        evidence.put(options.write, "page", table)
     return 0
 
 

@@ -1,6 +1,6 @@
 """`make bench-reasons`: the experiment on each planted limit, and on reasons that are wrong. It measures and asserts nothing.
 
-    bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
+    bench/reasons.py --keep results/bench-reasons.jsonl --write docs/evidence.md
 
 Each row of `tests/zoo/expected.toml` that plants a limit, or says something wrong of a cell, gets one experiment of a
 minute, as `why` does. With `--keep` each is written down as it ends and is not made again, so that the table can be filled in
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import evidence
 from fairground.host import machine
 from fairground.inputs import numbers
 from fairground.model import LabError
@@ -60,7 +61,7 @@ def main() -> None:
     if options.write is None:
         print(text, end="")
     else:
-        options.write.write_text(text, encoding="utf-8")
+        evidence.put(options.write, "reasons", text)
 
 
 def name(row: Row) -> str:
