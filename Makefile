@@ -48,37 +48,37 @@ bench-memory: setup              ## how much memory the load engine needs: measu
 	$(PYTHON) bench/memory.py
 
 calibrate: setup                 ## what the validity checks read where nothing is wrong, beside their thresholds: about nine minutes
-	$(PYTHON) bench/calibrate.py --write docs/calibration.md
+	$(PYTHON) bench/calibrate.py --write docs/evidence.md
 
 bench-compare: setup             ## how often `compare` calls a difference that is none, or planted: make bench-compare STACK=SERVER:ONE
-	$(PYTHON) bench/compare.py --stack $(STACK) --keep results/bench-compare.jsonl --write docs/compare.md
+	$(PYTHON) bench/compare.py --stack $(STACK) --keep results/bench-compare.jsonl --write docs/evidence.md
 
-bench-equals: setup             ## how often a run calls equal stacks different, into docs/equals.md: make bench-equals STACK=SERVER:ONE
-	$(PYTHON) bench/equals.py --stack $(STACK) --keep results/bench-equals.jsonl --write docs/equals.md
+bench-equals: setup             ## how often a run calls equal stacks different, into docs/evidence.md: make bench-equals STACK=SERVER:ONE
+	$(PYTHON) bench/equals.py --stack $(STACK) --keep results/bench-equals.jsonl --write docs/evidence.md
 
-bench-design: setup              ## windows in turns against whole trials, into docs/design.md: make bench-design STACK=SERVER:ONE
-	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/design.md
+bench-design: setup              ## windows in turns against whole trials, into docs/evidence.md: make bench-design STACK=SERVER:ONE
+	$(PYTHON) bench/design.py --stack $(STACK) --keep results/bench-design.jsonl --write docs/evidence.md
 
-bench-bias: setup                ## whether turns give what windows without breaks give, into docs/bias.md: about 25 minutes
-	$(PYTHON) bench/bias.py --keep results/bench-bias.jsonl --write docs/bias.md
+bench-bias: setup                ## whether turns give what windows without breaks give, into docs/evidence.md: about 25 minutes
+	$(PYTHON) bench/bias.py --keep results/bench-bias.jsonl --write docs/evidence.md
 
-bench-limits: setup              ## how often a planted limit is named, and no other, in shared seats and in seats apart, into docs/limits.md: about 40 minutes
-	$(PYTHON) bench/limits.py --write docs/limits.md
+bench-limits: setup              ## how often a planted limit is named, and no other, in shared seats and in seats apart, into docs/evidence.md: about 40 minutes
+	$(PYTHON) bench/limits.py --write docs/evidence.md
 
-bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/reasons-proven.md: about 45 minutes, and in parts
-	$(PYTHON) bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
+bench-reasons: setup            ## the experiment on each planted limit and on wrong reasons, into docs/evidence.md: about 45 minutes, and in parts
+	$(PYTHON) bench/reasons.py --keep results/bench-reasons.jsonl --write docs/evidence.md
 
 bench-tuning: setup              ## what each tuned variant gains over the documented one, into docs/tuning.md: hours, and in parts of BUDGET=30m
 	$(PYTHON) bench/tuning.py $(if $(BUDGET),--budget $(BUDGET)) --keep docs/tuning.jsonl --write docs/tuning.md
 
-bench-awake: setup               ## what keeping processors awake changes here, into docs/awake.md: make bench-awake STACK=SERVER:ONE
-	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/awake.md
+bench-awake: setup               ## what keeping processors awake changes here, into docs/evidence.md: make bench-awake STACK=SERVER:ONE
+	$(PYTHON) bench/awake.py --stack $(STACK) --write docs/evidence.md
 
-bench-flood: setup               ## what a flood of requests to `serve` does to a run beside it, into docs/flood.md: make bench-flood STACK=SERVER:ONE
-	$(PYTHON) bench/flood.py --stack $(STACK) --keep results/bench-flood.jsonl --write docs/flood.md
+bench-flood: setup               ## what a flood of requests to `serve` does to a run beside it, into docs/evidence.md: make bench-flood STACK=SERVER:ONE
+	$(PYTHON) bench/flood.py --stack $(STACK) --keep results/bench-flood.jsonl --write docs/evidence.md
 
-bench-page: setup                ## size, first paint and keys of the page of a whole lab, into docs/page.md: measures no server, a minute
-	$(PYTHON) bench/page.py --write docs/page.md
+bench-page: setup                ## size, first paint and keys of the page of a whole lab, into docs/evidence.md: measures no server, a minute
+	$(PYTHON) bench/page.py --write docs/evidence.md
 
 bench-fleet: setup               ## how made-up hosts share a plan out, and what that costs the lab: measures no server, about a minute
 	$(PYTHON) bench/fleets.py

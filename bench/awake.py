@@ -1,6 +1,6 @@
 """What keeping the processors awake changes: the same trials with and without, in turns; a table as Markdown.
 
-    bench/awake.py --stack SERVER:VARIANT --rounds 5 --write docs/awake.md
+    bench/awake.py --stack SERVER:VARIANT --rounds 5 --write docs/evidence.md
 
 Each round is a `./fairground run` with FAIRGROUND_AWAKE=no and one with =yes, in changing order. All attempts count, void ones
 too. It measures, and asserts nothing.
@@ -53,7 +53,7 @@ def main() -> None:
         for workload in workloads
         for choice in found
     )
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "awake")
 
 
 def measured(stack: str, workloads: Sequence[str], window_s: float, choice: str) -> Sequence[Trial]:

@@ -1,6 +1,6 @@
 """Whether turns give what windows without breaks give: rates and CPU per answer of the same servers, in turns as runs have them.
 
-    bench/bias.py --repeat 12 --keep results/bench-bias.jsonl --write docs/bias.md
+    bench/bias.py --repeat 12 --keep results/bench-bias.jsonl --write docs/evidence.md
 
 All stacks are up at once. In each repetition every stack has one whole window, all have one in turns of the lengths that a run
 would choose, and one in turns of a second; the order changes. The table holds the geometric mean over repetitions of turns over
@@ -80,7 +80,7 @@ def main() -> None:
     if not rows:
         parser.error("there is no window to tell of: give --repeat, or --keep a file that has some")
     text = page(rows)
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "bias")
 
 
 def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object]]:

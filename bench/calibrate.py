@@ -1,6 +1,6 @@
 """What each validity check reads where nothing is wrong: trials of one and the same stack, as a table beside the thresholds.
 
-    bench/calibrate.py --blocks 8 --window 4 --write docs/calibration.md
+    bench/calibrate.py --blocks 8 --window 4 --write docs/evidence.md
 
 It runs `fairground run` in closed and in open loop on two workloads, and judges what was stored by today's thresholds. All
 attempts count, void ones too: leaving them out would show only what passed. Then it runs the demo, whose servers take turns as
@@ -53,7 +53,7 @@ def main() -> None:
             measure(options, folder)
         runs, demos = ([records.run_of(one) for one in records.of_kind(some, Kind.RUN)] for some in (folder, folder / DEMO))
     text = page(runs, None if options.runs else condition(loads[0])) + of_demos(demos)
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "calibration")
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:

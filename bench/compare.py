@@ -53,7 +53,7 @@ def main() -> None:
             seen = "nothing measured" if row["change"] is None else f"{row['change']:+.1%}"
             said = f"planted {plant:g} %: {row['verdict']} ({seen})"
             frame.tell(f"run {number + 1} of {options.runs}, {said}")
-    frame.publish(f"{ABOUT}\n{table(rows)}\n", options.write)
+    frame.publish(f"{ABOUT}\n{table(rows)}\n", options.write, "compare")
 
 
 def table(rows: list[dict[str, Any]]) -> str:

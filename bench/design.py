@@ -1,6 +1,6 @@
 """Which design of a comparison detects more in the same time: short turns, long ones, or whole trials. A table as Markdown.
 
-    bench/design.py --stack SERVER:VARIANT --rounds 4 --keep results/bench-design.jsonl --write docs/design.md
+    bench/design.py --stack SERVER:VARIANT --rounds 4 --keep results/bench-design.jsonl --write docs/evidence.md
 
 All designs hold a stack against itself: `compare`, which keeps two servers up, loads them in turns of a tenth of a second or of
 a whole one, and starts both anew after five pairs; and `run` with an A/A control, a whole trial of each in every block. The
@@ -57,7 +57,7 @@ def main() -> None:
             frame.append_rows(options.keep, found)
             rows += found
     text = ABOUT + "".join(f"{line}\n" for line in table(rows))
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "design")
 
 
 def turns(stack: str, workload: str, minutes: float, turn_s: float) -> Iterator[tuple[str, float]]:

@@ -1,6 +1,6 @@
 """How often a run calls equal stacks different: several variants of a server that are one and the same; a table as Markdown.
 
-    bench/equals.py --stack SERVER:VARIANT --runs 4 --keep results/bench-equals.jsonl --write docs/equals.md
+    bench/equals.py --stack SERVER:VARIANT --runs 4 --keep results/bench-equals.jsonl --write docs/evidence.md
 
 The server's folder is copied to a temporary one, where the variant stands several times under other names. Each run measures all
 of them in rounds, and every pair of them is judged as the page judges it: held to the number of pairs of its workload. It
@@ -60,7 +60,7 @@ def main() -> None:
         rows += found
         called = sum(row["word"] in CALLED for row in found)
         frame.tell(f"run {number + 1} of {options.runs}: {called} of {len(found)} pairs called")
-    frame.publish("\n".join([ABOUT, *table(rows), ""]), options.write)
+    frame.publish("\n".join([ABOUT, *table(rows), ""]), options.write, "equals")
 
 
 def measured(folder: Path, stack: str, arms: int, workloads: Iterable[str], how: list[str]) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """What a flood of requests to `serve` does to what is measured beside it: numbers, and what is said. A table as Markdown.
 
-    bench/flood.py --stack SERVER:VARIANT --rounds 15 --keep results/bench-flood.jsonl --write docs/flood.md
+    bench/flood.py --stack SERVER:VARIANT --rounds 15 --keep results/bench-flood.jsonl --write docs/evidence.md
 
 One session of a stack, an arm for each workload, and beside it `./fairground serve`. In each round every arm has a window in
 peace and one during the flood, one right after the other in changing order, on the same processes. The flood is an open loop of
@@ -85,7 +85,7 @@ def main() -> None:
                         frame.append_rows(options.keep, rows[-1:])
     last = f"The last window is of {frame.here()}."
     text = ABOUT + "".join(f"{line}\n" for line in (*table(rows), "", *sentences(rows), "", last))
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "flood")
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import evidence
 from fairground.host import machine
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,11 +45,15 @@ def append_rows(file: Path | None, rows: Iterable[Mapping[str, Any]]) -> None:
             lines.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def publish(text: str, file: Path | None) -> None:
-    """Print a page, and put it into a file, if there is one."""
+def publish(text: str, file: Path | None, section: str | None = None) -> None:
+    """Print a page. Where there is a file, write it: whole, or the `section` of a page of evidence."""
     print(text, end="")
-    if file is not None:
+    if file is None:
+        return
+    if section is None:
         file.write_text(text, encoding="utf-8")
+    else:
+        evidence.put(file, section, text)
 
 
 def tell(words: str) -> None:

@@ -1,4 +1,4 @@
-"""What each generator sees of each fault script: `docs/generators.md`, made anew."""
+"""What each generator sees of each fault script: a section of `docs/evidence.md`, made anew."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import evidence
 from frame import ROOT
 from generators import AB, FAIRLOAD, FAIRLOAD_GENERATOR, HEY, OHA, WRK, Generator, Seen, Shape
 
@@ -64,7 +65,7 @@ def write(target: Path, only: Sequence[str]) -> int:
             rows.append(observe(script, generator))
             row = rows[-1]
             sys.stderr.write(f"{row.script}: {row.generator}: {row.seen.words} (ledger: {row.truth.words})\n")
-    target.write_text(page(rows))
+    evidence.put(target, "generators", page(rows))
     return 0
 
 
@@ -218,7 +219,7 @@ INTRODUCTION = """# What each generator sees
 A server that misbehaves on purpose (`fairload faulty`, the scripts in `engine/tests/faults/`) writes down every
 request that it read and what became of it. Each generator is run on each script for a second or so, on a server of
 its own, and its report is held against that ledger. The engine's row is also a test
-(`engine/tests/engine/accounts.rs`); this page is made anew by `python bench/engine.py --ledger docs/generators.md`.
+(`engine/tests/engine/accounts.rs`); this section is made anew by `python bench/engine.py --ledger docs/evidence.md`.
 
 How to read it:
 

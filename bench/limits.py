@@ -1,6 +1,6 @@
 """`make bench-limits`: how often a planted limit is named, alone. It measures and asserts nothing.
 
-    bench/limits.py --repeat 10 --write docs/limits.md
+    bench/limits.py --repeat 10 --write docs/evidence.md
 
 Each row of `tests/zoo/expected.toml` that plants a limit is tried so many times, with a new seed each time, and no trial is tried
 again: a machine that others use shows up as limits that were not named. Seats take turns: the roles share all cores in one trial,
@@ -42,7 +42,7 @@ def main() -> None:
     for place in sorted({str(row.get("place", "")) for row in rows}):
         found |= measure([row for row in rows if row.get("place", "") == place], seats, options.repeat)
     text = page(rows, seats, found, options.repeat, time.monotonic() - began)
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "limits")
 
 
 def measure(rows: Sequence[dict[str, Any]], seats: Sequence[str], repeat: int) -> Found:

@@ -1,6 +1,6 @@
 """How fast the page of a run of the whole lab is: its size, its first paint, and a key in its search. A table as Markdown.
 
-    bench/page.py --stacks 31 --workloads 9 --write docs/page.md
+    bench/page.py --stacks 31 --workloads 9 --write docs/evidence.md
 
 The run is made up, in the size that is asked for; its page is drawn as any other, and opened in headless Chromium. It measures no
 server, and asserts nothing.
@@ -80,7 +80,7 @@ def main() -> int:
         file.write_text(text, encoding="utf-8")
         seen = looked(browser, file, options.repeat)
     table = ABOUT + row(f"{options.stacks} × {options.workloads}", seen)
-    frame.publish(f"{table}\nMeasured on {frame.here()}.\n", options.write)
+    frame.publish(f"{table}\nMeasured on {frame.here()}.\n", options.write, "page")
     return 0
 
 

@@ -1,6 +1,6 @@
 """`make bench-reasons`: the experiment on each planted limit, and on reasons that are wrong. It measures and asserts nothing.
 
-    bench/reasons.py --keep results/bench-reasons.jsonl --write docs/reasons-proven.md
+    bench/reasons.py --keep results/bench-reasons.jsonl --write docs/evidence.md
 
 Each row of `tests/zoo/expected.toml` that plants a limit, or says something wrong of a cell, gets one experiment of a
 minute, as `why` does. With `--keep` each is written down as it ends and is not made again, so that the table can be filled in
@@ -37,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     kept = {found["row"]: found for found in frame.load_rows(options.keep)}
     budget_s = numbers.seconds("--budget", options.budget)
-    known = shown(options.write) | kept
+    known = shown(options.write, "reasons") | kept
     for row in (*planted.ROWS, *planted.WRONG):
         if name(row) in kept or options.only not in name(row) or planted.lacking(row) is not None:
             continue
@@ -49,7 +49,7 @@ def main() -> None:
         frame.tell(f"{name(row)}: {found['outcome']}. {found['said']}")
         frame.append_rows(options.keep, [found])
     text = page(known)
-    frame.publish(text, options.write)
+    frame.publish(text, options.write, "reasons")
 
 
 def name(row: Row) -> str:

@@ -10,7 +10,15 @@ import pytest
 from builders.paths import ROOT
 
 SENTENCE_WORDS = 25
-METHODOLOGY_LINES, README_LINES = 250, 150
+LINES = {
+    "README.md": 150,
+    "METHODOLOGY.md": 250,
+    "ARCHITECTURE.md": 120,
+    "CHANGELOG.md": 150,
+    "docs/tutorial.md": 150,
+    "docs/method-log.md": 150,
+}
+DECISIONS = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 SERVERS = sorted(path.parent.name for path in (ROOT / "servers").glob("*/README.md"))
 
 
@@ -46,12 +54,23 @@ def test_long_sentences_are_seen() -> None:
     assert long_sentences(f"{words.strip()}.\n\n```\n{words} more\n```\n| {words} | more |\n\nThese are {names} and name.") == []
 
 
-@pytest.mark.parametrize(("name", "lines"), [("README.md", README_LINES), ("METHODOLOGY.md", METHODOLOGY_LINES)])
+@pytest.mark.parametrize(("name", "lines"), LINES.items())
 def test_documents_are_read_from_top_to_bottom(name: str, lines: int) -> None:
     """What a newcomer reads is short, and so are its sentences."""
     text = (ROOT / name).read_text(encoding="utf-8")
     assert long_sentences(text) == []
     assert len(text.splitlines()) <= lines
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_is_one_short_page(name: str) -> None:
+    """It says context, decision, alternatives, evidence and status, in short sentences, and the list of decisions has it."""
+    text = (ROOT / "docs" / "decisions" / name).read_text(encoding="utf-8")
+    assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == ["Context", "Decision", "Alternatives", "Evidence", "Status"]
+    assert long_sentences(text) == [] and len(text.splitlines()) <= 25
+    number = int(name.split("-")[0])
+    title = text.split("\n", 1)[0].removeprefix("# ")
+    assert f"{number}. [{title}]({name})\n" in (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("server", SERVERS)

@@ -94,9 +94,9 @@ def test_what_could_not_be_measured_is_not_kept(tmp_path: Path, monkeypatch: pyt
 
 
 def test_each_row_of_the_page_is_one_of_the_zoo() -> None:
-    """`docs/reasons-proven.md` has a line for each planted limit and each wrong reason."""
-    page = (ROOT / "docs" / "reasons-proven.md").read_text()
+    """`docs/evidence.md` has a line for each planted limit and each wrong reason."""
+    page = (ROOT / "docs" / "evidence.md").read_text()
     assert all(f"| `{REASONS.name(row)}` |" in page for row in (*planted.ROWS, *planted.WRONG))
-    assert {row["outcome"] for row in REASONS.shown(ROOT / "docs" / "reasons-proven.md").values()} <= {
+    assert {row["outcome"] for row in REASONS.shown(ROOT / "docs" / "evidence.md").values()} <= {
         "confirmed", "withdrawn", "open", "none"
     }  # fmt: skip

@@ -133,9 +133,9 @@ def test_a_generator_without_a_number_has_no_ratio() -> None:
 
 
 def test_the_page_tells_of_every_script() -> None:
-    """`docs/generators.md` has a section for each fault script, and in none of them the engine differs from the ledger."""
-    page = (ROOT / "docs" / "generators.md").read_text()
-    sections = {part.split("\n", 1)[0]: part for part in page.split("\n### ")[1:]}
+    """`docs/evidence.md` has a section for each fault script, and in none of them the engine differs from the ledger."""
+    page = (ROOT / "docs" / "evidence.md").read_text().split("<!-- generators -->")[1]
+    sections = {part.split("\n", 1)[0]: part for part in page.split("\n#### ")[1:]}
     assert list(sections) == [script.stem for script in SCRIPTS]
     for name, section in sections.items():
         rows = [line for line in section.splitlines() if line.startswith("| fairload |")]

@@ -76,7 +76,7 @@ def test_dead_links_are_seen() -> None:
         ("README.md", "[METHODOLOGY](METHODOLOGY.md)", "[METHODOLOGY](methodology.md)"),
         ("README.md", "one in [`servers/`](servers), short", "one in `servers/`, short"),
         ("docs/capacity.md", "[a](../METHODOLOGY.md#capacity) [b](#here)", "[a](methodology.md#capacity) [b](#here)"),
-        ("engine/README.md", "[docs/generators.md](../docs/generators.md)", "[docs/generators.md](generators.md)"),
+        ("engine/README.md", "[evidence](../docs/evidence.md#kills)", "[evidence](evidence.md#kills)"),
         ("docs/x.md", "`[a](../src)` and\n```\n[b](../src)\n```", "`[a](../src)` and\n```\n[b](../src)\n```"),
         ("docs/x.md", "[a](https://example.org/b)", "[a](https://example.org/b)"),
     ],

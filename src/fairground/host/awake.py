@@ -4,6 +4,9 @@ A hypervisor takes an idle processor away from its virtual machine, and gives it
 answer waits for a processor that was idle a moment ago, so that what is measured is the host's queue: it shows as steal, halves
 the throughput of a server, and multiplies its tail. So while the lab measures in a virtual machine, a thread on each processor
 spins behind everything else (`fairload awake`), as the kernel's `idle=poll` does. On a machine of one's own it would only heat.
+
+SCHED_IDLE alone is not enough where groups or sessions share the processors out: their shares ignore it. So the spinning threads
+have a group of their own, which stands back behind all others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Seats as a person asks for them, and what follows from them: pins, workers of the server, threads of the generator.
 
 The machine is no business of `inputs`: what its seats are is handed in.
+Seats are worked out where inputs become a plan, and are kept as pins of each cell. So a result says which cores it had.
 """
 
 from __future__ import annotations

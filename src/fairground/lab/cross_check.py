@@ -1,4 +1,7 @@
-"""`cross-check`: the same cell under two or more load generators, in turns, and whether they agree within their noise."""
+"""`cross-check`: the same cell under two or more load generators, in turns, and whether they agree within their noise.
+
+Its record names a run: the trials are the run's, and the record has what the generators say of each other.
+"""
 
 from __future__ import annotations
 

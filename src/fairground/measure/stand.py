@@ -1,4 +1,7 @@
-"""The clocks of the machines of a measurement at one moment, and what each machine did between two of them."""
+"""The clocks of the machines of a measurement at one moment, and what each machine did between two of them.
+
+Moments are of each machine, so that what disturbs the one that sends the load is found, too.
+"""
 
 from __future__ import annotations
 

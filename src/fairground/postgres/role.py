@@ -1,6 +1,8 @@
 """The role that one arm's server logs in as. It owns nothing, and may do in its arm's database what the contract needs.
 
-So it can neither reset the counters that it is judged by, nor work in another database, nor open more connections than it may.
+The role is a member of another one that holds the rights. So a copied database needs no grants, and its counters begin at zero.
+As it owns nothing, it can neither reset the counters that it is judged by, nor work in another database. Nor may it open more
+connections than its arm has.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Starting hops: render a configuration into the trial's folder, start the program, wait until it listens.
 
 A program that does not come up is a LabError of one sentence with its own last words, and nothing of it is left.
+PgBouncer reads its users from standard input: no password is written into a run's folder. Where the lab is root, hops run in the
+user namespace of the embedded PostgreSQL, since PgBouncer refuses to be root.
 """
 
 from __future__ import annotations
