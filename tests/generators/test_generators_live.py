@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import contract, generators
 from fairground.generators import Task
@@ -25,7 +26,6 @@ from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.model import Cell, LabError, Load, Outcomes, Settings, Severity, Slot, Topology, Trial, Verdict
 from fairground.postgres import Database
-from noise import OF_THE_MACHINE
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 MACHINE = OF_THE_MACHINE
@@ -113,7 +113,7 @@ def test_a_number_of_requests(bench: Bench, name: str, tmp_path: Path) -> None:
     assert measured.result is not None and measured.result.window.ok == 200 and measured.result.life == measured.result.window
 
 
-@pytest.mark.measures
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.open_loop])
 def test_an_even_rate(bench: Bench, name: str, tmp_path: Path) -> None:
     """An open loop sends what is due, no more and hardly less."""

@@ -11,7 +11,7 @@ import planted
 from fairground.stats import effects
 from fairground.stats.effects import Outcome
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 BUDGET_S = 75.0
 TRIED = {"small-pool:asyncio": "pool", "scanner:asyncio": "db-cpu", "healthy:asyncio": "throttled"}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import contract, postgres, topology
 from fairground.host import LOOPBACK, Keeper, listens
@@ -29,7 +30,6 @@ from fairground.model import (
 )
 from fairground.postgres import Database
 from fairground.topology import kind
-from noise import OF_THE_MACHINE
 
 MACHINE = OF_THE_MACHINE | {"errors", "distance"}
 POOL = 4
