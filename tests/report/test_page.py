@@ -209,6 +209,7 @@ def test_a_run_of_the_first_schema_still_has_its_pages() -> None:
     assert [place for place, _ in trial_page.pages(run)] == [words.trial_page(one) for one in run.trials]
 
 
+@pytest.mark.nightly
 def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
     """Eighty stacks on nine workloads still fit, and what is left out is said."""
     text = page.markdown(fixture.big_run(blocks=2))
@@ -216,6 +217,7 @@ def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
     assert "55 more rows are in report.html and summary.csv." in text
 
 
+@pytest.mark.nightly
 def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     """80 stacks × 9 workloads × 6 blocks: at most 2 MB and 2,000 table rows, with every stack in its table."""
     run, markup = largest()
@@ -247,6 +249,7 @@ def test_a_stack_alone_is_beside_no_other() -> None:
         assert text_of(page.html(run, {})).count("beside the other stacks") == told
 
 
+@pytest.mark.nightly
 def test_a_site_of_the_largest_run_loads_its_details() -> None:
     """In a site the page of 80 × 9 × 6 links each trial that has a card to a page of its own there."""
     run, markup = largest()
