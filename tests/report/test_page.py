@@ -10,6 +10,8 @@ import re
 from dataclasses import replace
 from functools import cache
 
+import pytest
+
 from builders.pages import section, section_html, text_of
 from builders.paths import TESTS
 from fairground.model import AuditLine, Run, Verdict
