@@ -69,7 +69,7 @@ def is_possible(row: Row, bench: Bench) -> bool:
 
 def is_alone(row: Row) -> bool:
     """The row asks for something that no other row of a session has, or disturbs others, or has no healthy server beside it."""
-    own = {"groups", "settings", "window_s"} & row.keys()
+    own = {"groups", "settings", "window_s", "alone"} & row.keys()
     return bool(own) or row.get("finding") in ALONE or row["workload"] not in WITH_A_HEALTHY_ONE
 
 

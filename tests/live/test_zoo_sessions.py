@@ -16,9 +16,10 @@ from builders import zoo
 from builders.paths import ROOT
 from builders.zoo import Row, Sessions
 from fairground.host import free_port, server
+from fairground.judge import sizing
 from fairground.measure import Bench
 from fairground.measure.arm import Ended, StackArm, Window
-from fairground.measure.schedule import Ask, Schedule, Turns, Whole
+from fairground.measure.schedule import TURN_S, Ask, Schedule, Turns, Whole
 from fairground.measure.session import Session
 from fairground.model import Cell, Load, Settings, Topology
 
@@ -42,7 +43,8 @@ class EachInTurns:
         """The next turns, while fewer than three were made."""
         here = tuple(arm for arm in self.arms if arm not in failed)
         made = len({window.number for window in windows})
-        return Turns(here, self.load, 0.03, self.load.window_s, warm_up=made == 0) if made < 3 else None
+        window_s = self.load.window_s if made else sizing.WARMING_S
+        return Turns(here, self.load, TURN_S, window_s, warm_up=made == 0) if made < 3 else None
 
 
 @dataclass(frozen=True)
