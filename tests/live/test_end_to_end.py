@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -52,9 +53,13 @@ def until(true: Callable[[], object], timeout_s: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def below(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """All that a lab has started, and that is alive."""
-    return [child for child in psutil.Process(process.pid).children(recursive=True) if child.is_running()]
+def below(process: subprocess.Popen[str]) -> dict[psutil.Process, str]:
+    """All that a lab has started and that is alive, with the names of their programs."""
+    found: dict[psutil.Process, str] = {}
+    for child in psutil.Process(process.pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it ended while we looked
+            found[child] = child.name()
+    return found
 
 
 def finished(results: Path) -> list[dict]:
@@ -167,9 +172,10 @@ def test_kill_9_leaves_nothing(environment: Mapping[str, str], tmp_path: Path) -
         str(tmp_path),
     )
     until(lambda: list(tmp_path.glob("*/trials/*/engine.json")))
-    until(lambda: {"postgres", "fairload"} <= {child.name() for child in below(process)})
-    everything = below(process)
-    assert len(everything) > 5, everything
+    until(lambda: {"postgres", "fairload"} <= set(below(process).values()))
+    found = below(process)
+    everything = list(found)
+    assert len(everything) > 5, found
     process.kill()
     process.wait()
     _, alive = psutil.wait_procs(everything, timeout=10)
