@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo test test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures reference docs
+.PHONY: setup demo reference test test-all test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -15,14 +15,14 @@ setup: $(DEV)
 demo:
 	./fairground demo
 
-test: setup                      ## everything, servers and browser included: three at a time, then what measures by itself
-	@status=0; \
-	$(PYTHON) -m pytest -n 3 -m 'not measures' --durations=25 || status=$$?; \
-	$(PYTHON) -m pytest -m measures --durations=25 || status=$$?; \
-	exit $$status
+test: setup                      ## every path once, servers and browser included: three tests at a time
+	$(PYTHON) -m pytest -n 3 -m 'not nightly' --durations=25
 
-test-fast: setup                 ## only what starts no server
-	$(PYTHON) -m pytest -n logical -m 'not live'
+test-all: test                   ## and what takes long or must be alone on the machine, one test at a time
+	$(PYTHON) -m pytest -m nightly --durations=25
+
+test-fast: setup                 ## only what starts nothing
+	$(PYTHON) -m pytest -n logical -m 'not live and not nightly'
 
 lint: setup
 	$(PYTHON) -m ruff check
@@ -36,7 +36,7 @@ format: setup
 	cd engine && cargo fmt
 
 golden: setup                    ## rewrite the expected texts of the tests
-	FAIRGROUND_GOLDEN=write $(PYTHON) -m pytest -q -m 'not live'
+	FAIRGROUND_GOLDEN=write $(PYTHON) -m pytest -q -m 'not live and not nightly'
 
 bench-engine: setup              ## what the load engine costs, beside other generators: measures, asserts nothing
 	$(PYTHON) bench/engine.py

@@ -19,15 +19,13 @@ from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import Durability
 from fairground.postgres import Database
-from noise import Restless
 from workers import Workers, starts_something
 
 SCALE = 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Failures of live tests are judged by how the machine fared meanwhile; tests that may be side by side are shared out."""
-    config.pluginmanager.register(Restless(), Restless.NAME)
+    """Share out tests that may be side by side."""
     config.pluginmanager.register(Workers())
 
 

@@ -25,7 +25,7 @@ OF_THE_REPOSITORY = {
     "test_arrows.py",
     "test_documents.py",
     "test_neutral.py",
-    "test_noise.py",
+    "test_passes.py",
     "test_tidy.py",
     "test_twins.py",
     "test_workers.py",

@@ -13,29 +13,6 @@ from fairground.inputs import manifest
 from fairground.model import Stack
 from workers import ordered, spread, unit
 
-pytest_plugins = ["pytester"]
-
-CONFTEST = """
-from workers import Workers
-
-def pytest_configure(config):
-    config.pluginmanager.register(Workers())
-    for name in ("live", "measures"):
-        config.addinivalue_line("markers", name)
-"""
-
-
-def test_what_measures_is_live(pytester: pytest.Pytester) -> None:
-    """A test that measures is left out with the live ones, and no other is."""
-    pytester.makeconftest(CONFTEST)
-    pytester.makepyfile("import pytest\n\n@pytest.mark.measures\ndef test_that_measures(): pass\n\ndef test_of_values(): pass\n")
-    for words, counts in (
-        ("not live", {"passed": 1, "deselected": 1}),
-        ("live", {"passed": 1, "deselected": 1}),
-        ("", {"passed": 2}),
-    ):
-        assert pytester.runpytest_inprocess("-p", "no:cacheprovider", "-m", words).parseoutcomes() == counts
-
 
 @pytest.mark.parametrize(
     ("one", "other", "together"),

@@ -1,9 +1,8 @@
-"""How tests are shared out where several are at work at once (`-n 3`), and which of them are never at work beside others."""
+"""The units in which tests are shared out where several are at work at once (`-n 3`), and their order."""
 
 from __future__ import annotations
 
 import gc
-import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +12,14 @@ from fairground.model import Stack
 
 One = TypeVar("One")
 
-BY_THEIR_IDS = frozenset(["test_stack_fulfils_the_contract", "test_fault_is_found", "test_right_server_passes_procedure"])
+BY_THEIR_IDS = frozenset(
+    [
+        "test_stack_fulfils_the_contract",
+        "test_stack_fulfils_the_whole_contract",
+        "test_fault_is_found",
+        "test_right_server_passes_procedure",
+    ]
+)
 """Tests that no file keeps together: those whose ids begin alike, up to a colon, are one worker's, such as the stacks of a server."""
 
 BORROWING = "tests/fleet/"
@@ -70,22 +76,15 @@ def starts_something(item: pytest.Item) -> bool:
 
 
 class Workers:
-    """A test that `measures` is live, too. Workers take whole units, and first those that start servers, so that short tests fill the
-    end. Without workers the order is pytest's own."""
+    """The order of tests on several workers: whole units, and first those that start servers, so that short tests fill the end.
+
+    Without workers the order is pytest's own.
+    """
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        for item in items:
-            if item.get_closest_marker("measures"):
-                item.add_marker(pytest.mark.live)
         if hasattr(config, "workerinput"):
             items[:] = ordered(items)
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Each worker tells the count of reruns before each test, and asks for it. Those are two small writes, one behind the other:
-        the second would wait 40 ms for a delayed ACK."""
-        if hasattr(session.config, "workerinput"):
-            session.config.failures_db.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # type: ignore[attr-defined]
 
     def pytest_collection_finish(self) -> None:
         """Thousands of tests stay to the end: garbage is not looked for among them, and less often."""

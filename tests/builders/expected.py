@@ -1,14 +1,7 @@
-"""Rows of the zoo's `expected.toml` as the parameters of a test."""
+"""The findings that a busy machine causes by itself: they come and go, and say nothing of the server under test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from fairground.run import retry
 
-import pytest
-
-
-def each(rows: Iterable[Mapping[str, Any]], id: str = "{stack}-{workload}") -> list[Any]:
-    """A parameter for each row, named by its values: those `beside` which other tests may run are live, the others measure."""
-    marks = {True: pytest.mark.live, False: pytest.mark.measures}
-    return [pytest.param(row, marks=marks[row.get("beside", False)], id=id.format_map(row)) for row in rows]
+OF_THE_MACHINE = frozenset(["generator", "steadiness", "steady-median", "steady-cost", "warm-up"] + list(retry.OF_THE_MACHINE))

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 
 from builders.benches import bench_on
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from builders.steps import step
 from fairground.capacity import drive, objective
@@ -22,7 +23,6 @@ from fairground.judge import validity
 from fairground.judge.clocks import with_cpu
 from fairground.model import Cell, Finding, LabError, Load, Settings, Topology
 from fairground.postgres import Database
-from noise import OF_THE_MACHINE
 
 MOST = 200.0
 GOAL = Goal(width=0.5, initial_s=0.5, final_s=1.0, sum_s=1.0, least_requests=10, longest_s=5, most_rate=MOST)
@@ -105,7 +105,7 @@ def whole(subject: Climb) -> Capacity:
     return subject.found
 
 
-@pytest.mark.measures
+@pytest.mark.live
 def test_all_phases(made: Made) -> None:
     """A server that keeps every rate asked of it is confirmed at the highest, with curve, overload and CPU, and nothing runs on."""
     found = whole(made("healthy", "tx"))
@@ -152,7 +152,8 @@ def test_a_wrong_server_has_no_capacity(made: Made, animal: str, workload: str, 
     assert not subject.bench.keeper.orphans()
 
 
-@pytest.mark.measures
+@pytest.mark.live
+@pytest.mark.nightly
 def test_a_server_settles_after_an_overload(made: Made) -> None:
     """After an overload light loads are made until they are answered well, and everything that was acknowledged is audited."""
     subject = made("healthy", "tx")

@@ -148,7 +148,6 @@ def test_a_guess_goes_on_by_tls(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2, "what was not measured leaves no record"
 
 
-@pytest.mark.measures
 def test_a_load_by_tls(tmp_path: Path) -> None:
     """Closed loops and curve go by TLS; each kept connection has one handshake, told apart in JSON, terminal and page."""
     with encrypted("good") as port:

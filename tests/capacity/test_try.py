@@ -27,7 +27,6 @@ def attempt(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.measures
 def test_a_service_that_runs(tmp_path: Path) -> None:
     """Checks, closed loops and a load curve of a service that is up; its process is found and metered; page and JSON are kept."""
     with served("null") as port:

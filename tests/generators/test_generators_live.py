@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from builders.benches import bench_on
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import generators
 from fairground.generators import Task
@@ -26,7 +28,6 @@ from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.model import Cell, LabError, Load, Outcomes, Settings, Severity, Slot, Topology, Trial, Verdict
 from fairground.postgres import Database
-from noise import OF_THE_MACHINE
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 MACHINE = OF_THE_MACHINE
@@ -67,6 +68,12 @@ def grave(measured: Trial) -> list[str]:
     ]
 
 
+def one_for_all(names: Iterable[str]) -> list[Any]:
+    """Tools that share a path of ours: one of them is tried each time, the others nightly."""
+    some = sorted(names, key=lambda name: shutil.which(name) is None)
+    return [*some[:1], *(pytest.param(name, marks=pytest.mark.nightly) for name in some[1:])]
+
+
 @pytest.mark.parametrize("name", list(generators.TOOLS))
 def test_trial_under_a_tool(bench: Bench, name: str, tmp_path: Path) -> None:
     """A healthy server under each tool: a number, its latencies, the generator's CPU, an audit that holds, and no grave finding."""
@@ -84,7 +91,7 @@ def test_trial_under_a_tool(bench: Bench, name: str, tmp_path: Path) -> None:
     assert {"warmup", "window"} <= set(measured.phases_s)
 
 
-@pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.random_path])
+@pytest.mark.parametrize("name", one_for_all(name for name, tool in generators.TOOLS.items() if tool.random_path))
 def test_random_values_reach_the_database(bench: Bench, name: str, tmp_path: Path) -> None:
     """Drawn values are good requests: every transaction has its rows, the balances add up, and many accounts were asked."""
     measured = trial(bench, name, "healthy", "tx", tmp_path / "trial")
@@ -97,7 +104,7 @@ def test_random_values_reach_the_database(bench: Bench, name: str, tmp_path: Pat
     assert accounts > min(0.8 * rows, 4000) > 20
 
 
-@pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.random_path])
+@pytest.mark.parametrize("name", one_for_all(name for name, tool in generators.TOOLS.items() if tool.random_path))
 def test_writes_that_are_rolled_back_are_found_without_a_ledger(bench: Bench, name: str, tmp_path: Path) -> None:
     """A server that acknowledges what it rolls back is rejected under a tool that only counts, too: commits are too few."""
     measured = trial(bench, name, "no-commit:under-load", "transfer", tmp_path / "trial", connections=16)
@@ -105,7 +112,7 @@ def test_writes_that_are_rolled_back_are_found_without_a_ledger(bench: Bench, na
     assert "audit:commits" in {finding.id for finding in measured.findings}
 
 
-@pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.counts])
+@pytest.mark.parametrize("name", one_for_all(name for name, tool in generators.TOOLS.items() if tool.counts))
 def test_a_number_of_requests(bench: Bench, name: str, tmp_path: Path) -> None:
     """A load of so many requests sends just so many, and its window is as long as that took."""
     measured = trial(bench, name, "healthy", "ping", tmp_path / "trial", requests=200, warmup_min_s=0.0)
@@ -113,7 +120,7 @@ def test_a_number_of_requests(bench: Bench, name: str, tmp_path: Path) -> None:
     assert measured.result is not None and measured.result.window.ok == 200 and measured.result.life == measured.result.window
 
 
-@pytest.mark.measures
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", [name for name, tool in generators.TOOLS.items() if tool.open_loop])
 def test_an_even_rate(bench: Bench, name: str, tmp_path: Path) -> None:
     """An open loop sends what is due, no more and hardly less."""

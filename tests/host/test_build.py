@@ -234,3 +234,14 @@ def test_builds_see_the_machines_settings(folder: Path, tmp_path: Path) -> None:
     with Keeper({**os.environ, "HTTPS_PROXY": "proxy"}) as kept:
         made = build.build(kept, server(folder, version=("sh", "-c", "echo $HTTPS_PROXY $CI $NO_COLOR")), tmp_path)
     assert isinstance(made, Built) and made.receipt == "proxy 1 1"
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("own", [None, "/of/ones/own"])
+def test_servers_share_what_cargo_compiles(folder: Path, tmp_path: Path, own: str | None) -> None:
+    """Builds are told of one folder of the cache for cargo, unless the machine's own settings name another."""
+    plain = {name: value for name, value in os.environ.items() if name != "CARGO_BUILD_BUILD_DIR"}
+    with Keeper(plain | ({} if own is None else {"CARGO_BUILD_BUILD_DIR": own})) as kept:
+        told = (("sh", "-c", 'printf %s "$CARGO_BUILD_BUILD_DIR" > out'),)
+        made = build.build(kept, server(folder, build=told), tmp_path / "cache")
+    assert isinstance(made, Built) and made.receipt == (own or str(tmp_path / "cache" / "builds" / "cargo"))

@@ -83,7 +83,7 @@ def test_a_fault_of_what_is_not_there_is_refused(inputs: Inputs, kind: FaultKind
         runs.dry_run(replace(SUITE, groups=(broken,)), replace(inputs, database_url=url))
 
 
-@pytest.mark.measures
+@pytest.mark.live
 def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
     """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
     heard: list[Event | Within] = []
@@ -98,7 +98,7 @@ def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
     assert isinstance(end, Reported) and end.path.exists() and end.run.finished
 
 
-@pytest.mark.measures
+@pytest.mark.live
 def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     """A run that is closed after its first trial keeps it, and going on measures only what is left."""
     with closing(runs.run(replace(SUITE, blocks=2), inputs)) as events:
@@ -113,7 +113,8 @@ def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     assert isinstance(rest[-1], Reported) and rest[-1].run.finished
 
 
-@pytest.mark.measures
+@pytest.mark.live
+@pytest.mark.nightly
 def test_a_run_measures_two_versions(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each cell on the server of its version, with limits of its own; a version that cannot be had is told and left out."""
     if (missing := packages.lacking(16, os.environ.get("PATH"))) is not None:

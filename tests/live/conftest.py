@@ -9,10 +9,34 @@ from pathlib import Path
 
 import pytest
 
+import planted
 from builders import networks
 from builders.fleet import Fleet
 from builders.networks import Network
 from builders.paths import ROOT
+from fairground import contract, postgres
+from fairground.host import Keeper
+from fairground.measure import Bench
+from fairground.model import Durability
+from fairground.postgres import Database
+
+
+@pytest.fixture(scope="session")
+def bench(keeper: Keeper, database: Database) -> Bench:
+    """A bench with the session's database."""
+    cases = contract.load(ROOT / "contract" / "cases")
+    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=10.0)
+
+
+@pytest.fixture(scope="session")
+def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
+    """A database whose commits wait for the disk."""
+    found = postgres.start(keeper, cache, Durability.DURABLE, ROOT / "contract")
+    try:
+        found.prepare(planted.SCALE)
+        yield found
+    finally:
+        found.stop()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from builders.fleet import BRIEF, Fleet, alive, below, until
 from fairground import records
 from fairground.host import machine
 
-pytestmark = [pytest.mark.live, pytest.mark.measures]
+pytestmark = pytest.mark.live
 
 
 def test_two_hosts_measure_a_run_and_one_is_killed(fleet: Fleet, servers: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from builders.networks import HOSTS, LAB, LOST, Capture, Network, Segment, begun
 from fairground import records
 from fairground.lab.run import left_of
 
-pytestmark = [pytest.mark.live, pytest.mark.measures]
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 ENDED = (0, 3)
 """Trials that a busy machine made void are measured, too: it is the fleet that is tested here."""

@@ -17,7 +17,7 @@ import pytest
 
 from builders.paths import ENGINE, ROOT
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 WHEEL_BYTES = 15 << 20
 

@@ -14,7 +14,7 @@ from fairground import records
 from fairground.lab.run import left_of
 from fairground.model import Run, Verdict
 
-pytestmark = [pytest.mark.live, pytest.mark.measures]
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 FAR = "b"
 CELLS = ["-s", "healthy", "-w", "ping,tx", "--blocks", "2", "--window", "1", "--warmup", "1,1", "--connections", "8", "--pool-size", "4",

@@ -94,13 +94,12 @@ def person(folder: Path, before: list[str], *script: str) -> Person:
     return found
 
 
-@pytest.fixture(params=["an ordinary user", "root of a namespace"])
+@pytest.fixture(params=["an ordinary user", pytest.param("root of a namespace", marks=pytest.mark.nightly)])
 def somebody(request: pytest.FixtureRequest, tmp_path: Path) -> Person:
     """Who cannot make a cgroup: an ordinary user, or root of a user namespace for whom they are read-only."""
     return person(tmp_path, ORDINARY) if request.param == "an ordinary user" else person(tmp_path, NAMESPACE, READ_ONLY)
 
 
-@pytest.mark.measures
 def test_without_cgroups_a_run_measures_and_the_doctor_says_what_is_lost(somebody: Person) -> None:
     """The doctor names exact CPU per role and all else that is lost; a run then has trials, with CPU that was sampled."""
     lines = somebody.doctor()

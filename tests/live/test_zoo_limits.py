@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import planted
-from builders.benches import bench_on
-from fairground import postgres
+from builders.expected import OF_THE_MACHINE
+from fairground import contract, postgres
 from fairground.host import Keeper
 from fairground.judge import levels, thresholds
 from fairground.lab import setup
@@ -24,9 +24,8 @@ from fairground.measure import Bench
 from fairground.model import Durability, Severity, Trial, Verdict
 from fairground.postgres import Database
 from fairground.run import retry
-from noise import OF_THE_MACHINE
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 ATTEMPTS = 4
 
@@ -64,15 +63,10 @@ def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict
         yield bench_on(keeper, request.getfixturevalue("durable" if row.get("place") == "durable" else "database"))
 
 
-@pytest.fixture(scope="module")
-def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
-    """A database whose commits wait for the disk."""
-    found = postgres.start(keeper, cache, Durability.DURABLE, ROOT / "contract")
-    try:
-        found.prepare(planted.SCALE)
-        yield found
-    finally:
-        found.stop()
+def bench_on(keeper: Keeper, database: Database) -> Bench:
+    """A bench with one of the databases."""
+    cases = contract.load(ROOT / "contract" / "cases")
+    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
 
 
 def undisturbed(bench: Bench, row: dict[str, Any], folder: Path, connections: int | None = None) -> Trial:

@@ -6,87 +6,138 @@ import json
 import os
 import subprocess
 import sys
-import tomllib
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from builders.benches import bench_on
-from builders.expected import each
-from builders.paths import TESTS
-from fairground.host import Keeper, free_port, server
-from fairground.inputs import manifest
-from fairground.lab.roots import ROOT
+from builders import zoo
+from builders.paths import ROOT
+from builders.zoo import Row, Sessions
+from fairground.host import free_port, server
+from fairground.judge import sizing
 from fairground.measure import Bench
-from fairground.measure.arm import Ended, StackArm
-from fairground.measure.schedule import InTurns, Schedule, Whole, WholeWindows
+from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.schedule import TURN_S, Ask, Schedule, Turns, Whole
 from fairground.measure.session import Session
-from fairground.model import Cell, Load, Settings, Severity, Topology
-from fairground.postgres import Database
+from fairground.model import Cell, Load, Settings, Topology
 
-ZOO = TESTS / "zoo"
-SERVERS = manifest.load_servers(ZOO)
-TRIALS = tomllib.loads((ZOO / "expected.toml").read_text())["trial"]
-IN_TURNS = [row for row in TRIALS if "place" not in row and row.get("finding") != "audit:transactions"]
+IN_TURNS = [row for row in zoo.EXPECTED["trial"] if "place" not in row and row.get("finding") != "audit:transactions"]
 """Rows of the session's own database; and in turns the transactions of arms are not told apart."""
 ROWS = [row for row in IN_TURNS if row["verdict"] == "rejected"]
 ON_THE_WIRE = [row for row in ROWS if row["finding"] in ("wrong-answers", "server-exit") and row["workload"] == "ping"]
 """What can be told of an animal without its contract and its database."""
-WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
-NEVER_READY_S = 3.0
-"""How long is waited for an animal that never becomes ready: all others have the bench's time."""
+
+pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def bench(keeper: Keeper, database: Database) -> Iterator[Bench]:
-    """A bench with the session's database."""
-    yield bench_on(keeper, database, ready_timeout_s=10.0)
+@dataclass(frozen=True)
+class EachInTurns:
+    """All arms that have not failed, in turns: a warm-up and two windows."""
+
+    arms: tuple[str, ...]
+    load: Load
+
+    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+        """The next turns, while fewer than three were made."""
+        here = tuple(arm for arm in self.arms if arm not in failed)
+        made = len({window.number for window in windows})
+        window_s = self.load.window_s if made else sizing.WARMING_S
+        return Turns(here, self.load, TURN_S, window_s, warm_up=made == 0) if made < 3 else None
 
 
-def arm(label: str, name: str, row: dict[str, Any]) -> StackArm:
-    """A stack of the zoo on a row's workload."""
-    (stack,) = manifest.find_stack(SERVERS, name)
-    load = Load(row["connections"], window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
-    settings = Settings(workers=1, pool_size=row.get("pool_size", 8), scale=1)
-    return StackArm(label, Cell(stack.id, row["workload"], Topology(), load, settings), WORKLOADS[row["workload"]], 7, stack)
+@dataclass(frozen=True)
+class EachAfterTheOther:
+    """Each arm that has not failed under a closed loop, and then under a rate."""
+
+    arms: tuple[str, ...]
+    load: Load
+
+    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+        """The next load of the first arm that has not had both."""
+        opened = Load(50, model="open", window_s=1.0, warmup_min_s=0.3, timeout_ms=5000)
+        had = [window.arm for window in windows]
+        for arm in self.arms:
+            if arm not in failed and had.count(arm) < 2:
+                again = arm in had
+                return (
+                    Whole(arm, opened, 2, ((100.0, 1.0),), folder="load-002")
+                    if again
+                    else Whole(arm, self.load, 1, folder="load-001")
+                )
+        return None
 
 
-def played(bench: Bench, row: dict[str, Any], arms: list[StackArm], schedule: Schedule, folder: Path) -> dict[str, Ended]:
-    """The ends of arms that were loaded as a schedule says. Skips what a row's animal cannot do here."""
-    if row.get("groups") and (os.geteuid() != 0 or bench.keeper.groups.version is None):
-        pytest.skip("a server cannot leave its control group here")
+def play(
+    bench: Bench, row: Row, stacks: Sequence[str], kind: type[EachInTurns] | type[EachAfterTheOther], folder: Path
+) -> Mapping[str, Ended]:
+    """The ends of stacks that are loaded as a schedule of this kind says."""
+    workload, settings = zoo.WORKLOADS[row["workload"]], zoo.settings_of(row)
+    # A trial's window after the other: so many samples are as many statements.
+    load = zoo.load_of(row, 1.0 if kind is EachInTurns else 2.0)
+    arms = [
+        StackArm(name, Cell(name, row["workload"], Topology(), load, settings), workload, 7, stack)
+        for name, stack in zoo.labelled(stacks)
+    ]
+    schedule: Schedule = kind(tuple(stacks), load)
     if row["finding"] == "ready":
-        bench = replace(bench, ready_timeout_s=NEVER_READY_S)
-    with Session(bench, arms, folder) as session:
+        bench = replace(bench, ready_timeout_s=zoo.NEVER_READY_S)
+    folder.mkdir()
+    with Session(bench, arms, {name: folder / f"{number}" for number, name in enumerate(stacks)}) as session:
         for _ in session.play(schedule):
             pass
     return dict(session.ended)
 
 
-def rejections(ended: Ended) -> set[str]:
-    """What rejects an arm."""
-    return {one.id for one in ended.findings if one.severity is Severity.REJECT}
+@pytest.fixture(scope="module")
+def in_turns(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Sessions[Ended]:
+    """Sessions of rows that take turns."""
+
+    def measured(row: Row, stacks: Sequence[str], folder: Path) -> Mapping[str, Ended]:
+        return play(bench, row, stacks, EachInTurns, folder)
+
+    return Sessions(ROWS, measured, tmp_path_factory.mktemp("turns"))
 
 
-@pytest.mark.parametrize("row", each(ROWS))
-def test_in_turns_with_a_healthy_one(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
-    """Beside a healthy server, in turns: the animal is rejected for what it does, the other is not, and nothing runs on."""
-    arms = [arm("healthy", "healthy", row), arm("animal", row["stack"], row)]
-    schedule = InTurns(("healthy", "animal"), arms[0].cell.load, 2, lambda _: True)
-    ended = played(bench, row, arms, schedule, tmp_path)
-    told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in ended["animal"].findings)
-    assert row["finding"] in rejections(ended["animal"]), told
-    assert rejections(ended["healthy"]) == set()
+@pytest.fixture(scope="module")
+def one_after_the_other(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Sessions[Ended]:
+    """Sessions of rows that are loaded one after the other."""
+
+    def measured(row: Row, stacks: Sequence[str], folder: Path) -> Mapping[str, Ended]:
+        return play(bench, row, stacks, EachAfterTheOther, folder)
+
+    return Sessions(ROWS, measured, tmp_path_factory.mktemp("loads"))
+
+
+def assert_rejected(bench: Bench, sessions: Sessions[Ended], row: Row) -> None:
+    """The animal is rejected for what it does, the healthy server beside it is not, and nothing runs on."""
+    if not zoo.is_possible(row, bench):
+        pytest.skip("a server cannot leave its control group here")
+    animal, healthy = sessions.end(row)
+    assert row["finding"] in zoo.rejections(animal.findings), zoo.sentences(animal)
+    if healthy is not None:
+        assert zoo.rejections(healthy.findings) == set(), zoo.sentences(healthy)
     assert not bench.keeper.orphans()
 
 
-@pytest.mark.parametrize("row", each(ON_THE_WIRE, "{stack}"))
-def test_as_a_service_without_a_contract(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=zoo.row_id)
+def test_in_turns_with_a_healthy_one(bench: Bench, in_turns: Sessions[Ended], row: Row) -> None:
+    """In turns with others, as in a comparison."""
+    assert_rejected(bench, in_turns, row)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("row", ROWS, ids=zoo.row_id)
+def test_under_one_load_after_the_other(bench: Bench, one_after_the_other: Sessions[Ended], row: Row) -> None:
+    """On a server that stays up, as in a search: a closed loop and a rate."""
+    assert_rejected(bench, one_after_the_other, row)
+
+
+@pytest.mark.parametrize("row", ON_THE_WIRE, ids=zoo.row_id)
+def test_as_a_service_without_a_contract(bench: Bench, row: Row, tmp_path: Path) -> None:
     """Under `try`, which knows neither contract nor database: what is wrong on the wire gets the same word, and exit code 1."""
-    (stack,) = manifest.find_stack(SERVERS, row["stack"])
+    stack = zoo.stack_of(row)
     assert bench.database is not None
     database, port = bench.database.arm(1), free_port()
     database.reset(1)
@@ -99,16 +150,3 @@ def test_as_a_service_without_a_contract(bench: Bench, row: dict[str, Any], tmp_
     )  # fmt: skip
     found = {one["id"] for one in json.loads(done.stdout)["checks"] if one["severity"] == "reject"}
     assert (done.returncode, found) == (1, {row["finding"]}), done.stderr
-
-
-@pytest.mark.parametrize("row", each(ROWS))
-def test_under_one_load_after_the_other(bench: Bench, row: dict[str, Any], tmp_path: Path) -> None:
-    """On a server that stays up, as in a search: a closed loop and a rate; the animal is rejected, and nothing runs on."""
-    subject = arm("animal", row["stack"], row)
-    closed = replace(subject.cell.load, window_s=2.0)  # a trial's window: so many samples are as many statements
-    opened = Load(50, model="open", window_s=1.0, warmup_min_s=0.3, timeout_ms=5000)
-    asks = (Whole("animal", closed, 1, folder="load-001"), Whole("animal", opened, 2, ((100.0, 1.0),), folder="load-002"))
-    ended = played(bench, row, [subject], WholeWindows(asks), tmp_path)["animal"]
-    told = "\n".join(f"{finding.id} {finding.severity}: {finding.sentence}" for finding in ended.findings)
-    assert row["finding"] in rejections(ended), told
-    assert not bench.keeper.orphans()

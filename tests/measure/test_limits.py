@@ -127,7 +127,8 @@ def test_an_engine_that_does_not_say_is_no_qualification(output: str) -> None:
         ceiling.qualification(output, 1.0)
 
 
-@pytest.mark.measures
+@pytest.mark.live
+@pytest.mark.nightly
 def test_the_engine_qualifies_within_its_time(keeper: Keeper, database: Database, tmp_path: Path) -> None:
     """The short form of the engine's own check ends by itself and names its known numbers; nothing runs on."""
     found = ceiling.qualify(Bench(keeper, database, ENGINE, (), 2), tmp_path)

@@ -35,7 +35,7 @@ READY_S = 5.0
 """How long is waited for an animal. One of them never becomes ready."""
 
 
-@pytest.mark.measures
+@pytest.mark.nightly
 @pytest.mark.parametrize(("share", "apart"), [(0.25, 0.06), (0.002, 0.001)])
 def test_burner_keeps_its_share(keeper: Keeper, share: float, apart: float) -> None:
     """Beside a program that computes all the time, the burner uses its share of that, and no more for looking how much it is."""
@@ -57,7 +57,7 @@ def test_burner_keeps_its_share(keeper: Keeper, share: float, apart: float) -> N
         busy.stop()
 
 
-@pytest.mark.measures
+@pytest.mark.nightly
 @pytest.mark.parametrize(("share", "among"), [(0.5, 0), (0.25, 16)])
 def test_burner_beside_a_server_spends_elsewhere(keeper: Keeper, share: float, among: int) -> None:
     """Its share of what the server uses goes by on another core, and is not the server's: also where many others compute there."""
@@ -155,7 +155,7 @@ def test_turns_are_taken_and_nothing_is_left(place: Place) -> None:
     assert not place.bench.keeper.orphans()
 
 
-@pytest.mark.measures
+@pytest.mark.nightly
 def test_planted_slowdown_is_in_the_servers_cpu(place: Place) -> None:
     """Half as much again, planted in B's own group, shows as about that much more CPU per answer."""
     if place.bench.keeper.groups.version is None:
@@ -271,7 +271,7 @@ def test_an_arm_that_fails_its_audit_leaves_the_other_its_number(place: Place) -
     assert sum(window.ok for window in windows if window.arm == "good") > 0
 
 
-@pytest.mark.measures
+@pytest.mark.nightly
 def test_a_slowdown_beside_the_server_costs_it_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is spent beside it is the database's; nothing runs on, no stranger is seen, and both arms are sound."""
     if place.bench.keeper.groups.version is None:

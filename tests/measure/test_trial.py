@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from builders.benches import bench_on
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground.host import Child, Keeper, burner
 from fairground.inputs import manifest
@@ -18,7 +19,6 @@ from fairground.judge import answers
 from fairground.measure import Bench, path, run, watch
 from fairground.model import Cell, Control, Load, Settings, Slot, Topology, Trial, Verdict
 from fairground.postgres import Database
-from noise import OF_THE_MACHINE
 
 MACHINE = OF_THE_MACHINE
 
@@ -73,7 +73,6 @@ def found(trial: Trial) -> dict[str, str]:
     return {finding.id: str(finding.severity) for finding in trial.findings if finding.id not in MACHINE}
 
 
-@pytest.mark.measures
 def test_healthy_trial_has_no_finding(bench: Bench, tmp_path: Path) -> None:
     """A good server on a good bench: every phase took place, and nothing is to be said."""
     measured = trial(bench, tmp_path / "trial")

@@ -230,7 +230,8 @@ def test_wrong_words_build_nothing(programs_of: Path, words: tuple[str, ...]) ->
 # ---------------------------------------------------------------- the image itself
 
 
-@pytest.mark.measures
+@pytest.mark.live
+@pytest.mark.nightly
 def test_the_image_is_built_and_measures(tmp_path: Path) -> None:
     """Built by buildah on a base of debootstrap, the image runs as an ordinary user, has a doctor, and measures a server."""
     lacking = subprocess.run([str(BUILD), "--lacking"], capture_output=True, text=True)

@@ -10,6 +10,8 @@ import re
 from dataclasses import replace
 from functools import cache
 
+import pytest
+
 from builders.pages import section, section_html, text_of
 from fairground.model import AuditLine, Run, Verdict
 from fairground.report.boards import boards
@@ -184,6 +186,7 @@ def test_an_interrupted_run_says_so_and_names_what_was_not_measured() -> None:
     assert "not measured: the run ended before its turn" in said
 
 
+@pytest.mark.nightly
 def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
     """Eighty stacks on nine workloads still fit, and what is left out is said."""
     text = page.markdown(fixture.big_run(blocks=2))
@@ -191,6 +194,7 @@ def test_markdown_keeps_under_the_limit_of_a_comment() -> None:
     assert "55 more rows are in report.html and summary.csv." in text
 
 
+@pytest.mark.nightly
 def test_largest_page_keeps_its_budget_and_says_what_it_leaves_out() -> None:
     """80 stacks × 9 workloads × 6 blocks: at most 2 MB and 2,000 table rows, with every stack in its table."""
     run, markup = largest()
@@ -222,6 +226,7 @@ def test_a_stack_alone_is_beside_no_other() -> None:
         assert text_of(page.html(run)).count("beside the other stacks") == told
 
 
+@pytest.mark.nightly
 def test_a_site_of_the_largest_run_loads_its_details() -> None:
     """In a site the page of 80 × 9 × 6 links each trial that has a card to a page of its own there."""
     run, markup = largest()

@@ -109,7 +109,6 @@ def test_wrong_wishes_get_a_sentence(served: Served) -> None:
     assert list(served.results.glob("*/head.json")) == []
 
 
-@pytest.mark.measures
 @pytest.mark.skipif(chromium() is None, reason="no chromium on this machine: apt-get install chromium")
 def test_a_measurement_by_clicks(served: Served) -> None:
     """Stack and workload are picked and measured; its cell fills, the page says how it ended, and its report is in the site."""

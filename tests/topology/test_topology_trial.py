@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builders.benches import bench_on
+from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import postgres, topology
 from fairground.host import LOOPBACK, Keeper, listens
@@ -30,7 +31,6 @@ from fairground.model import (
 )
 from fairground.postgres import Database
 from fairground.topology import kind
-from noise import OF_THE_MACHINE
 
 MACHINE = OF_THE_MACHINE | {"errors", "distance"}
 POOL = 4
@@ -118,7 +118,7 @@ def test_roles_listen_at_their_hosts_address(cache: Path, tmp_path: Path, path: 
     assert trial.audit and all(line.holds for line in trial.audit)
 
 
-@pytest.mark.parametrize("workload", ["tx", "users"])
+@pytest.mark.parametrize("workload", ["tx", pytest.param("users", marks=pytest.mark.nightly)])
 def test_transaction_pooling_without_prepared_statements(bench: Bench, tmp_path: Path, workload: str) -> None:
     """A server that keeps no named statements works behind transaction pooling; its budget is counted at the pooler."""
     path = Topology(pooler="pgbouncer-tx", pooler_size=2)
@@ -130,7 +130,7 @@ def test_transaction_pooling_without_prepared_statements(bench: Bench, tmp_path:
     assert trial.audit and all(line.holds for line in trial.audit)
 
 
-@pytest.mark.parametrize("workload", ["db-ping", "users", "tx"])
+@pytest.mark.parametrize("workload", ["db-ping", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("users", "tx"))])
 def test_lost_prepared_statements_are_a_result(bench: Bench, tmp_path: Path, workload: str) -> None:
     """Named statements behind transaction pooling: the share that fails is measured, with the error in the database's words."""
     path = Topology(pooler="pgbouncer-tx", pooler_size=2)

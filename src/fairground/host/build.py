@@ -71,7 +71,7 @@ def missing(keeper: Keeper, server: Server) -> Unavailable | None:
     for command in server.needs:
         if shutil.which(command[0], path=keeper.environ.get("PATH")) is None:
             return lacks_program(server, command)
-        code, output = _run(keeper, command, server.folder, None, RECEIPT_TIMEOUT_S)
+        code, output = Command(keeper, command, server.folder).end(RECEIPT_TIMEOUT_S)
         if code != 0:
             return fails(server, command, output)
     return None
@@ -113,7 +113,7 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
         log.write_bytes(b"")
     for command in server.build:
         say(" ".join(command))
-        code, output = _run(keeper, command, server.folder, log, BUILD_TIMEOUT_S)
+        code, output = Command(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
         if code != 0:
             why = "took too long" if code is None else f"failed: {_last_line(output)}"
             return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")
@@ -228,21 +228,19 @@ def _stamp(server: Server, cache: Path) -> Path:
 
 
 def _receipt(keeper: Keeper, server: Server) -> str | None:
-    code, output = _run(keeper, server.version, server.folder, None, RECEIPT_TIMEOUT_S)
+    code, output = Command(keeper, server.version, server.folder).end(RECEIPT_TIMEOUT_S)
     return foreign.line(output, foreign.SENTENCE_CHARACTERS) or None if code == 0 else None
 
 
-def _run(keeper: Keeper, command: tuple[str, ...], folder: Path, log: Path | None, timeout_s: float) -> tuple[int | None, str]:
-    return Command(keeper, command, folder, log).end(timeout_s)
-
-
 class Command:
-    """One command that runs under the keeper, so that it cannot outlive the lab."""
+    """One command that runs under the keeper, so that it cannot outlive the lab. One that builds is told of the lab's cache."""
 
-    def __init__(self, keeper: Keeper, words: tuple[str, ...], folder: Path, log: Path | None = None) -> None:
+    def __init__(
+        self, keeper: Keeper, words: tuple[str, ...], folder: Path, log: Path | None = None, cache: Path | None = None
+    ) -> None:
         self._output, self._refusal = Output(log), ""
         self._child: Child | None = None
-        descriptor, own = self._output.fileno(), environment(keeper.environ)
+        descriptor, own = self._output.fileno(), environment(keeper.environ, cache)
         try:
             self._child = keeper.spawn(words, role="build", env=own, cwd=folder, streams=Streams.into(descriptor))
         except MachineError:
@@ -284,9 +282,13 @@ class Output:
         return self._file.read().decode(errors="replace")
 
 
-def environment(own: Mapping[str, str]) -> Mapping[str, str]:
-    """Builds may use the machine's own settings (registries, proxies, caches), so they see its whole environment, `own`."""
-    return {**own, "CI": "1", "NO_COLOR": "1"}
+def environment(own: Mapping[str, str], cache: Path | None = None) -> Mapping[str, str]:
+    """Give a command the machine's own settings (registries, proxies, caches), and a folder of the lab's cache for cargo.
+
+    Dependencies that several servers share compile once there; cargo puts what it built into the server's own `target`.
+    """
+    shared = {"CARGO_BUILD_BUILD_DIR": str(cache / "builds" / "cargo")} if cache is not None else {}
+    return {**shared, **own, "CI": "1", "NO_COLOR": "1"}
 
 
 def _last_line(text: str) -> str:
