@@ -37,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     kept = {found["row"]: found for found in frame.load_rows(options.keep)}
     budget_s = numbers.seconds("--budget", options.budget)
-    known = shown(options.write, "reasons") | kept
+    known = shown(options.write) | kept
     for row in (*planted.ROWS, *planted.WRONG):
         if name(row) in kept or options.only not in name(row) or planted.lacking(row) is not None:
             continue
