@@ -54,7 +54,7 @@ class Line:
 
     @property
     def need(self) -> Need | None:
-        """What is missing where the word is inconclusive; None elsewhere, and where no spread is known."""
+        """The measurement that is still needed where the word is inconclusive; None elsewhere, and where no spread is known."""
         if self.difference.word is not Word.INCONCLUSIVE:
             return None
         return precision.need(self.ratios, self.margin, self.least, self.each_s)
@@ -66,7 +66,7 @@ class Line:
 
     @property
     def worse_at_least(self) -> float | None:
-        """By how much B is worse at the near end of the interval, where it is called slower or dearer: 0.05 is 5 %."""
+        """The share by which B is worse at the near end of the interval: 0.05 is 5 %. None unless called slower or dearer."""
         if self.difference.word is not Word.SLOWER or self.change is None:
             return None
         return min(abs(self.change[1]), abs(self.change[2]))
@@ -106,7 +106,7 @@ def mean(values: Sequence[float | None]) -> float | None:
 
 
 def sentence(line: Line, a: str, b: str) -> str:
-    """What is said of one quantity."""
+    """Say how B compares with A in one quantity."""
     change, found = line.change, line.difference
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
@@ -187,7 +187,7 @@ def html(
 
 
 def _shown(line: Line) -> str:
-    """What stands at the end of a line of the picture: the change, its limits, and the word."""
+    """The text at the end of a line of the picture: the change, its limits, and the word."""
     change = line.change
     if change is None:
         return verdict(line)

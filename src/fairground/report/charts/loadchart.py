@@ -29,7 +29,7 @@ WORD_PX, NEXT_WORD_PX = 10, 24
 
 @dataclass(frozen=True)
 class Around:
-    """What stands around a curve's steps. `kept_per_s` and `missed_per_s` are the rates between which capacity lies."""
+    """The marks around a curve's steps. `kept_per_s` and `missed_per_s` are the rates between which capacity lies."""
 
     kept_per_s: float | None = None
     missed_per_s: float | None = None
