@@ -260,9 +260,9 @@ def _added(packed: tuple[str, ...]) -> Histogram:
         heap = numpy.ctypeslib.as_array(one.counts).astype(numpy.int64)
         heaps[shape] = heaps[shape] + heap if shape in heaps else heap
     values, counts = list[float](), list[int]()
-    for shape, heap in heaps.items():
+    for (lowest, highest, digits), heap in heaps.items():
         places = numpy.flatnonzero(heap).tolist()
-        ends = _bucket_ends(*shape)
+        ends = _bucket_ends(lowest, highest, digits)
         values += (ends[place] for place in places)
         counts += heap[places].tolist()
     return Histogram(tuple(values), tuple(counts))

@@ -85,12 +85,27 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
     `margin`: within it the arms are equivalent.
     """
     sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
-    rates = mean([pair.a.rate_per_s for pair in sound]), mean([pair.b.rate_per_s for pair in sound])
-    costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
-    ratios = tuple(1 / ratio for ratio in decision.costs)
     each_s = math.fsum(one.took_s for one in rounds) / decision.rounds if decision.rounds else None
-    rate = Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates)
-    cost = Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios)
+    rate = Line(
+        cell=cell,
+        quantity="goodput",
+        unit="per second",
+        a=mean([pair.a.rate_per_s for pair in sound]),
+        b=mean([pair.b.rate_per_s for pair in sound]),
+        difference=decision.rate,
+        more_is_better=True,
+        ratios=decision.rates,
+    )
+    cost = Line(
+        cell=cell,
+        quantity="server CPU",
+        unit="µs per answer",
+        a=mean([pair.a.cpu_us_per_answer for pair in sound]),
+        b=mean([pair.b.cpu_us_per_answer for pair in sound]),
+        difference=decision.cost,
+        more_is_better=False,
+        ratios=tuple(1 / ratio for ratio in decision.costs),
+    )
     every = [rate, cost]
     if decision.effort is not None:
         a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
