@@ -1,1 +1,1 @@
-"""What a run says, as a page, as Markdown and as CSV: pure functions of a `model.Run`, and one child process that draws."""
+"""Write what a run says as a page, as Markdown and as CSV: pure functions of a `model.Run`, and one child process that draws."""

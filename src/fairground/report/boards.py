@@ -1,4 +1,4 @@
-"""What the page shows of a run, arranged: one board per workload and condition, one row per stack, no words and no marks.
+"""Arrange what the page shows of a run: one board per workload and condition, one row per stack, no words and no marks.
 
 A board holds only trials that may be compared: same workload, topology, load and settings.
 """
@@ -108,7 +108,7 @@ class Board:
 
     @property
     def condition(self) -> str:
-        """What sets this board apart from others of its workload, `direct · c100`; empty when it is the only one."""
+        """The parts that set this board apart from others of its workload, `direct · c100`; empty when it is the only one."""
         return " · ".join(self.parts)
 
     def comparison(self, quantity: Quantity) -> Comparison | None:
@@ -124,7 +124,7 @@ class Board:
 
     @property
     def ceiling(self) -> Limit | None:
-        """What the machine can do at most; None where nobody measured it, and where locks limit the workload instead."""
+        """The most that the machine can do; None where nobody measured it, and where locks limit the workload instead."""
         return self.limit if self.limit is not None and self.limit.is_ceiling else None
 
     def share_of_ceiling(self, row: Row) -> float | None:
@@ -189,7 +189,7 @@ def postgres(settings: Settings) -> str:
 
 
 def resources(settings: Settings) -> tuple[str, ...]:
-    """What a trial's roles were held to, as far as it was anything: `1.5 CPUs`, `database on core 1`, `work_mem = 8MB`."""
+    """List the limits that a trial's roles were held to, if any: `1.5 CPUs`, `database on core 1`, `work_mem = 8MB`."""
     said = []
     if settings.cpus is not None:
         said.append(f"{settings.cpus:g} {'CPU' if settings.cpus == 1 else 'CPUs'}")
@@ -260,9 +260,9 @@ def _added(packed: tuple[str, ...]) -> Histogram:
         heap = numpy.ctypeslib.as_array(one.counts).astype(numpy.int64)
         heaps[shape] = heaps[shape] + heap if shape in heaps else heap
     values, counts = list[float](), list[int]()
-    for shape, heap in heaps.items():
+    for (lowest, highest, digits), heap in heaps.items():
         places = numpy.flatnonzero(heap).tolist()
-        ends = _bucket_ends(*shape)
+        ends = _bucket_ends(lowest, highest, digits)
         values += (ends[place] for place in places)
         counts += heap[places].tolist()
     return Histogram(tuple(values), tuple(counts))

@@ -25,7 +25,7 @@ MARKS = {Word.KEPT: "✓", Word.MISSED: "✗", Word.UNSTABLE: "↑", Word.VOID: 
 
 
 def sentences(found: Capacity) -> tuple[str, ...]:
-    """What is said of one stack on one workload, most important first."""
+    """Say what was found about one stack on one workload, most important first."""
     name = f"{found.stack} on {found.workload}"
     if found.rejected is not None:
         return (f"{name} has no capacity: {foreign.line(found.rejected)}",)
@@ -100,7 +100,7 @@ def text_curve(points: Sequence[Point]) -> list[str]:
 
 
 def part_lines(part: Part) -> list[str]:
-    """What is told of a part as it is finished, a line for each of its steps."""
+    """Report a part as it is finished, with a line for each of its steps."""
     if part.closed_per_s is not None:
         return [f"closed loop: {part.closed_per_s:,.0f}/s"]
     if (rejected := part.rejected) is not None:
@@ -182,7 +182,7 @@ def _charts(capacities: Sequence[Capacity]) -> dict[str, Markup]:
 
 
 def _around(one: Capacity) -> Around:
-    """What its curve shows beside its steps; of an overload the steps above the rate that it is held against."""
+    """The marks that its curve shows beside its steps; of an overload, the steps above the rate that it is held against."""
     base = one.over.capacity_per_s if one.over is not None else None
     beyond = () if base is None else tuple(point for point in one.over_points if point.step.rate_per_s > base)
     knee = None if one.knee is None else one.knee[0]

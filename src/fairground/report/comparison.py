@@ -54,7 +54,7 @@ class Line:
 
     @property
     def need(self) -> Need | None:
-        """What is missing where the word is inconclusive; None elsewhere, and where no spread is known."""
+        """The measurement that is still needed where the word is inconclusive; None elsewhere, and where no spread is known."""
         if self.difference.word is not Word.INCONCLUSIVE:
             return None
         return precision.need(self.ratios, self.margin, self.least, self.each_s)
@@ -66,7 +66,7 @@ class Line:
 
     @property
     def worse_at_least(self) -> float | None:
-        """By how much B is worse at the near end of the interval, where it is called slower or dearer: 0.05 is 5 %."""
+        """The share by which B is worse at the near end of the interval: 0.05 is 5 %. None unless called slower or dearer."""
         if self.difference.word is not Word.SLOWER or self.change is None:
             return None
         return min(abs(self.change[1]), abs(self.change[2]))
@@ -85,12 +85,27 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
     `margin`: within it the arms are equivalent.
     """
     sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
-    rates = mean([pair.a.rate_per_s for pair in sound]), mean([pair.b.rate_per_s for pair in sound])
-    costs = mean([pair.a.cpu_us_per_answer for pair in sound]), mean([pair.b.cpu_us_per_answer for pair in sound])
-    ratios = tuple(1 / ratio for ratio in decision.costs)
     each_s = math.fsum(one.took_s for one in rounds) / decision.rounds if decision.rounds else None
-    rate = Line(cell, "goodput", "per second", *rates, decision.rate, True, decision.rates)
-    cost = Line(cell, "server CPU", "µs per answer", *costs, decision.cost, False, ratios)
+    rate = Line(
+        cell=cell,
+        quantity="goodput",
+        unit="per second",
+        a=mean([pair.a.rate_per_s for pair in sound]),
+        b=mean([pair.b.rate_per_s for pair in sound]),
+        difference=decision.rate,
+        more_is_better=True,
+        ratios=decision.rates,
+    )
+    cost = Line(
+        cell=cell,
+        quantity="server CPU",
+        unit="µs per answer",
+        a=mean([pair.a.cpu_us_per_answer for pair in sound]),
+        b=mean([pair.b.cpu_us_per_answer for pair in sound]),
+        difference=decision.cost,
+        more_is_better=False,
+        ratios=tuple(1 / ratio for ratio in decision.costs),
+    )
     every = [rate, cost]
     if decision.effort is not None:
         a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
@@ -106,7 +121,7 @@ def mean(values: Sequence[float | None]) -> float | None:
 
 
 def sentence(line: Line, a: str, b: str) -> str:
-    """What is said of one quantity."""
+    """Say how B compares with A in one quantity."""
     change, found = line.change, line.difference
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
@@ -187,7 +202,7 @@ def html(
 
 
 def _shown(line: Line) -> str:
-    """What stands at the end of a line of the picture: the change, its limits, and the word."""
+    """The text at the end of a line of the picture: the change, its limits, and the word."""
     change = line.change
     if change is None:
         return verdict(line)

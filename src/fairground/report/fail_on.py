@@ -49,7 +49,7 @@ def _broken(lines: Sequence[Line], rule: Rule) -> Iterator[str]:
 
 
 def measured(lines: Sequence[Line], rule: Rule) -> bool:
-    """Whether there is a number that the rule could be held against; a gate without one must not pass."""
+    """True if there is a number that the rule can be held against; a gate without one must not pass."""
     return any(line.change is not None for line in _judged(lines, rule))
 
 

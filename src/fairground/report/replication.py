@@ -138,7 +138,7 @@ def summary(found: Replication) -> str:
 
 
 def agreement(reading: TableReading) -> str:
-    """How far the published order of rows is ours, or why no number of ours stands beside it."""
+    """Say how far the published order of rows agrees with ours, or why no number of ours stands beside it."""
     if reading.table.unmeasured:
         return f"not measured here: {reading.table.unmeasured}"
     both = sum(row.measured is not None and row.nearest is None for row in reading.rows)

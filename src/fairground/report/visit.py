@@ -20,7 +20,7 @@ TAGS = {Severity.NOTE: "valid", Severity.WARN: "warned", Severity.REJECT: "rejec
 
 
 def sentences(found: Visit) -> tuple[str, ...]:
-    """What is said of the service, most important first."""
+    """Say what was found about the service, most important first."""
     checked = found.conduct.findings if found.conduct is not None else ()
     broken, warned = (sum(one.severity is severity for one in checked) for severity in (Severity.REJECT, Severity.WARN))
     said = [one.sentence for one in found.findings]
@@ -52,7 +52,7 @@ def sentences(found: Visit) -> tuple[str, ...]:
 
 
 def _handshakes(found: Visit) -> str | None:
-    """What TLS costs before a first request; None for plain HTTP."""
+    """Say what TLS costs before a first request; None for plain HTTP."""
     known = [(one.connections, one.handshakes) for one in found.closed if one.handshakes is not None and one.handshakes.count]
     if not known:
         return None
@@ -114,7 +114,7 @@ def html(found: Visit, facts: Sequence[str], foot: str, home: str | None = None)
 
 
 def _findings(found: Visit) -> tuple[Finding, ...]:
-    """What the service did wrong by itself, then the checks."""
+    """The findings of what the service did wrong by itself, then the checks."""
     return (*found.findings, *(found.conduct.findings if found.conduct is not None else ()))
 
 

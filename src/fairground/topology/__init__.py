@@ -1,4 +1,4 @@
-"""What may stand in the path of a request beside the server: a proxy before it, a pooler behind it, distances."""
+"""The parts of a request's path that may stand beside the server: a proxy before it, a pooler behind it, distances."""
 
 from fairground.topology.hop import Census, Hop, Pooler, Wire, at
 from fairground.topology.kind import KINDS, Kind, lacking, pooled, unprepared, versions

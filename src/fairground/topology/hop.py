@@ -50,7 +50,7 @@ class Census:
 
 @dataclass(frozen=True)
 class Admin:
-    """Who may ask a pooler about itself; made for one trial."""
+    """The user who may ask a pooler about itself; made for one trial."""
 
     user: str
     password: str = field(repr=False)

@@ -30,7 +30,7 @@ class Kind:
 
     @property
     def install(self) -> str:
-        """What gets its program."""
+        """The command that installs its program, or what to do where no registry holds it."""
         return INSTALL.get(self.program, NO_PACKAGE)
 
 
@@ -49,12 +49,12 @@ KINDS: Mapping[str, Kind] = {
 
 
 def pooled(topology: Topology) -> bool:
-    """Whether connections to the database are handed from one client to another between transactions."""
+    """True if connections to the database are handed from one client to another between transactions."""
     return topology.pooler is not None and KINDS[topology.pooler].mode == "transaction"
 
 
 def unprepared(topology: Topology, version: str | None) -> bool:
-    """Whether named prepared statements get lost in this topology, its pooler being of this version (None: not known)."""
+    """True if named prepared statements get lost in this topology, with its pooler of this version (None: not known)."""
     if topology.pooler is None or not pooled(topology):
         return False
     numbers = version_numbers(version or "")
@@ -62,7 +62,7 @@ def unprepared(topology: Topology, version: str | None) -> bool:
 
 
 def lacking(topology: Topology, path: str | None) -> tuple[str, str] | None:
-    """Why a topology cannot be had here, and what would mend it; None when it can. `path` is the lab's PATH."""
+    """Say why a topology cannot be had here, and what would mend it; None when it can. `path` is the lab's PATH."""
     for name in topology.hops:
         kind = KINDS[name]
         if shutil.which(kind.program, path=path) is None:

@@ -168,7 +168,7 @@ def _listening(hop: Started, name: str) -> Started:
 
 
 def _owns(hop: Hop) -> bool:
-    """Whether it is the hop that listens there, and not somebody who had the port before."""
+    """True if it is the hop that listens there, and not somebody who had the port before."""
     try:
         sockets = [one for process in hop.child.processes() for one in process.net_connections("tcp")]
     except psutil.NoSuchProcess:

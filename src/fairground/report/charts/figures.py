@@ -49,7 +49,7 @@ def steadiness_rows(board: Board) -> tuple[Row, ...]:
 
 
 def most_windows(rows: Sequence[Row]) -> int:
-    """How many rows of windows fit on one chart."""
+    """The number of rows of windows that fit on one chart."""
     return max(2, MOST_CELLS // max(1, len(_blocks(rows))))
 
 
@@ -76,7 +76,7 @@ def _cpu(board: Board, width_px: int) -> Markup | None:
 
 
 def _bar(row: Row, x: Scale, top_px: float) -> list[str]:
-    """The stack's name, a segment per role in the order of the request's path, the total, and the generator's thin bar."""
+    """Draw a stack: its name, a segment per role in the order of the request's path, the total, and the generator's thin bar."""
     drawn = [svg.text(x.start_px - 6, top_px + 11, svg.fit(row.stack, x.start_px - 8), anchor="end")]
     start_us, total_us = 0.0, cpu_total_us(row)
     for role in ROLES:
@@ -97,7 +97,7 @@ def _bar(row: Row, x: Scale, top_px: float) -> list[str]:
 
 @dataclass(frozen=True)
 class _Panels:
-    """A grid of small plots on one scale of goodput, a row for each stack and a column for each block."""
+    """A grid of small plots on one scale of goodput: a row for each stack and a column for each block."""
 
     left_px: float
     width_px: float

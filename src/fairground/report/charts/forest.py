@@ -27,7 +27,7 @@ GLYPHS = {Word.FASTER: "▲", Word.SLOWER: "▼", Word.EQUIVALENT: "=", Word.INC
 
 
 def reach(found: Iterable[tuple[Iterable[float], Difference]]) -> float:
-    """How far a scale goes to both sides of 1, as a logarithm, so that what it shows fits on it."""
+    """The distance, as a logarithm, that a scale goes to both sides of 1, so that what it shows fits."""
     seen = [abs(math.log(ratio)) for ratios, _ in found for ratio in ratios]
     intervals = [difference.ratio for _, difference in found if difference.ratio is not None]
     seen += [abs(math.log(bound)) for interval in intervals for bound in (interval.low, interval.high)]

@@ -29,7 +29,7 @@ WORD_PX, NEXT_WORD_PX = 10, 24
 
 @dataclass(frozen=True)
 class Around:
-    """What stands around a curve's steps. `kept_per_s` and `missed_per_s` are the rates between which capacity lies."""
+    """The marks around a curve's steps. `kept_per_s` and `missed_per_s` are the rates between which capacity lies."""
 
     kept_per_s: float | None = None
     missed_per_s: float | None = None
@@ -95,9 +95,9 @@ def _goodput(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
     parts = [*_band(around, x, y), _axes(x, y, "offered rate, requests per second", linear_ticks(y.high, 6))]
     parts.append(svg.line([(x.px(0), y.px(0)), (x.px(x.high), y.px(x.high))], "soft", 1, "2 3"))
     for point in points:
-        at = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
+        across, up = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
         grew = point.judgement.word is Word.UNSTABLE
-        parts.append(_cross(*at, _said(point)) if grew else svg.dot(*at, "stack-1", label=_said(point)))
+        parts.append(_cross(across, up, _said(point)) if grew else svg.dot(across, up, "stack-1", label=_said(point)))
     for place, point in enumerate(around.overload):
         across, up = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
         path = f"M{svg.px(across)} {svg.px(up - 6)}l6 6l-6 6l-6-6Z"

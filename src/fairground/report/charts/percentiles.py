@@ -127,7 +127,7 @@ class _Plot:
 
 
 def _end_names(plot: _Plot, named: Sequence[tuple[str, str, Curve]]) -> list[str]:
-    """Names at the right edge, pushed apart so that none covers another, each with a hair line from its curve's end."""
+    """Draw the names at the right edge, with a hair line from each curve's end. They are pushed apart: none covers another."""
     ends = sorted((plot.y.px(curve.points[-1][1]), stack, colour, curve) for stack, colour, curve in named)
     tops = spread([top for top, *_ in ends], 14.0, plot.y.start_px)
     drawn = []

@@ -62,7 +62,7 @@ def picture(rows: Sequence[Slope], unit: str) -> Markup | None:
 
 
 def _heights(values: Sequence[float], height_px: float) -> list[float]:
-    """Where values stand, from the top: the largest there, 0 at the bottom."""
+    """The heights of values, from the top: the largest is there, 0 at the bottom."""
     most = max(values)
     return [HEAD_PX + height_px * (1 - (value / most if most else 0.0)) for value in values]
 

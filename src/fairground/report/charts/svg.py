@@ -91,7 +91,7 @@ def left_axis(x: Scale, y: Scale, ticks: Iterable[Tick], name: str = "", grid: b
 
 
 def foot_axis(x: Scale, y: Scale, ticks: Iterable[Tick], name: str = "", grid: bool = False) -> str:
-    """The line under a plot, ticks of `x` with lines up the plot where `grid`, and the axis's name under them."""
+    """Draw the line under a plot, the ticks of `x` and the axis's name. `grid`: lines go up the plot from the ticks."""
     foot_px, top = y.start_px, px(y.end_px) if grid else px(y.start_px)
     marks = "".join(f"M{px(x.px(value))} {px(foot_px + 4)}V{top}" for value, _ in ticks)
     drawn = [f'<path d="M{px(x.start_px)} {px(foot_px)}H{px(x.end_px)}{marks}" stroke="{LIGHT["line"]}" fill="none"/>']

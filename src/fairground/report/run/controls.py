@@ -1,4 +1,4 @@
-"""What is said of the run itself: its A/A pairs and planted slowdowns, the order of its trials, and who had the void ones."""
+"""Say what a run shows of itself: its A/A pairs and planted slowdowns, the order of its trials, and who had the void ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Controls:
 
 
 def sentence(reading: Reading) -> str:
-    """What one control says: `identical stacks differ by −0.4 % (95 % CI −1.2 to +0.4 %): the noise floor is 1.2 %`."""
+    """Say what one control found: `identical stacks differ by −0.4 % (95 % CI −1.2 to +0.4 %): the noise floor is 1.2 %`."""
     ratio = reading.difference.ratio
     if ratio is None:
         return "fewer than two blocks have both: nothing is known"
@@ -82,7 +82,7 @@ def _planted(slowed: Sequence[Reading]) -> list[str]:
 
 
 def order_sentences(found: Campaign) -> tuple[tuple[str, bool], ...]:
-    """What the order of the trials did and on whom the void ones fell, each with whether it is as it should be."""
+    """Say what the order of the trials did and on whom the void ones fell. Each with True if it is as it should be."""
     said = [
         _effect("From the first place of a block to its last", found.position),
         _effect("After a trial that kept all processors busy, against one that kept none busy,", found.carried),

@@ -1,4 +1,4 @@
-"""What a distance does: goodput at each distance and pool, the best pool, and whether the order of the stacks changes. Pure."""
+"""Say what a distance does: goodput at each distance and pool, the best pool, and whether the stacks' order changes. Pure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Distances:
         return max(known) / min(known) if len(known) > 1 and min(known) else None
 
     def order(self, wire: Wire | None) -> tuple[int, int, int]:
-        """Of all pairs of stacks: in the same order as beside the database, the other way round, and in none at one of both."""
+        """Count pairs of stacks: in the same order as beside the database, the other way round, in no order at one of both."""
         same = turned = neither = 0
         for one, other in itertools.combinations(self.rates, 2):
             signs = [self._sign(one, other, at) for at in (None, wire)]
@@ -71,7 +71,7 @@ class Distances:
 
 
 def distances(boards: Sequence[Board]) -> tuple[Distances, ...]:
-    """What of a run was measured at several distances, by workload, in the order of the boards."""
+    """Collect what a run measured at several distances, by workload, in the order of the boards."""
     found = dict[str, dict[Cell, float]]()
     for board in boards:
         for row in board.numbered:
@@ -95,7 +95,7 @@ def _length_ms(wire: Wire | None) -> float:
 
 
 def sentences(one: Distances) -> Iterator[str]:
-    """What the numbers say: how far the stacks lie apart, whether their order changes, and which pool is the best."""
+    """Say what the numbers show: how far the stacks lie apart, whether their order changes, and which pool is the best."""
     spreads = [(wire, one.spread(wire)) for wire in one.wires]
     known = [f"{words.number(spread)} × {_at(wire)}" for wire, spread in spreads if spread is not None]
     if known:
@@ -114,7 +114,7 @@ def sentences(one: Distances) -> Iterator[str]:
 
 
 def added(run: Run) -> Iterator[str]:
-    """What each wire added to a round trip by its trials' own measurement, beside what was asked; the shortest wire first."""
+    """Say what each wire added to a round trip by its trials' own measurement, beside what was asked. The shortest is first."""
     found = dict[tuple[str, float], list[float]]()
     for one in itertools.chain.from_iterable(trial.findings for trial in run.trials):
         if one.id == FINDING:

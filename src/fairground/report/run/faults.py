@@ -1,4 +1,4 @@
-"""What faults did, as a table: one row for each cell with a fault, the medians of its trials. Pure."""
+"""Tabulate what faults did: one row for each cell with a fault, the medians of its trials. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FaultRow:
 
     @property
     def recovered_s(self) -> float | None:
-        """When the full rate was back; None where it was not in the window."""
+        """Seconds from the fault's beginning until the full rate was back; None where it was not in the window."""
         return self._median(lambda one: one.recovered_s)
 
     @property
@@ -90,7 +90,7 @@ def rows(run: Run) -> tuple[FaultRow, ...]:
 
 
 def markdown(found: Sequence[FaultRow]) -> str:
-    """A table for each workload and fault, by name, the quickest to its full rate first, and when the stacks came back."""
+    """Write a table for each workload and fault, by name, the quickest to its full rate first. Say when the stacks came back."""
     lines = list[str]()
     for (workload, fault), some in _by_fault(found).items():
         lines += ["", f"### `{fault}` on `{workload}`", "", f"| {' | '.join(('stack', *HEADS))} |", "|--|" + "--:|" * len(HEADS)]
@@ -112,7 +112,7 @@ def _who(cell: Cell) -> str:
 
 
 def _back(some: Sequence[FaultRow]) -> str:
-    """When the full rate was back, over the stacks of one table."""
+    """Say when the full rate was back, over the stacks of one table."""
     numbered = [row for row in some if row.recoveries]
     times = sorted(row.recovered_s for row in numbered if row.recovered_s is not None)
     if not times:

@@ -24,7 +24,7 @@ Mark = Literal["number", "rejected", "void", "absent"]
 
 @dataclass(frozen=True)
 class Tier:
-    """Where a cell stands: the letters of its groups, and the number of its colour, 0 for none."""
+    """The place of a cell: the letters of its groups, and the number of its colour, 0 for none."""
 
     letters: str = ""
     colour: int = 0
@@ -62,7 +62,7 @@ class Line:
 
     @property
     def departs(self) -> str:
-        """Why the stack has a mark: what is tuned, or that it is an event loop of its own. Empty for a documented one."""
+        """The reason for the stack's mark: what is tuned, or that it is an event loop of its own. Empty for a documented one."""
         if self.approach is None or self.approach is Approach.DOCUMENTED:
             return ""
         told = "; ".join(one.what for one in self.tuning)
@@ -79,7 +79,7 @@ class Grid:
 
     @property
     def ranked(self) -> bool:
-        """Whether any cell has a letter."""
+        """True if any cell has a letter."""
         return any(cell.goodput.letters or cell.cost.letters for line in self.lines for cell in line.cells)
 
     @property
@@ -88,7 +88,7 @@ class Grid:
 
     @property
     def approaches(self) -> tuple[Approach, ...]:
-        """How its stacks are written, documented ones first."""
+        """The ways in which its stacks are written, documented ones first."""
         found = {line.approach for line in self.lines}
         return tuple(approach for approach in Approach if approach in found)
 
@@ -120,7 +120,7 @@ def slugged(names: Iterable[str]) -> dict[str, str]:
 
 
 def reason_of(row: Row) -> str:
-    """What limits most of a row's trials; empty where nothing is named."""
+    """The diagnosis of what limits most of a row's trials; empty where nothing is named."""
     common = row.diagnoses.most_common(1)
     return common[0][0] if common else ""
 
@@ -165,7 +165,10 @@ def _absent(board: Board, slug: str, stack: str) -> GridCell:
 
 
 def _order(line: Line) -> tuple[float, str]:
-    """By the geometric mean of its shares. Letters would not do: the less is known of a stack, the more groups it is in."""
+    """The sort key of a line: the geometric mean of its shares.
+
+    Letters would not do: the less is known of a stack, the more groups it is in.
+    """
     shares = [
         math.log(cell.row.middle / cell.board.numbered[0].middle)
         for cell in line.cells

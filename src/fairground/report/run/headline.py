@@ -33,7 +33,7 @@ def headline(run: Run, boards: Sequence[Board], controls: Controls, tried: Tried
 
 
 def beside(told: Sequence[str], said: Sequence[str], controls: Controls) -> tuple[str, ...]:
-    """What of a headline is left to say below `told`: nothing twice, and no sentence that only says what is not known."""
+    """The rest of a headline, to be said below `told`: nothing twice, and no sentence that only says what is not known."""
     first, limits, belief = said
     for sentence in told:
         rest = first.removeprefix(sentence.removesuffix("."))
@@ -63,7 +63,7 @@ def _found(run: Run, boards: Sequence[Board]) -> str:
 
 
 def leaders(found: Mapping[str, Comparison], with_ties: bool = True) -> str:
-    """Who leads, and (unless `with_ties` is off) where nobody does, from comparisons by workload.
+    """Say who leads, and (unless `with_ties` is off) where nobody does, from comparisons by workload.
 
     `A is among the fastest on 5 of 7 workloads, alone on 2; on tx and transfer no stack can be told from another.`
     """
@@ -95,7 +95,10 @@ def _decided(rates: Sequence[Comparison], costs: Sequence[Comparison]) -> str:
 
 
 def _counted(judged: Sequence[Comparison], workloads: int) -> str:
-    """`Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are cannot be told from it.`"""
+    """Count how the comparisons ended.
+
+    `Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are cannot be told from it.`
+    """
     counts = Counter(row.difference.word for one in judged for row in one.rows)
     anchors = list(dict.fromkeys(one.anchor for one in judged))
     anchor = anchors[0] if len(anchors) == 1 else "the anchor"
@@ -105,7 +108,7 @@ def _counted(judged: Sequence[Comparison], workloads: int) -> str:
 
 
 def _limits(boards: Sequence[Board], tried: TriedBy) -> str:
-    """What limits the cells with a number and how sure that is, by how many; how many have none because of wrong answers."""
+    """Count what limits the cells with a number, and how sure that is; count those without one because of wrong answers."""
     rows = [row for board in boards for row in board.numbered]
     rejected = sum(row.verdict is Verdict.REJECTED and row.middle is None for board in boards for row in board.rows)
     named = [(row.cell.id, reason) for row in rows for reason, _ in row.diagnoses.most_common(1)]
@@ -126,7 +129,7 @@ def _limits(boards: Sequence[Board], tried: TriedBy) -> str:
 
 
 def voids(run: Run) -> str | None:
-    """Why most trials are void, where most of them are: the cause that most of these have in common, in a trial's own words."""
+    """Say why most trials are void, where most of them are: the cause that most of these have, in a trial's own words."""
     void = [trial for trial in run.trials if trial.verdict is Verdict.VOID]
     if 2 * len(void) <= len(run.trials):
         return None

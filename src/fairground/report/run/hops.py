@@ -1,4 +1,4 @@
-"""What a hop costs: cells that differ in one proxy, pooler or wire alone, paired by block. Pure."""
+"""Say what a hop costs: cells that differ in one proxy, pooler or wire alone, paired by block. Pure."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HopCost:
 
     @property
     def p99_difference_us(self) -> float | None:
-        """What the hop adds to the 99th percentile, in µs."""
+        """The µs that the hop adds to the 99th percentile."""
         without, through = self.p99_us
         return None if without is None or through is None else through - without
 
@@ -53,7 +53,7 @@ class HopCost:
 
     @property
     def cpu_difference_us(self) -> float | None:
-        """What the hop adds to the CPU of a good answer over all roles but the generator, in µs; None when one is not known."""
+        """The µs that the hop adds to the CPU of a good answer over all roles but the generator; None when one is not known."""
         sums = [_cpu_us(row) for row in (self.without, self.through)]
         return None if sums[0] is None or sums[1] is None else sums[1] - sums[0]
 
@@ -70,7 +70,7 @@ def hop_costs(boards: Sequence[Board]) -> tuple[HopCost, ...]:
 
 
 def sentence(cost: HopCost) -> str:
-    """`B through nginx gives 12 % fewer good answers (95 % CI 9–14 %)`, or why there is nothing to compare."""
+    """Say what a hop costs: `B through nginx gives 12 % fewer good answers (95 % CI 9–14 %)`, or why nothing is compared."""
     who = f"{cost.through.stack} with {cost.hop}"
     for row, how in ((cost.through, "with it"), (cost.without, "without it")):
         if row.middle is None:

@@ -274,7 +274,7 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
 
 
 def started(run: Run) -> str:
-    """When the run began, in UTC to the minute."""
+    """The time at which the run began, in UTC to the minute."""
     return minute(run.started_unix_s)
 
 
@@ -308,13 +308,13 @@ def _counted(run: Run) -> str:
 
 
 def _doubts(run: Run, shown: Sequence[Board]) -> tuple[str, ...]:
-    """What the numbers do not say; first, which windows held too few of what their number depends on."""
+    """Say what the numbers do not show; first, which windows held too few of what their number depends on."""
     short = [windows.shortage(one) for one in window_sizes.of(run.everything)]
     return (*(sentence for sentence in short if sentence), *words.doubts(run, shown))
 
 
 def _constants(run: Run) -> tuple[str, ...]:
-    """What is the same for the whole run: it belongs into the header, not into a column."""
+    """The facts that hold for the whole run: they belong in the header, not in a column."""
     cells = [slot.cell for slot in run.plan.slots]
     durability = {Durability.RELAXED: "relaxed durability (fsync off)", Durability.DURABLE: "durable (fsync on)"}
     columns = (
@@ -355,7 +355,7 @@ def _coded(text: str) -> Markup:
 
 
 def _shown(value: object) -> object:
-    """What a template prints. Text may be foreign, charts and parts of a page hold some: all of it is cleaned here."""
+    """Clean what a template prints. Text may be foreign, charts and parts of a page hold some: all of it is cleaned here."""
     if isinstance(value, Markup):
         return Markup(foreign.clean(value))
     return value if value is None or isinstance(value, int | float) else foreign.clean(str(value))

@@ -219,7 +219,7 @@ def check_counts(run: Run) -> Mapping[str, tuple[int, ...]]:
 
 
 def held(run: Run) -> tuple[tuple[str, str], ...]:
-    """How roles were held to what they might use: (role, in words), each once."""
+    """List how roles were held to what they may use: (role, in words), each once."""
     found = {
         (role, f"{name}: {how}") for trial in run.trials for role, use in trial.roles.items() for name, how in use.bounds.items()
     }
@@ -235,7 +235,7 @@ def carded(run: Run) -> tuple[Trial, ...]:
 
 
 def latency_caption(board: Board) -> str:
-    """What the percentile curves show, as a range and not as an order."""
+    """Say what the percentile curves show, as a range and not as an order."""
     rows = latency_rows(board)
     known = [(row, percentile_us(row, 0.99)) for row in rows]
     values = [value for _, value in known if value is not None]
@@ -251,7 +251,7 @@ def latency_caption(board: Board) -> str:
 
 
 def cpu_caption(board: Board) -> str:
-    """How much CPU a good answer costs, and how much of it is the server's."""
+    """Say how much CPU a good answer costs, and how much of it is the server's."""
     rows = cpu_rows(board)
     totals = [cpu_total_us(row) for row in rows]
     shares = [(row.cpu_us("server") or 0.0) / total for row, total in zip(rows, totals, strict=True) if total]

@@ -1,4 +1,4 @@
-"""What somebody could repeat to a colleague after one look: a few sentences from groups, shared limits and lock order. Pure.
+"""Tell what a reader can repeat to a colleague after one look: a few sentences from groups, shared limits and lock order. Pure.
 
 A sentence is only said where the run carries it; none says only what is not known.
 """
@@ -34,7 +34,7 @@ def story(boards: Sequence[Board], crossings: Sequence[Crossing]) -> tuple[str, 
 
 
 def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
-    """What the order of two row locks does to the same servers, in two sentences; none where it does little, or is not known."""
+    """Say in two sentences what the order of two row locks does to the same servers; none if it does little, or is not known."""
     both = [one for one in crossings if one.ordered is not None and one.factor is not None]
     factors = [one.factor for one in both if one.factor is not None]
     if not factors or min(factors) < TELLING:
@@ -60,7 +60,7 @@ def lock_order(crossings: Sequence[Crossing]) -> tuple[str, ...]:
 
 
 def who_leads(judged: Sequence[Board]) -> str:
-    """Who is in front on how many workloads; empty where less than two workloads are compared."""
+    """Say who is in front on how many workloads; empty where fewer than two workloads tell stacks apart."""
     found = {board.workload: board.goodput for board in judged if board.goodput is not None}
     if sum(len(one.groups) > 1 for one in found.values()) < 2:
         return ""
@@ -68,7 +68,7 @@ def who_leads(judged: Sequence[Board]) -> str:
 
 
 def widest(judged: Sequence[Board]) -> str:
-    """Where the choice of a stack matters most, by the rates of the first and the last where they share no group."""
+    """Say where the choice of a stack matters most. It goes by the rates of the first and the last where they share no group."""
     apart = [
         (first.middle / last.middle, board, first, last)
         for board in judged
@@ -87,7 +87,7 @@ def widest(judged: Sequence[Board]) -> str:
 
 
 def alike(board: Board) -> str:
-    """That it makes no difference what one takes, with the limit that all share; empty where it does."""
+    """Say that it makes no difference which stack one takes, with the limit that all share; empty where it makes one."""
     found, rows = board.goodput, board.numbered
     if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
         return ""
@@ -105,7 +105,7 @@ def alike(board: Board) -> str:
 
 
 def spans(boards: Sequence[Board]) -> str:
-    """From where to where the rates reach, for a run that compares nothing."""
+    """Say how far the rates reach, from lowest to highest, for a run that compares nothing."""
     measured = [board for board in boards if board.numbered]
     if not measured:
         return "No stack has a number: the reasons stand in the grid."

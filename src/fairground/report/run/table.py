@@ -23,7 +23,7 @@ SIGNS = {"rejected": "✗", "void": "void", "absent": words.NO_NUMBER}
 
 
 def markdown(run: Run, boards: Sequence[Board]) -> str:
-    """What was measured and where, what it says, how precise it is, the table, and why some cells have no number."""
+    """Write down a run: what was measured and where, what it says, how precise it is, the table, and why cells have no number."""
     found = grid(run, boards)
     heads = ("stack", "approach", *map(_head, boards))
     lines = [measured(run), "", *(f"- {words.prose(said)}" for said in story(boards, crossings(run, boards)))]
@@ -41,7 +41,7 @@ def markdown(run: Run, boards: Sequence[Board]) -> str:
 
 
 def precision(run: Run, boards: Sequence[Board]) -> tuple[str, ...]:
-    """How much was measured in what time, how wide the intervals are, and how many comparisons they decide."""
+    """Say how much was measured in what time, how wide the intervals are, and how many comparisons they decide."""
     numbered = [row for board in boards for row in board.numbered]
     total = sum(len(board.rows) for board in boards)
     said = [f"{len(numbered):,} of {words.plural(total, 'cell')} have a number, from {words.plural(len(run.trials), 'trial')}"]
@@ -84,7 +84,7 @@ def _head(board: Board) -> str:
 
 
 def _missing(lines: Iterable[Line]) -> list[str]:
-    """Why cells have no number: a line for each stack and reason, with the workloads where it is so."""
+    """Say why cells have no number: a line for each stack and reason, with the workloads where it is so."""
     where: dict[tuple[str, str], list[str]] = {}
     for line in lines:
         for one in line.cells:
@@ -94,6 +94,6 @@ def _missing(lines: Iterable[Line]) -> list[str]:
 
 
 def measured(run: Run) -> str:
-    """Which run it is, when and where it was made, and the command."""
+    """Say which run it is, when and where it was made, and by which command."""
     machine = f"{run.machine.cpu_model or 'unknown CPU'}, {seats.of_run(run)}"
     return f"Run `{run.id}`, {started(run)}, {words.prose(machine)}: {words.code(run.plan.command)}"

@@ -1,4 +1,4 @@
-"""Why `transfer` is slow where it is, from a run's own numbers: deadlocks × deadlock_timeout, beside the same in order. Pure.
+"""Say why `transfer` is slow where it is, from a run's own numbers: deadlocks × deadlock_timeout, beside the same in order. Pure.
 
 Two transfers that cross lock each other's row. PostgreSQL does not look for such a circle until a statement has waited for
 `deadlock_timeout`; until then both hold their rows, and whoever needs one of these waits behind them.
@@ -59,7 +59,7 @@ class Crossing:
 
     @property
     def pending(self) -> float | None:
-        """How many deadlocks waited to be noticed at once, on average over the load."""
+        """The number of deadlocks that waited to be noticed at once, on average over the load."""
         return self.waited_s / self.loaded_s if self.waited_s is not None and self.loaded_s else None
 
     @property
@@ -97,7 +97,7 @@ class Crossing:
 
 
 def crossings(run: Run, boards: Sequence[Board]) -> tuple[Crossing, ...]:
-    """Every stack with a number on `transfer`, those that have one in order too first, else in the order of the boards."""
+    """Every stack with a number on `transfer`, in the order of the boards. Those that have one in order too come first."""
     rows = {row.cell: row for board in boards for row in board.numbered}
     timeout_s = deadlock_timeout_s(run.database_settings.get("deadlock_timeout", ""))
     found = [Crossing(row, rows.get(_in_order(cell)), timeout_s) for cell, row in rows.items() if cell.workload == CROSSING]
@@ -111,7 +111,7 @@ def deadlock_timeout_s(text: str) -> float:
 
 
 def sentences(one: Crossing) -> tuple[str, ...]:
-    """What happened to one stack, in words with their numbers."""
+    """Say what happened to one stack, in words with their numbers."""
     said = [f"{one.row.stack} ({words.wait(one.row.cell.settings)}): {_deadlock_words(one)}"]
     if one.ordered is None:
         return (*said, f"The run holds no `{ORDERED}` of it, so what order would give is not known.")
@@ -173,7 +173,7 @@ def cells(one: Crossing) -> tuple[str, ...]:
 
 
 def pgbench_words(run: Run) -> str | None:
-    """What the database does without any server, on each of its versions, from the run's limits; None where none has both."""
+    """Say what each version of the database does without any server, from the run's limits; None where none has both."""
     versions = dict.fromkeys(limit.postgres_version for limit in run.limits if limit.source == "pgbench")
     both = [(run.limit(CROSSING, one), run.limit(ORDERED, one)) for one in versions]
     known = [(crossing, ordered) for crossing, ordered in both if crossing and ordered]

@@ -1,4 +1,4 @@
-"""What an experiment found, in sentences and as rows. Pure."""
+"""Report what an experiment found, in sentences and as rows. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
 
 @dataclass(frozen=True)
 class Tried:
-    """What the last experiment on a reason of a cell found, for the page of its run. `record`: the id of the experiment's own."""
+    """The result of the last experiment on a cell's reason, for its run's page. `record`: the id of the experiment's record."""
 
     reason: str
     outcome: Outcome
@@ -39,7 +39,7 @@ class Tried:
 
     @property
     def word(self) -> str:
-        """Where there is room for one: `confirmed`, `withdrawn`, or still `suspected`."""
+        """The outcome, where there is room for one word: `confirmed`, `withdrawn`, or still `suspected`."""
         return SUSPECTED if self.outcome is Outcome.OPEN else str(self.outcome)
 
 
@@ -66,7 +66,7 @@ class Standing:
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """For `--json`."""
+        """The standing as `--json` prints it."""
         experiments = [{"record": one.record, **one.document} for one in self.tried]
         return {"reason": self.reason, "cells": self.cells, "standing": self.word, "experiments": experiments}
 
@@ -92,7 +92,7 @@ def lines(shown: Iterable[Board], found: TriedBy) -> tuple[str, ...]:
 
 
 def tried(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
-    """What experiments found, the last of each cell and reason."""
+    """Collect what experiments found, the last of each cell and reason."""
     found = {}
     for one in sorted(experiments, key=lambda record: record.head.started_unix_s):
         asked, starts = one.head.asked, one.entries
@@ -103,7 +103,7 @@ def tried(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
 
 
 def sentences(asked: WhyAsked, starts: Sequence[Start]) -> tuple[str, ...]:
-    """What came of it, most important first: the reason confirmed, withdrawn or open, and what each change did."""
+    """Say what came of it, most important first: the reason confirmed, withdrawn or open, and what each change did."""
     found, outcome = effects.effects(asked, starts), effects.outcome(asked, starts)
     said = [f"{asked.reason} {verdict(outcome)}: {'; '.join(effect(one) for one in found)}."]
     if outcome is Outcome.WITHDRAWN:
@@ -120,7 +120,10 @@ def verdict(outcome: Outcome) -> str:
 
 
 def effect(one: Effect) -> str:
-    """`with a pool of 50 in place of 25 goodput rises by 81 % (95 % CI +74 … +88 %, 4 starts)`; no interval of too few starts."""
+    """Say what one change did; no interval of too few starts.
+
+    `with a pool of 50 in place of 25 goodput rises by 81 % (95 % CI +74 … +88 %, 4 starts)`
+    """
     ratio = one.ratio
     if ratio is None:
         return f"{one.change.words} it could not be measured twice"
@@ -177,7 +180,7 @@ def _open(found: Sequence[Effect]) -> str:
 
 
 def _rejected(starts: Sequence[Start]) -> tuple[str, ...]:
-    """Why an arm has no number, each reason once."""
+    """Say why an arm has no number, each reason once."""
     found = [rejection(label, findings) for start in starts for label, findings in start.findings.items()]
     spoiled = [f"a start counts for nothing: {start.void}" for start in starts if start.void is not None]
     return tuple(dict.fromkeys([*(one for one in found if one is not None), *spoiled]))

@@ -73,7 +73,7 @@ class History:
 
     @property
     def judged(self) -> bool:
-        """At least once it could be told whether it had changed."""
+        """True if it could be told at least once whether it had changed."""
         return any(one.change is not None for one in self.seen)
 
     @property
@@ -110,7 +110,7 @@ def _lasting(cell: Cell) -> Cell:
 
 
 class _Shifts:
-    """What happened between two runs of a machine, worked out once for each pair."""
+    """The changes between two runs of a machine, worked out once for each pair."""
 
     def __init__(self, rates: Mapping[tuple[str, str], Mapping[Cell, Interval]]) -> None:
         self._rates = rates
@@ -141,7 +141,7 @@ def _seen(run: Run, row: Row) -> Seen:
 
 
 def _changed(where: str, cell: Cell, seen: Sequence[Seen], shifts: _Shifts) -> tuple[Seen, ...]:
-    """Each run's view of a cell with what became of it since the last run that has a number for it."""
+    """Add to each run's view of a cell its change since the last run that has a number for it."""
     numbered = [one for one in seen if one.rate_per_s is not None]
     found = {}
     for before, after in pairwise(numbered):
@@ -167,7 +167,7 @@ def _short(cell: Cell, machine: str) -> str:
 
 
 def sentence(one: Seen) -> str:
-    """What became of the cell in a run, such as `-23 % since RUN (95 % CI -31 … -14 %, p 0.004)`; or nothing."""
+    """Say what became of the cell in a run, or nothing: `-23 % since RUN (95 % CI -31 … -14 %, p 0.004)`."""
     change = one.change
     if change is None:
         return ""

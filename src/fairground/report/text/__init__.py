@@ -1,1 +1,1 @@
-"""How numbers, names and verdicts are written, whatever they are shown on."""
+"""Write numbers, names and verdicts, whatever they are shown on."""

@@ -1,4 +1,4 @@
-"""What is to be known beside the numbers of a comparison: how much was measured, on which terms, and what is missing."""
+"""Say what is to be known beside the numbers of a comparison: how much was measured, on which terms, and what is missing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
 
 
 def _two_modes(modes: ArmModes, label: str) -> str:
-    """Which arm it is, how far apart its modes are, and how many starts each has: the mean is of neither of them."""
+    """Say which arm it is, how far apart its modes are, and how many starts each has: the mean is of neither of them."""
     starts = len(modes.low) + len(modes.high)
     rounds = ", ".join(map(str, modes.high))
     return (
@@ -51,7 +51,10 @@ def _two_modes(modes: ArmModes, label: str) -> str:
 
 
 def _narrower(half_width: float | None, settings: Settings, cores: Sequence[int]) -> Iterator[str]:
-    """What meets less of the machine's other users, where an interval is wide and there are cores to choose among."""
+    """Advise `--seats apart` where an interval is wide and there are cores to choose from.
+
+    Roles with cores of their own meet less of the machine's other users.
+    """
     if half_width is not None and half_width > WIDE and not settings.pin and len(cores) > 1:
         yield f"± {half_width:.1%} is wide: the roles share cores, and `--seats apart` gives each its own"
 

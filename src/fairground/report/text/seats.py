@@ -56,7 +56,7 @@ def of_run(run: Run) -> str:
 
 
 def _apart(settings: Settings) -> bool:
-    """Whether server and generator have no core in common."""
+    """True if server and generator have no core in common."""
     if "generator" in dict(settings.place):
         return True
     pin = dict(settings.pin)

@@ -1,4 +1,4 @@
-"""What a run says of windows that their workload's events sized, for the terminal, the page and a pull request."""
+"""Report on windows that their workload's events sized, for the terminal, the page and a pull request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fairground.stats.window_sizes import Held, WindowSizes
 
 
 def cost(of: WindowSizes) -> str:
-    """How long the windows became, what for, and how many seconds that took."""
+    """Say how long the windows became, what for, and how many seconds that took."""
     wanted = " and ".join(f"{held.wanted} {event.words}" for event, held in of.events.items())
     lasted = f"{of.longest_s:g} s" if of.shortest_s == of.longest_s else f"{of.shortest_s:g} to {of.longest_s:g} s"
     more = f"{seconds(of.added_s)} more" if of.added_s else "no longer than asked for"
@@ -15,7 +15,7 @@ def cost(of: WindowSizes) -> str:
 
 
 def shortage(of: WindowSizes) -> str | None:
-    """Which windows held too few of their events; None: none did."""
+    """Say how many windows held too few of their events; None: none did."""
     if not of.capped:
         return None
     held = ", ".join(f"{_range(one)} {event.words}" for event, one in of.events.items() if one.fewest is not None)

@@ -1,4 +1,4 @@
-"""How the report speaks: numbers as text, and the sentences that the page, the terminal and the Markdown share.
+"""Put the report into words: numbers as text, and the sentences that the page, the terminal and the Markdown share.
 
 Subject of a sentence is the stack, the verb stands in the present, a number carries its interval. No sentence claims an
 order that the intervals do not carry.
@@ -85,7 +85,7 @@ def listed(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
 
 
 def verdicts(board: Board, tried: Collection[tuple[str, str]] = ()) -> tuple[str, ...]:
-    """What this board says about its stacks, in sentences; most important first.
+    """Say what this board shows about its stacks, in sentences; most important first.
 
     `tried`: cells' ids with reasons that experiments were made on, which are no mere suspicions.
     """
@@ -109,7 +109,7 @@ def _speeds(board: Board) -> list[str]:
 
 
 def _two_modes(one: StartModes) -> str:
-    """That starts of a stack are of two groups, with the number of each and how often it came."""
+    """Say that a stack's starts form two groups, with the number of each and how often it came."""
     starts = len(one.low) + len(one.high)
     return (
         f"{one.stack} has two modes: {len(one.high)} of {plural(starts, 'start')} give {number(one.high_value)} good answers a "
@@ -131,7 +131,7 @@ def _bounds(interval: intervals.Interval) -> str:
 
 
 def _leaders(board: Board, found: Comparison) -> str:
-    """Who gives the most, as a group where it cannot be told apart; the whole range where nothing may be said."""
+    """Say who gives the most, as a group where it cannot be told apart; the whole range where nothing may be said."""
     rows = board.numbered
     if not found.groups:
         return f"Goodput reaches from {number(rows[-1].middle)} to {number(rows[0].middle)} good answers a second."
@@ -148,7 +148,7 @@ def _leaders(board: Board, found: Comparison) -> str:
 
 
 def against(found: Comparison) -> list[str]:
-    """What is said of the stacks against the anchor: slower, faster, equivalent, and what cannot be told."""
+    """Say how the stacks stand against the anchor: slower, faster, equivalent, and what cannot be told."""
     if found.withdrawn:
         return [f"Nothing is compared: {found.anchor}, measured twice, differs from itself by more than would be equivalent."]
     by_word = {word: [row for row in found.rows if row.difference.word is word] for word in Word}
@@ -163,7 +163,10 @@ def against(found: Comparison) -> list[str]:
 
 
 def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
-    """`B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 15 pairs of stacks …`."""
+    """Say by how much some stacks differ from the anchor.
+
+    `B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 15 pairs of stacks …`.
+    """
     if not rows:
         return []
     ordered = sorted(rows, key=lambda row: -abs(row.difference.ratio.middle - 1) if row.difference.ratio else 0.0)
@@ -293,7 +296,7 @@ def reason(trial: Trial, severity: Severity) -> str:
 
 
 def trial_page(trial: Trial) -> str:
-    """Where a trial's own page is, from the run's folder."""
+    """The path of a trial's own page, from the run's folder."""
     return f"trials/{trial.number:04}{f'-{trial.attempt}' if trial.attempt > 1 else ''}.html"
 
 
@@ -354,7 +357,7 @@ def offered(load: Load) -> str:
 
 
 def wait(settings: Settings) -> str:
-    """How long a request waits for a connection of the pool: `as long as it takes`, `not at all`, `10 ms at most`."""
+    """Say how long a request waits for a connection of the pool: `as long as it takes`, `not at all`, `10 ms at most`."""
     if settings.pool_wait_ms is None:
         return "as long as it takes"
     return f"{settings.pool_wait_ms} ms at most" if settings.pool_wait_ms else "not at all"
@@ -387,7 +390,7 @@ def _exact(value: float | None) -> str:
 
 
 def doubts(run: Run, boards: Iterable[Board]) -> tuple[str, ...]:
-    """What the numbers do not say: sentences chosen by facts of this run."""
+    """Say what the numbers do not show: sentences chosen by facts of this run."""
     cells = [slot.cell for slot in run.plan.slots]
     said = [
         f"Generator, servers and database share one machine with {plural(run.machine.cores, 'core')}: absolute rates include the "

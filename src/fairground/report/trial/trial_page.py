@@ -73,7 +73,7 @@ def _roles(trial: Trial, cores: int) -> tuple[Share, ...]:
 
 
 def _waits(trial: Trial) -> tuple[Share, ...]:
-    """What the database's backends were doing, most often first: seen, and on average at once."""
+    """List what the database's backends were doing, most often first: seen, and on average at once."""
     use = trial.database
     if use is None or not use.wait_samples:
         return ()
