@@ -89,7 +89,7 @@ class Session:
         return found
 
     def speaks(self, within_s: float) -> bool:
-        """Whether an event, or the end, is there within so many seconds."""
+        """True if an event, or the end, is there within so many seconds."""
         if b"\n" in self._pending or self._over:
             return True
         said = self._running.read(within_s)

@@ -68,7 +68,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Output:
-    """What a run left: its streams, its exit code, and its files."""
+    """The output of a run: its streams, its exit code, and its files."""
 
     stdout: str
     stderr: str
@@ -81,7 +81,7 @@ class Output:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def nothing(self, tool: str) -> LabError:
-        """The tool gave no result: its last words say why."""
+        """The error of a tool that gave no result; its last words say why."""
         lines = [line.strip() for text in (self.stdout, self.stderr) for line in text.splitlines() if line.strip()]
         said = f"its last output: {lines[-1][:300]}" if lines else "it said nothing"
         return LabError(f"`{tool}` ended with exit code {self.code} and no result; {said}", exit_code=3)
@@ -89,7 +89,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a tool reports of one run."""
+    """The report of a tool on one run."""
 
     duration_s: float
     outcomes: Outcomes
@@ -100,7 +100,7 @@ class Seen:
     seconds: tuple[Second, ...] = ()
     caveats: tuple[str, ...] = ()
     lossy: bool = False
-    """Whether it lost count of requests otherwise than by dropping what was on its way at its end."""
+    """True if it lost count of requests otherwise than by dropping what was on its way at its end."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,10 @@ class Tool:
     """A further limit, as the end of the sentence that begins with the tool's name."""
 
     def refusal(self, load: Load, workload: Workload) -> str | None:
-        """Why it cannot make this load of this workload, as the end of that sentence; None when it can."""
+        """Say why it cannot make this load of this workload; None when it can.
+
+        The words end a sentence that begins with the tool's name.
+        """
         templates = Templates.of(workload)
         limits = (
             (load.model == "open" and not self.open_loop, "cannot keep a rate of arrivals"),
@@ -212,15 +215,15 @@ class ToolSession:
         return self._pending.pop(0)
 
     def meter(self) -> Meter:
-        """Of the run that goes on. Its threads are sampled, so that those which end with the window are known."""
+        """A meter of the run that goes on. Its threads are sampled, so that those which end with the window are known."""
         return RoleMeter(self.child, closely=True)
 
     def pin(self, cores: Sequence[int] | None) -> None:
-        """The threads that it has, and those that they start."""
+        """Pin the threads that it has, and those that they start."""
         self.child.pin(cores)
 
     def measure(self, window_s: float | None = None) -> None:
-        """Nothing: how long warm-up and window last was said when they began."""
+        """Do nothing: how long warm-up and window last was said when they began."""
 
     def halt(self) -> None:
         """End the run; most tools then print what they have."""
@@ -300,7 +303,7 @@ class ToolSession:
 
 
 def _without_edges(workload: Workload) -> tuple[str, ...]:
-    """What such a tool leaves out: it counts one status as good, so that all of its requests must have the same."""
+    """Say what such a tool leaves out: it counts one status as good, so that all of its requests must have the same."""
     share = sum(edge.share for edge in workload.edges)
     if not share:
         return ()

@@ -16,7 +16,7 @@ PROXY_TIMEOUT_S = 5.0
 
 
 class Route:
-    """What stands between generator and database in one trial. `meters` grows as roles are started."""
+    """The path between generator and database in one trial. `meters` grows as roles are started."""
 
     def __init__(self, keeper: Keeper, engine: Path, database: Database, cell: Cell, cores: int, folder: Path) -> None:
         self._keeper, self._engine, self._database, self._cell, self._cores = keeper, engine, database, cell, cores
@@ -39,13 +39,13 @@ class Route:
 
     @property
     def port(self) -> int:
-        """Where requests go: the wire before the server, what it leads to where there is none."""
+        """The port to which requests go: that of the wire before the server, or of what it leads to where there is none."""
         wired = self.wire.ports.get("server") if self.wire is not None else None
         return wired or self.near_port
 
     @property
     def near_port(self) -> int:
-        """Where requests arrive without a wire: the proxy, or the server where there is none."""
+        """The port at which requests arrive without a wire: the proxy's, or the server's where there is none."""
         return self.proxy.port if self.proxy is not None else self.server_port
 
     @property
@@ -125,7 +125,7 @@ class Route:
         return server.exposed(self.host, self.server_port)
 
     def listens(self) -> bool:
-        """Whether the server accepts connections, ready or not."""
+        """True if the server accepts connections, ready or not."""
         return self.server is not None and self.server.exit_code() is None and listens(self.host, self.server_port)
 
     def open_proxy(self, ready: bool) -> None:

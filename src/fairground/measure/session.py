@@ -102,7 +102,7 @@ class Session:
         return self
 
     def _know_connecting(self) -> None:
-        """What a connection costs the database server, which all arms share: the first of them that is up finds out."""
+        """Find out what a connection costs the database server, which all arms share: the first one that is up measures it."""
         stacks = [one for one in self._loaded.values() if isinstance(one, StartedStack) and not one.failed]
         cost_us = stacks[0].connecting_us() if stacks else None
         for one in stacks:
@@ -197,7 +197,7 @@ class Session:
         return tuple(found)
 
     def _turn(self, ask: Turns, loaded: Loaded) -> None:
-        """One turn of an arm."""
+        """Load an arm for one turn."""
         label = loaded.arm.label
         loaded.begin_turns(ask.load_of(label)).turn(ask.turn_of(label))
 
@@ -220,9 +220,10 @@ class Session:
         return _Still(self._bench.stand(), counts)
 
     def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
-        """What an arm did between two moments. A window without a good answer is none: left out, it would flatter its arm.
+        """Make a window of what an arm did between two moments.
 
-        Silence rejects the arm, unless the machine was void: then the arm is.
+        A window without a good answer is none: left out, it would flatter its arm. Silence rejects the arm,
+        unless the machine was void: then the arm is.
         """
         loaded, seen = self._loaded[label], self._seen[label]
         if loaded.failed:
@@ -248,7 +249,7 @@ class Session:
         return replace(settled, lingered_s=max(0.0, told.active_s - ask.loaded_s(label)) / ask.turns_of(label))
 
     def _used(self, before: _Still, after: _Still) -> list[RoleUse]:
-        """What all arms' roles used between two moments; the database server, which they share, counts once."""
+        """Return what all arms' roles used between two moments; the database server, which they share, counts once."""
         found: dict[tuple[str, str], RoleUse] = {}
         for label, was in before.counts.items():
             for role, use in roles_between(self._seen[label].meters, was.reading, after.counts[label].reading).items():
@@ -258,7 +259,7 @@ class Session:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What one arm's engine had counted, what shared roles had used on its turns, and its own clocks."""
+    """The counts of one arm's engine so far, what shared roles had used on its turns, and its own clocks."""
 
     told: Told
     shared_us: Mapping[str, float]

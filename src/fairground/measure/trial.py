@@ -34,7 +34,7 @@ class Attempt:
 
     @property
     def label(self) -> str:
-        """What no other slot of its round is called."""
+        """The label, which no other slot of its round has."""
         cell, control = self.slot.cell, self.slot.control
         topology = "" if cell.topology.id == "direct" else cell.topology.id
         return " ".join(part for part in (cell.stack, topology, control) if part)
@@ -111,7 +111,7 @@ def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
 
 
 def _spoiled(turns: Sequence[Window]) -> tuple[Finding, ...]:
-    """What of the machine spoiled all windows in turns: the trial is void then. One that is sound is enough for a number."""
+    """Find what of the machine spoiled all windows in turns: the trial is void then. One that is sound is enough for a number."""
     if not turns or any(one.void is None for one in turns):
         return ()
     return tuple(finding for finding in turns[0].machine if finding.severity is Severity.VOID)
