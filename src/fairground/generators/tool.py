@@ -10,7 +10,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -178,9 +178,28 @@ class ToolSession:
         load, folder = task.load, task.folder
         self._keeper, self._installed, self._tool = keeper, installed, installed.tool
         self._load, self._halted, self._second = load, False, 0
-        shared = (load, task.workload, Templates.of(task.workload), task.host, task.port)
-        window = Job(*shared, 2 * task.seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator", load.stages)
-        warmup = Job(*shared, 2 * task.seed, load.warmup_min_s, None, 1, folder / "generator-warmup")
+        window = Job(
+            load=load,
+            workload=task.workload,
+            templates=Templates.of(task.workload),
+            host=task.host,
+            port=task.port,
+            seed=2 * task.seed + 1,
+            seconds=load.window_s,
+            requests=load.requests,
+            first=1_000_000_001,
+            folder=folder / "generator",
+            stages=load.stages,
+        )
+        warmup = replace(
+            window,
+            seed=2 * task.seed,
+            seconds=load.warmup_min_s,
+            requests=None,
+            first=1,
+            folder=folder / "generator-warmup",
+            stages=(),
+        )
         self._jobs = [warmup, window] if load.warmup_min_s else [window]
         self._pending: list[dict[str, Any]] = [{"event": "start"}]
         self._seen: list[Seen] = []

@@ -157,11 +157,17 @@ class Window:
     @property
     def tally(self) -> Tally:
         """The counts of it, and the CPU of server and generator, as results keep them."""
-        generator = self.roles.get("generator")
-        cpu_us = self.server_cpu_us, None if generator is None else generator.cpu_us
-        server = self.roles.get("server")
-        instructions = None if server is None else server.instructions
-        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s, instructions)
+        generator, server = self.roles.get("generator"), self.roles.get("server")
+        return Tally(
+            ok=self.ok,
+            not_ok=self.not_ok,
+            window_s=self.window_s,
+            cpu_us=self.server_cpu_us,
+            generator_cpu_us=None if generator is None else generator.cpu_us,
+            settled_ok=self.settled_ok,
+            settled_s=self.settled_s,
+            instructions=None if server is None else server.instructions,
+        )
 
     @property
     def void(self) -> str | None:
@@ -172,8 +178,8 @@ class Window:
         """The named reasons that limited it, strongest first; none where the generator told no result."""
         if self.result is None:
             return ()
-        told = (self.result, self.roles, self.host, self.database, cores)
-        return bottleneck.limits(replace(cell, load=self.load), *told, thresholds.standard().reasons)
+        loaded, at = replace(cell, load=self.load), thresholds.standard().reasons
+        return bottleneck.limits(loaded, self.result, self.roles, self.host, self.database, cores, at)
 
 
 @dataclass(frozen=True)

@@ -217,21 +217,20 @@ class Loaded:
         if "server" in roles:
             roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
-        shared = generators.with_share(result, ask.load, roles["generator"])
         steps, handshakes = self._of_the_engine(ask, run)
-        spoiled = self.bench.spoiled(result.window_s, host, there)
-        counted = (result.completed_ok, _others(result), result.window_s)
-        database = self.seen.so_far() if self.seen.database is not None else None
-        told = (shared, steps, database)
         return Window(
-            self.arm.label,
-            number,
-            ask.load,
-            *counted,
-            roles,
-            host,
-            spoiled,
-            *told,
+            arm=self.arm.label,
+            number=number,
+            load=ask.load,
+            ok=result.completed_ok,
+            not_ok=_others(result),
+            window_s=result.window_s,
+            roles=roles,
+            host=host,
+            machine=self.bench.spoiled(result.window_s, host, there),
+            result=generators.with_share(result, ask.load, roles["generator"]),
+            steps=steps,
+            database=self.seen.so_far() if self.seen.database is not None else None,
             looks=tuple(self.seen.looks),
             handshakes=handshakes,
         )
@@ -307,8 +306,9 @@ class _Run:
         self._readings: dict[str, tuple[Reading, Stand]] = {}
         self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
         self._sizing: Sizing | None = None
-        address = (loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates, loaded.tls)
-        task = generators.Task(loaded.workload, load, *address)
+        task = generators.Task(
+            loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, rates=ask.rates, tls=loaded.tls
+        )
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task, bench.elsewhere)
         self._meter()
         self._spent_us.append(self._spent())
@@ -403,8 +403,7 @@ class _Run:
         load = self.ask.load
         window_s = load.window_s if self._sizing is None else self._sizing.window_s
         total_s = window_s if phase == "window" else load.warmup_max_s
-        now = Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"])
-        self._loaded.on(self._loaded.arm.label, now)
+        self._loaded.on(self._loaded.arm.label, Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"]))
         if phase == "warmup" and event["ok"] is not None:
             self.warmup.append(event["ok"])
             self._spent_us.append(self._spent())
@@ -416,8 +415,7 @@ class _Run:
         code = self._loaded.exit_code()
         if code is None or phase == "ended":
             return False
-        sentence = f"the server ended during the {phase} with exit code {code}"
-        self._loaded.find("server-exit", Severity.REJECT, sentence)
+        self._loaded.find("server-exit", Severity.REJECT, f"the server ended during the {phase} with exit code {code}")
         self.session.halt()
         return True
 

@@ -71,8 +71,8 @@ class Route:
         far, landing = urlsplit(self.near_url), free_port(host=self.host)
         self._landing = landing if wire.server_ms is not None else None
         ends = {"server": (self.host, landing), "database": (far.hostname or self.host, far.port or 5432)}
-        place = (self._folder, self._cell.settings.cores_of("wire"))
-        self.wire = topology.start_wire(self._keeper, self._engine, wire, ends, *place)
+        cores = self._cell.settings.cores_of("wire")
+        self.wire = topology.start_wire(self._keeper, self._engine, wire, ends, self._folder, cores)
         self.meters["wire"] = RoleMeter(self.wire.child)
 
     def open_pooler(self) -> None:
@@ -100,8 +100,15 @@ class Route:
 
     def _started_pooler(self, port: int | None = None) -> topology.Pooler:
         settings = self._cell.settings
-        place = (self._folder, settings.cores_of("pooler"), self._workers(settings, "pooler"), port)
-        return topology.start_pooler(self._keeper, self._cell.topology, self._database.server_url(), *place)
+        return topology.start_pooler(
+            self._keeper,
+            self._cell.topology,
+            self._database.server_url(),
+            self._folder,
+            cores=settings.cores_of("pooler"),
+            workers=self._workers(settings, "pooler"),
+            port=port,
+        )
 
     def open_server(self, stack: Stack, settings: Settings | None = None) -> Child:
         """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed.
@@ -110,8 +117,8 @@ class Route:
         """
         wired = None if self._cell.topology.proxy is not None else self._landing
         self.server_port = wired or free_port(host=self.host)  # not before the pooler has its own
-        place = (self.host, self.server_port, self.url, self._folder / "server.log")
-        self.server = server.start(self._keeper, stack, settings or self._cell.settings, *place)
+        settings, log = settings or self._cell.settings, self._folder / "server.log"
+        self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 
@@ -133,8 +140,15 @@ class Route:
         settings, name = self._cell.settings, self._cell.topology.proxy
         if name is None:
             return
-        place = (self._folder, settings.cores_of("proxy"), self._workers(settings, "proxy"), self._landing)
-        self.proxy = topology.start_proxy(self._keeper, name, self.server_port, *place)
+        self.proxy = topology.start_proxy(
+            self._keeper,
+            name,
+            self.server_port,
+            self._folder,
+            cores=settings.cores_of("proxy"),
+            workers=self._workers(settings, "proxy"),
+            port=self._landing,
+        )
         self.meters["proxy"] = RoleMeter(self.proxy.child)
         hop = self.proxy
         if not ready:

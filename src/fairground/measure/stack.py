@@ -207,13 +207,13 @@ class StartedStack(Loaded):
         arm, server = self.stack_arm, self.path.server
         if not arm.planted or server is None:
             return None
-        settings = self.arm.cell.settings
-        told, cores = (self.bench.keeper, self.bench.engine, server, arm.planted), settings.cores_of(arm.slowed)
+        bench, settings = self.bench, self.arm.cell.settings
+        cores = settings.cores_of(arm.slowed)
         if arm.slowed == "server":
-            return burner.plant(*told, cores)
+            return burner.plant(bench.keeper, bench.engine, server, arm.planted, cores)
         if (other := self.database.child) is None:
             raise LabError("a slowdown of the database needs one of the lab's own, on this machine")
-        return burner.beside(*told, other, settings.pool_total, cores)
+        return burner.beside(bench.keeper, bench.engine, server, arm.planted, other, settings.pool_total, cores)
 
     def connecting_us(self) -> float | None:
         """CPU of the database for one connection, before any load; None where it cannot be read."""

@@ -64,11 +64,11 @@ def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> t
         StackArm(label, one.slot.cell, workload, one.slot.seed, one.stack, one.slot.planted) for label, one in by_label.items()
     ]
     first = attempts[0].slot
-    given = first.cell.load, first.seed
+    load, seed, most_s = first.cell.load, first.seed, first.window_most_s
     schedule = (
-        SideBySide(tuple(by_label), *given, first.block, first.window_most_s, first.turns_s)
+        SideBySide(tuple(by_label), load, seed, first=first.block, most_s=most_s, turns_s=first.turns_s)
         if arms[1:]
-        else whole(arms[0].label, *given, first.window_most_s)
+        else whole(arms[0].label, load, seed, most_s)
     )
     with Session(bench, arms, {label: one.folder for label, one in by_label.items()}, on) as session:
         for _ in session.play(schedule):

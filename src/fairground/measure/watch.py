@@ -104,8 +104,17 @@ class Seen:
 
     def so_far(self) -> DatabaseUse:
         """Return what its backends were seen waiting for; the database's counters are read once the server is gone."""
-        known = (self.connections_peak, dict(self.wait_events), self.wait_samples)
-        return DatabaseUse(None, None, None, None, None, *known, statements=statements.tally(self.statements))
+        return DatabaseUse(
+            commits=None,
+            rollbacks=None,
+            rows_read=None,
+            deadlocks=None,
+            wal_bytes=None,
+            connections_peak=self.connections_peak,
+            wait_events=dict(self.wait_events),
+            wait_samples=self.wait_samples,
+            statements=statements.tally(self.statements),
+        )
 
 
 class Watch:
