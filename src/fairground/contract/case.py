@@ -27,7 +27,7 @@ PROCEDURES = (
 
 
 class Kind(StrEnum):
-    """How the steps of a case are carried out; `exchange.py` and `procedures.py` have the meaning."""
+    """A way to carry out the steps of a case; `exchange.py` and `procedures.py` have the meaning."""
 
     EXCHANGE = "exchange"
     SPLIT = "split"
@@ -97,7 +97,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a procedure starts the server with."""
+    """The settings with which a procedure starts the server."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     pool_wait_ms: int | None = None

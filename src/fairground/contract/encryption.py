@@ -42,7 +42,7 @@ def context(tls: Tls, protocols: tuple[str, ...] = (HTTP_1,)) -> ssl.SSLContext:
 
 
 def trouble(error: OSError, tls: Tls) -> tuple[str, str]:
-    """What a failed handshake means: its kind and a sentence.
+    """Tell what a failed handshake means: its kind and a sentence.
 
     `expired`, `stranger`, `other-name` and `certificate` are what is wrong with a certificate; `handshake` is anything else.
     """
@@ -72,7 +72,7 @@ def _certificate(code: int, message: str, tls: Tls) -> tuple[str, str]:
 
 
 def speaks_tls(host: str, port: int) -> bool:
-    """Whether a port answers the beginning of a TLS connection with a record of TLS, be it a refusal."""
+    """True if a port answers the beginning of a TLS connection with a TLS record, even a refusal."""
     import ssl
 
     sent = ssl.MemoryBIO()
@@ -87,7 +87,7 @@ def speaks_tls(host: str, port: int) -> bool:
 
 
 def chosen(host: str, port: int, tls: Tls) -> str | None:
-    """What a service chooses of HTTP/2 and HTTP/1.1 (ALPN, RFC 7301), as browsers offer them.
+    """Offer HTTP/2 and HTTP/1.1 as browsers do (ALPN, RFC 7301), and return what the service chooses.
 
     Empty: it takes part in no choice. None: the handshake failed, so that nobody knows.
     """
@@ -103,7 +103,7 @@ def chosen(host: str, port: int, tls: Tls) -> str | None:
 
 
 def speaks_http(host: str, port: int) -> bool:
-    """Whether a port answers a plain request that asks for nothing."""
+    """True if a port answers a plain request that asks for nothing."""
     try:
         with socket.create_connection((host, port), timeout=PROBE_S) as plain:
             plain.sendall(b"OPTIONS * HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Carries out the cases that need nothing but a URL. Every function returns what it found wrong, or None, and what it saw."""
+"""Carry out the cases that need nothing but a URL. Every function returns what it found wrong, or None, and what it saw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CUTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class Target:
-    """Where the server listens, the right answers, and until when (of `time.monotonic`) the case may last."""
+    """The address of the server, the right answers, and the deadline of the case (of `time.monotonic`)."""
 
     host: str
     port: int
@@ -37,7 +37,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a case came to: the first thing wrong (None: all right), the last good body, and numbers for the evidence."""
+    """The outcome of a case: the first thing wrong (None: all right), the last good body, and numbers for the evidence."""
 
     wrong: str | None
     body: str | None = None
@@ -99,7 +99,7 @@ class Line:
         return answer, wrong
 
     def dropped(self) -> bool:
-        """Whether the server has closed the connection by now."""
+        """True if the server has closed the connection by now."""
         return self._wire is None or self._wire.closed(CLOSED_AT_ONCE_S)
 
     def close(self) -> None:
@@ -184,7 +184,10 @@ def _ask(wire: Wire, step: Step, target: Target) -> tuple[Answer, str | None]:
 
 
 def _connection_problem(wire: Wire, answer: Answer, expect: Expect) -> str | None:
-    """Whether the connection is afterwards in the state that the case expects, with nothing on it."""
+    """Tell what is wrong with the connection afterwards, or None.
+
+    It must be in the state that the case expects, with nothing on it.
+    """
     if expect.connection == "closed" and not wire.closed(CLOSED_WITHIN_S):
         return _surplus(wire) or f"the server did not close the connection within {CLOSED_WITHIN_S:g} s of its answer"
     if expect.connection == "stated" and not answer.says("keep-alive") and not wire.closed(CLOSED_AT_ONCE_S):
@@ -199,7 +202,7 @@ def _surplus(wire: Wire) -> str | None:
 
 
 def _gone(wire: Wire, answer: Answer, step: Step) -> bool:
-    """Whether the next step needs a new connection. After raw bytes nobody knows what the server thinks comes next."""
+    """True if the next step needs a new connection. After raw bytes nobody knows what the server thinks comes next."""
     if step.expect.connection == "open":
         return False
     ends = answer.version == "1.0" or step.request.version == "1.0"

@@ -1,4 +1,4 @@
-"""What the right answers are: values of the database, turned into what a server must say of them."""
+"""The right answers: values of the database, turned into what a server must say of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def facts_from(probe: Probe) -> KnownData:
 
 
 def expected_users(rows: Sequence[Row]) -> tuple[Mapping[str, object], ...]:
-    """What `GET /users` must answer, from rows of `USER_KEYS` in that order, `birthdate` a datetime with a zone."""
+    """Return what `GET /users` must answer, given rows of `USER_KEYS` in that order. `birthdate` is a datetime with a zone."""
     return tuple(
         {
             **dict(zip(USER_KEYS, row, strict=True)),

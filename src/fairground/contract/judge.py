@@ -1,4 +1,4 @@
-"""Judges one answer: None when it is right, else what is wrong with it, in words for a person."""
+"""Judge one answer: None when it is right, else what is wrong with it, in words for a person."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JSON_TYPE = "application/json; charset=utf-8"
 
 
 def problem(answer: Answer, request: Request, expect: Expect, facts: KnownData) -> str | None:
-    """What is wrong with `answer` to `request`, or None."""
+    """Return what is wrong with `answer` to `request`, or None if it is right."""
     if answer.status not in expect.statuses:
         wanted = " or ".join(str(status) for status in expect.statuses)
         return f"expected status {wanted}, got {answer.status}{_with_body(answer.body)}"
@@ -36,8 +36,9 @@ def shown(data: bytes, limit: int = 120) -> str:
 
 
 def _head(answer: Answer, request: Request, own_error: bool) -> str | None:
-    """An answer says where it ends, in a way that the client's version of HTTP knows, and when to come again after a 503.
+    """Return what is wrong with the head of an answer, or None if it is right.
 
+    It says where the answer ends, in a way that the client's version of HTTP knows, and when to come again after a 503.
     A framework's own error may end with its connection, as HTTP lets it.
     """
     chunked, length = answer.header("transfer-encoding") is not None, answer.header("content-length")

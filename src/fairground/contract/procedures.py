@@ -1,4 +1,4 @@
-"""Carries out the cases that need more than a URL: the server's process, its settings, its database.
+"""Carry out the cases that need more than a URL: the server's process, its settings, its database.
 
 Transfers use users 1 and 2 of the seed; whatever happens, the sum of all credits must not move (the cases check it).
 """
@@ -214,7 +214,10 @@ def _deadlock(case: Case, target: Target, stage: Stage) -> Seen:
 
 
 def _debit_first(case: Case, target: Target, stage: Stage) -> Seen:
-    """Where a transfer waits shows what it has done: for user 1 nothing yet, for user 2 the debit, still uncommitted."""
+    """Check that a transfer debits before it credits, by what it has done where it waits for a lock.
+
+    Where it waits for user 1 it has done nothing yet; where it waits for user 2 it has made the debit, still uncommitted.
+    """
     free: dict[int, bool] = {}
     for held, other in ((1, 2), (2, 1)):
         with ThreadPoolExecutor(1) as crowd:

@@ -27,7 +27,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was wrong."""
+        """True if nothing was wrong."""
         return all(finding.severity is not Severity.REJECT for finding in self.findings)
 
 

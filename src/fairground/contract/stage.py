@@ -1,4 +1,4 @@
-"""What a procedure needs of the lab beyond a URL: the server's process and the database beneath it."""
+"""The things that a procedure needs of the lab beyond a URL: the server's process and the database beneath it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class NotStaged(LabError):
 
 @dataclass(frozen=True)
 class Exit:
-    """How a server ended after SIGTERM. `forced`: it had to be killed, or left a child behind."""
+    """The end of a server after SIGTERM. `forced`: it had to be killed, or left a child behind."""
 
     seconds: float
     code: int | None
@@ -27,7 +27,7 @@ class Hold(Protocol):
     """A transaction of the lab's own that has locked rows of `web_users`; leaving its context rolls it back."""
 
     def is_free(self, user_id: int) -> bool:
-        """Whether no other transaction holds the row (`SELECT … FOR UPDATE SKIP LOCKED`)."""
+        """True if no other transaction holds the row (`SELECT … FOR UPDATE SKIP LOCKED`)."""
 
     def take(self, user_id: int) -> bool:
         """Lock one more row, waiting as long as it takes. False: the database ended this transaction for a deadlock."""
@@ -43,16 +43,16 @@ class Stage(Protocol):
         """
 
     def stop(self) -> Exit:
-        """SIGTERM, then wait; kill after 5 s and some grace."""
+        """Send SIGTERM, then wait; kill after 5 s and some grace."""
 
     def alive(self) -> bool:
-        """Whether the process that `start` began still runs (the first process, not a successor)."""
+        """True if the process that `start` began still runs (the first process, not a successor)."""
 
     def connections(self) -> int:
         """The server's connections to the database at this moment."""
 
     def waiting(self) -> int:
-        """How many of them wait for a lock (`wait_event_type = 'Lock'`)."""
+        """Count the server's connections that wait for a lock (`wait_event_type = 'Lock'`)."""
 
     def holding(self, *user_ids: int) -> AbstractContextManager[Hold]:
         """Open a transaction that has locked these rows of `web_users`."""

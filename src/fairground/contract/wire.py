@@ -33,7 +33,7 @@ class Trouble(Exception):
 
     @property
     def unconnected(self) -> bool:
-        """Whether no connection stood at all."""
+        """True if no connection stood at all."""
         return self.kind in ("connect", "unreachable")
 
 
@@ -52,7 +52,7 @@ class Answer:
         return ", ".join(values) if values else None
 
     def says(self, option: str) -> bool:
-        """Whether the `connection` header names `option` (`close`, `keep-alive`)."""
+        """True if the `connection` header names `option` (`close`, `keep-alive`)."""
         return option in [word.strip().lower() for word in (self.header("connection") or "").split(",")]
 
 
@@ -85,7 +85,7 @@ class Wire:
         self._socket.close()
 
     def until(self, deadline_s: float) -> None:
-        """Another request may last until then."""
+        """Let another request last until then."""
         self._deadline_s = deadline_s
 
     @property
@@ -133,7 +133,7 @@ class Wire:
                 return Answer(head.status_code, head.http_version.decode(), headers, bytes(body))
 
     def closed(self, within_s: float) -> bool:
-        """Whether the server closes the connection within `within_s` without sending anything more."""
+        """True if the server closes the connection within `within_s` without sending anything more."""
         try:
             self._socket.settimeout(min(within_s, self._remaining_s()))
             data = self._socket.recv(READ_BYTES)

@@ -84,9 +84,8 @@ def start(
     `elsewhere`: the host on which the engine runs; None: it runs here.
     """
     if task.load.generator == ENGINE:
-        address = (task.host, task.port, task.seed, task.bodies, task.rates)
-        plan = engine.by_tls(engine.plan(task.workload, task.load, *address), task.tls)
-        return engine.Session(running.started(keeper, binary, task.folder, elsewhere), plan)
+        plan = engine.plan(task.workload, task.load, task.host, task.port, task.seed, task.bodies, task.rates)
+        return engine.Session(running.started(keeper, binary, task.folder, elsewhere), engine.by_tls(plan, task.tls))
     return ToolSession(keeper, tools[task.load.generator], task)
 
 

@@ -84,7 +84,7 @@ def _read(job: Job, output: Output) -> Seen:
 
 
 def _latency(table: str, complete: int) -> Latency | None:
-    """From the table of whole percentiles in ms with three decimals: the only output of ab that is finer than a millisecond."""
+    """Read the table of whole percentiles in ms with three decimals: the only output of ab that is finer than a millisecond."""
     rows = {int(percent): round(float(ms) * 1000) for percent, ms in re.findall(r"^(\d+),([\d.]+)$", table, re.MULTILINE)}
     if not rows or not complete:
         return None

@@ -89,7 +89,7 @@ class Session:
         return found
 
     def speaks(self, within_s: float) -> bool:
-        """Whether an event, or the end, is there within so many seconds."""
+        """True if an event, or the end, is there within so many seconds."""
         if b"\n" in self._pending or self._over:
             return True
         said = self._running.read(within_s)
@@ -352,8 +352,14 @@ def handshakes(document: Mapping[str, Any]) -> Handshakes | None:
     if found is None:
         return None
     took = found["handshake"]
-    known = took["count"], took["p50_us"], took["p99_us"]
-    return Handshakes(*known, failed=found["failed"], version=found["version"], cipher=found["cipher"])
+    return Handshakes(
+        count=took["count"],
+        p50_us=took["p50_us"],
+        p99_us=took["p99_us"],
+        failed=found["failed"],
+        version=found["version"],
+        cipher=found["cipher"],
+    )
 
 
 def tenths(document: Mapping[str, Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:

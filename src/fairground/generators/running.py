@@ -35,7 +35,7 @@ class Running(Protocol):
         """Send it this; one that has ended is left alone."""
 
     def read(self, within_s: float) -> bytes | None:
-        """What it says next of its events: some bytes, none at their end. None when it says nothing within so many seconds."""
+        """Return the next bytes of its events, empty at their end. None when it says nothing within so many seconds."""
 
     def document(self, within_s: float) -> tuple[int | None, str]:
         """Its exit code, None while it still runs after so many seconds, and what it counted."""
@@ -65,11 +65,11 @@ class Elsewhere(Protocol):
         """The clocks of its machine by its name, and of what passes on there what its engine says. The lab's own is left out."""
 
     def qualify(self, within_s: float) -> str:
-        """What the engine says of its own qualification there."""
+        """Return what the engine says of its own qualification there."""
 
     @property
     def remarks(self) -> Iterable[str]:
-        """What a person should know of it."""
+        """The remarks on it that a person should know."""
 
     @property
     def described(self) -> str:
@@ -101,19 +101,19 @@ class Local:
         return self._events
 
     def runs(self) -> bool:
-        """Whether it has not ended."""
+        """True if it has not ended."""
         return self.child.exit_code() is None
 
     def meter(self) -> Meter:
-        """Its threads are sampled, so that those which end with the window are known."""
+        """A meter that samples its threads, so that those which end with the window are known."""
         return RoleMeter(self.child, closely=True)
 
     def pin(self, cores: Sequence[int] | None) -> None:
-        """The threads that it has, and those that they start."""
+        """Pin the threads that it has, and those that they start."""
         self.child.pin(cores)
 
     def write(self, text: bytes) -> None:
-        """Waits where the pipe is full."""
+        """Write all of it, and wait where the pipe is full."""
         try:
             while text:
                 text = text[os.write(self._stdin, text) :]
@@ -121,17 +121,17 @@ class Local:
             pass  # it ended already: its events say why
 
     def read(self, within_s: float) -> bytes | None:
-        """From its standard error."""
+        """Read what it says on its standard error."""
         if not select.select([self._events], [], [], within_s)[0]:
             return None
         return os.read(self._events, 1 << 16)
 
     def document(self, within_s: float) -> tuple[int | None, str]:
-        """From its standard output."""
+        """Return its exit code, and what it said on its standard output."""
         return self.child.wait(within_s), self._file.read_text()
 
     def stop(self) -> Stopped:
-        """It is told by the end of its standard input, too."""
+        """Stop it; the end of its standard input tells it, too."""
         for descriptor in (self._events, self._stdin):
             os.close(descriptor)
         return self.child.stop()
@@ -140,5 +140,5 @@ class Local:
 def started(
     keeper: Keeper, binary: Path, folder: Path, elsewhere: Elsewhere | None, cores: tuple[int, ...] | None = None
 ) -> Running:
-    """The engine, `elsewhere` or (None) here on these cores. Its document is kept in `folder`."""
+    """Start the engine, `elsewhere` or (None) here on these cores. Its document is kept in `folder`."""
     return Local(keeper, binary, folder, cores) if elsewhere is None else elsewhere.start(folder)

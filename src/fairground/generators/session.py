@@ -1,4 +1,4 @@
-"""What the lab asks of a load generator while it runs, whichever it is."""
+"""The interface by which the lab talks to a load generator while it runs, whichever it is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairground.model.wire import Tls
 
 @dataclass(frozen=True)
 class Task:
-    """What a generator is to do: a workload under a load, against an address. Raw data goes into `folder`.
+    """The work of a generator: a workload under a load, against an address. Raw data goes into `folder`.
 
     `bodies`: answers that contract cases found right on this server, by case. `rates`: steps of a load curve, each a rate per
     second and its seconds, in place of the load's own rate and window. Only the lab's engine takes them, and `tls`.

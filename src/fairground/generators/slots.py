@@ -53,7 +53,7 @@ class Templates:
 
     @property
     def fixed(self) -> bool:
-        """Whether every request is the same."""
+        """True if every request is the same."""
         return not self.slots
 
     @property
@@ -62,7 +62,7 @@ class Templates:
 
     @property
     def numbered(self) -> bool:
-        """Whether a slot gives every request a number of its own."""
+        """True if a slot gives every request a number of its own."""
         return any(slot.kind == "seq" for slot in self.slots)
 
     def requests(self, seed: int, count: int) -> Iterator[tuple[str, str | None]]:

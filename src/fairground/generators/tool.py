@@ -10,7 +10,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Output:
-    """What a run left: its streams, its exit code, and its files."""
+    """The output of a run: its streams, its exit code, and its files."""
 
     stdout: str
     stderr: str
@@ -81,7 +81,7 @@ class Output:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def nothing(self, tool: str) -> LabError:
-        """The tool gave no result: its last words say why."""
+        """The error of a tool that gave no result; its last words say why."""
         lines = [line.strip() for text in (self.stdout, self.stderr) for line in text.splitlines() if line.strip()]
         said = f"its last output: {lines[-1][:300]}" if lines else "it said nothing"
         return LabError(f"`{tool}` ended with exit code {self.code} and no result; {said}", exit_code=3)
@@ -89,7 +89,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a tool reports of one run."""
+    """The report of a tool on one run."""
 
     duration_s: float
     outcomes: Outcomes
@@ -100,7 +100,7 @@ class Seen:
     seconds: tuple[Second, ...] = ()
     caveats: tuple[str, ...] = ()
     lossy: bool = False
-    """Whether it lost count of requests otherwise than by dropping what was on its way at its end."""
+    """True if it lost count of requests otherwise than by dropping what was on its way at its end."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,10 @@ class Tool:
     """A further limit, as the end of the sentence that begins with the tool's name."""
 
     def refusal(self, load: Load, workload: Workload) -> str | None:
-        """Why it cannot make this load of this workload, as the end of that sentence; None when it can."""
+        """Say why it cannot make this load of this workload; None when it can.
+
+        The words end a sentence that begins with the tool's name.
+        """
         templates = Templates.of(workload)
         limits = (
             (load.model == "open" and not self.open_loop, "cannot keep a rate of arrivals"),
@@ -175,9 +178,28 @@ class ToolSession:
         load, folder = task.load, task.folder
         self._keeper, self._installed, self._tool = keeper, installed, installed.tool
         self._load, self._halted, self._second = load, False, 0
-        shared = (load, task.workload, Templates.of(task.workload), task.host, task.port)
-        window = Job(*shared, 2 * task.seed + 1, load.window_s, load.requests, 1_000_000_001, folder / "generator", load.stages)
-        warmup = Job(*shared, 2 * task.seed, load.warmup_min_s, None, 1, folder / "generator-warmup")
+        window = Job(
+            load=load,
+            workload=task.workload,
+            templates=Templates.of(task.workload),
+            host=task.host,
+            port=task.port,
+            seed=2 * task.seed + 1,
+            seconds=load.window_s,
+            requests=load.requests,
+            first=1_000_000_001,
+            folder=folder / "generator",
+            stages=load.stages,
+        )
+        warmup = replace(
+            window,
+            seed=2 * task.seed,
+            seconds=load.warmup_min_s,
+            requests=None,
+            first=1,
+            folder=folder / "generator-warmup",
+            stages=(),
+        )
         self._jobs = [warmup, window] if load.warmup_min_s else [window]
         self._pending: list[dict[str, Any]] = [{"event": "start"}]
         self._seen: list[Seen] = []
@@ -212,15 +234,15 @@ class ToolSession:
         return self._pending.pop(0)
 
     def meter(self) -> Meter:
-        """Of the run that goes on. Its threads are sampled, so that those which end with the window are known."""
+        """A meter of the run that goes on. Its threads are sampled, so that those which end with the window are known."""
         return RoleMeter(self.child, closely=True)
 
     def pin(self, cores: Sequence[int] | None) -> None:
-        """The threads that it has, and those that they start."""
+        """Pin the threads that it has, and those that they start."""
         self.child.pin(cores)
 
     def measure(self, window_s: float | None = None) -> None:
-        """Nothing: how long warm-up and window last was said when they began."""
+        """Do nothing: how long warm-up and window last was said when they began."""
 
     def halt(self) -> None:
         """End the run; most tools then print what they have."""
@@ -300,7 +322,7 @@ class ToolSession:
 
 
 def _without_edges(workload: Workload) -> tuple[str, ...]:
-    """What such a tool leaves out: it counts one status as good, so that all of its requests must have the same."""
+    """Say what such a tool leaves out: it counts one status as good, so that all of its requests must have the same."""
     share = sum(edge.share for edge in workload.edges)
     if not share:
         return ()

@@ -1,4 +1,4 @@
-"""What a session loads, and what it says of it: arms, windows, and the end of an arm. Frozen values.
+"""The values that a session loads and returns: arms, windows, and the end of an arm. All are frozen.
 
 An *arm* is a started stack (plain, planted, or again) or an address that somebody else serves. A *window* is what was measured of
 one arm. A *round* is one start of all arms: the unit of evidence.
@@ -99,7 +99,7 @@ class PgbenchArm(Arm):
 
     @property
     def protocol(self) -> str:
-        """Prepared where servers prepare."""
+        """The protocol of pgbench: prepared where servers prepare, else extended."""
         return "prepared" if self.cell.settings.prepared else "extended"
 
 
@@ -144,7 +144,7 @@ class Window:
 
     @property
     def whole(self) -> Result:
-        """What the generator told of a window that was one piece."""
+        """The result that the generator told of a window that was one piece."""
         assert self.result is not None, "a window made of turns has no result of its own"
         return self.result
 
@@ -156,24 +156,30 @@ class Window:
 
     @property
     def tally(self) -> Tally:
-        """What it counted, and the CPU of server and generator, as results keep it."""
-        generator = self.roles.get("generator")
-        cpu_us = self.server_cpu_us, None if generator is None else generator.cpu_us
-        server = self.roles.get("server")
-        instructions = None if server is None else server.instructions
-        return Tally(self.ok, self.not_ok, self.window_s, *cpu_us, self.settled_ok, self.settled_s, instructions)
+        """The counts of it, and the CPU of server and generator, as results keep them."""
+        generator, server = self.roles.get("generator"), self.roles.get("server")
+        return Tally(
+            ok=self.ok,
+            not_ok=self.not_ok,
+            window_s=self.window_s,
+            cpu_us=self.server_cpu_us,
+            generator_cpu_us=None if generator is None else generator.cpu_us,
+            settled_ok=self.settled_ok,
+            settled_s=self.settled_s,
+            instructions=None if server is None else server.instructions,
+        )
 
     @property
     def void(self) -> str | None:
-        """What of the machine spoiled it, or None."""
+        """The sentence that says what of the machine spoiled it, or None."""
         return next((finding.sentence for finding in self.machine if finding.severity is Severity.VOID), None)
 
     def limits(self, cell: Cell, cores: int) -> tuple[Finding, ...]:
         """The named reasons that limited it, strongest first; none where the generator told no result."""
         if self.result is None:
             return ()
-        told = (self.result, self.roles, self.host, self.database, cores)
-        return bottleneck.limits(replace(cell, load=self.load), *told, thresholds.standard().reasons)
+        loaded, at = replace(cell, load=self.load), thresholds.standard().reasons
+        return bottleneck.limits(loaded, self.result, self.roles, self.host, self.database, cores, at)
 
 
 @dataclass(frozen=True)
@@ -198,11 +204,11 @@ class Ended:
 
     @property
     def rejected(self) -> str | None:
-        """Why it has no number, in a sentence that names it; None where it has one."""
+        """The reason why it has no number, in a sentence that names it; None where it has one."""
         return rejection(self.arm.label, self.findings)
 
     @property
     def void(self) -> str | None:
-        """What made all of it void, in a sentence that names it; None where nothing did, or where it is rejected."""
+        """The reason why all of it is void, in a sentence that names it; None where it is not, or where it is rejected."""
         found = next((finding for finding in self.findings if finding.severity is Severity.VOID), None)
         return None if found is None or self.rejected else f"`{self.arm.label}` is void: {found.sentence}"

@@ -23,7 +23,7 @@ OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mu
 
 @dataclass(frozen=True)
 class Before:
-    """What the audit's statements said before the load: invariant id → value, ledger name → account → value."""
+    """The values that the audit's statements found before the load: invariant id → value, ledger name → account → value."""
 
     values: Mapping[str, int]
     ledgers: Mapping[str, Mapping[str, int]]
@@ -40,7 +40,7 @@ def before(database: Database, workload: Workload) -> Before:
 
 
 def work(database: Database, was: Before | None) -> Work | None:
-    """What the database counted since `was`; None where nothing was read then, or nothing can be read now."""
+    """Return what the database counted since `was`; None where nothing was read then, or nothing can be read now."""
     try:
         return None if was is None or was.work is None else database.work().since(was.work)
     except psycopg.Error:
@@ -112,7 +112,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, int]) -> int:
 
 
 def _if_there(read: Callable[[Database, str], Found], database: Database, statement: str) -> Found | None:
-    """What a statement finds; None where a server dropped what it reads, or emptied it so that a sum is NULL."""
+    """Return what a statement finds; None where a server dropped what it reads, or emptied it so that a sum is NULL."""
     try:
         return read(database, statement)
     except (psycopg.Error, TypeError, IndexError):

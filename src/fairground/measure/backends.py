@@ -1,4 +1,4 @@
-"""What a connection to the database costs it: a few are opened and closed before the load, and its CPU is read around them."""
+"""The CPU that a connection costs the database. A few are opened and closed before the load, and its CPU is read around them."""
 
 from __future__ import annotations
 

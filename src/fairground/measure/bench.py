@@ -1,4 +1,4 @@
-"""What every measurement of a run shares: who starts processes, the database server, the engine, the cases, and the bounds."""
+"""The bench that a run's measurements share: who starts processes, the database server, the engine, the cases, and the bounds."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Bench:
         return [there for there in (self.elsewhere, self.its_host) if there is not None]
 
     def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
-        """What of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named."""
+        """Find what of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named."""
         far = [found for name, use in there.items() for found in self._far(window_s, name, use)]
         return (*self._of_a_machine(window_s, here), *far)
 

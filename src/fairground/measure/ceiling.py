@@ -1,4 +1,4 @@
-"""What this machine can do at most on a workload: a null responder for the HTTP side, pgbench with the same SQL for the other.
+"""The most that this machine can do on a workload: a null responder for the HTTP side, pgbench with the same SQL for the other.
 
 Each stands in the server's place, and has its processors. pgbench is tried with several client counts, and the best is the
 ceiling. Where locks limit a workload there is no ceiling: then pgbench has as many clients as the pool has connections, and its
@@ -49,10 +49,11 @@ QUALIFY_S = 30.0
 
 
 def measure(bench: Bench, folder: Path, workload: Workload, load: Load, settings: Settings, clients: int | None = None) -> Limit:
-    """What the machine can do at most on one workload under a load: pgbench's best where it has SQL, else the null responder's.
+    """Measure the most that the machine can do on one workload under a load.
 
-    `folder` takes the raw outputs. `clients`: pgbench has so many, and no other count is tried. LabError when it cannot be
-    measured: then the workload has no limit, which the report says.
+    It is pgbench's best where the workload has SQL, else the null responder's. `folder` takes the raw outputs.
+    `clients`: pgbench has so many, and no other count is tried. LabError when it cannot be measured: then the
+    workload has no limit, which the report says.
     """
     folder.mkdir(parents=True, exist_ok=True)
     short = replace(
@@ -99,7 +100,7 @@ def _windows(bench: Bench, folder: Path, arm: Arm, schedule: Schedule, least: in
 
 
 def qualify(bench: Bench, folder: Path) -> Qualification:
-    """Whether the engine finds latencies that are known by calculation where it runs, in its short form: about 4 s.
+    """Ask the engine whether it finds latencies that are known by calculation where it runs. The short form takes about 4 s.
 
     LabError when it does not say.
     """

@@ -1,4 +1,4 @@
-"""A stack on which all of the contract's cases are tried, those too that restart its database, exhaust its pool or end it."""
+"""A stack on which all of the contract's cases are tried: those too that restart its database, exhaust its pool or end it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CheckedStack(StartedStack):
         self.stage = LiveStage(self)
 
     def _verify(self) -> Mapping[str, str] | None:
-        """Every case that is asked for; a case that disturbs the server or its database starts the server anew."""
+        """Try every case that is asked for; a case that disturbs the server or its database starts the server anew."""
         assert isinstance(self.arm, CheckArm)
         with self.phase("verify"):
             report = contract.run(
@@ -49,7 +49,7 @@ class CheckedStack(StartedStack):
         return report.bodies
 
     def ready(self) -> None:
-        """Nothing is loaded, so nothing is noted for an audit."""
+        """Do nothing: nothing is loaded, so nothing is noted for an audit."""
 
     def close(self) -> None:
         """Stop the server of the last case as those before it, and then what is left."""
@@ -57,7 +57,7 @@ class CheckedStack(StartedStack):
         super().close()
 
     def note(self, found: Finding) -> None:
-        """Something is to be said of one start of the server: once, however often it was seen."""
+        """Note a finding on one start of the server: once, however often it was seen."""
         if found.id not in {one.id for one in self.findings}:
             self.findings.append(found)
 
@@ -91,7 +91,7 @@ class LiveStage:
         return path.host, path.server_port
 
     def stop(self) -> contract.Exit:
-        """SIGTERM, and five seconds. How it ended, and how many connections it held, are said of the arm."""
+        """Send SIGTERM, and wait five seconds at most. How it ended, and how many connections it held, are said of the arm."""
         checked = self._checked
         if checked.path.server is None:
             return contract.Exit(0.0, None, False)
@@ -131,7 +131,7 @@ class LiveStage:
         self._database.limit_connections(UNLIMITED)
 
     def _beyond_its_pool(self) -> tuple[Finding, ...]:
-        """What is to be said of the connections that the server has held so far. Nothing, once they were cut."""
+        """Return the findings on the connections that the server has held so far. There are none once they were cut."""
         peak, refused = self._checked.seen.connections_peak, self._database.refused()
         return () if self._disturbed else answers.connections(peak, self._settings.pool_total, refused=refused)
 
@@ -158,7 +158,7 @@ class RowHold:
         connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}".encode())
 
     def is_free(self, user_id: int) -> bool:
-        """Whether the row can be locked at once; it is let go of again."""
+        """True if the row can be locked at once; it is let go of again."""
         with self._connection.transaction(force_rollback=True):
             found = self._connection.execute(
                 "SELECT id FROM web_users WHERE id = %s FOR UPDATE SKIP LOCKED", [user_id]

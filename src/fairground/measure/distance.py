@@ -1,4 +1,7 @@
-"""What the wires of a path add, measured on the path itself before it is loaded: the same exchange with a wire and without it."""
+"""The delay that the wires of a path add, measured on the path itself before it is loaded.
+
+The same exchange is made with a wire and without it.
+"""
 
 from __future__ import annotations
 

@@ -27,8 +27,10 @@ UNLIMITED = -1
 
 @dataclass(frozen=True)
 class Happened:
-    """When a fault began and when it had been carried out, by the wall clock. `cut`: how many connections to the database it
-    ended; None where nobody counted."""
+    """The times at which a fault began and had been carried out, by the wall clock.
+
+    `cut`: how many connections to the database it ended; None where nobody counted.
+    """
 
     fault: Fault
     began_unix_s: float
@@ -38,7 +40,7 @@ class Happened:
 
 @dataclass
 class Faults:
-    """Who carries out faults of one arm."""
+    """The faults of one arm, and what is needed to carry them out."""
 
     keeper: Keeper
     database: Database
@@ -68,7 +70,7 @@ class Faults:
         return refused if self.refused is None else self.refused + (refused or 0)
 
     def _stop_counting(self) -> None:
-        """From here on connections are not held against the budget: their successors overlap with the last moments of the old."""
+        """Stop holding connections against the budget: successors overlap with the last moments of the old ones."""
         self.refused = self.database.refused()
         self.database.limit_connections(UNLIMITED)
         self.seen.counts_connections = False

@@ -1,4 +1,4 @@
-"""With how many clients pgbench does most: a search over client counts. Pure.
+"""The search for the number of clients with which pgbench does most. Pure.
 
 A pool's size is not where a database does most: on few processors fewer clients may do more, on many more of them.
 """

@@ -78,13 +78,13 @@ class Loaded:
         raise NotImplementedError
 
     def ready(self) -> None:
-        """All arms are up: the load may begin."""
+        """Prepare for the load, which may begin: all arms are up."""
 
     def load_begins(self) -> None:
-        """A load in one piece begins, and nobody else loads the arm."""
+        """Note that a load in one piece begins, and nobody else loads the arm."""
 
     def ask_to_end(self) -> None:
-        """Nothing loads it any more: what needs time to end may begin to."""
+        """Let what needs time to end begin to: nothing loads it any more."""
 
     def close(self) -> None:
         """Stop all of it."""
@@ -101,17 +101,17 @@ class Loaded:
         raise NotImplementedError
 
     def deadlocks(self) -> int | None:
-        """How many its database has had so far; None where it has none."""
+        """The number of deadlocks that its database has had so far; None where it has no database."""
         return None
 
     def exit_code(self) -> int | None:
-        """How it ended by itself; None while it runs, or where we do not know."""
+        """The exit code with which it ended by itself; None while it runs, or where we do not know."""
         return None
 
     # ------------------------------------------------------------ findings
 
     def find(self, id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> None:
-        """Something is to be said of the arm. After what is fatal it is not loaded any more."""
+        """Add a finding on the arm. After a fatal one it is not loaded any more."""
         self.findings.append(Finding(id, severity, sentence, evidence))
         self.failed = self.failed or id in FATAL
 
@@ -128,7 +128,7 @@ class Loaded:
     # ------------------------------------------------------------ one load without a break
 
     def whole(self, ask: Whole, number: int) -> Window | None:
-        """Warm-up, window and drain of one run of the generator. None where it measured no window; the reason is a finding."""
+        """Run the generator once: warm-up, window and drain. None where it measured no window; the reason is a finding."""
         if ask.again:
             self._forget_first()
             self.end_turns()  # its connections stand still, and would hold threads of some servers
@@ -164,12 +164,12 @@ class Loaded:
         return window
 
     def _forget_first(self) -> None:
-        """What was said of a window in which the arm was not warm is said of the next one anew."""
+        """Forget what was said of a window in which the arm was not warm: it is said of the next one anew."""
         self.findings[:] = [one for one in self.findings if one.id not in OF_A_WINDOW]
         self.find("warmed-up", Severity.NOTE, "its window is its second: it was not warm in the first, as its turns showed")
 
     def _say_unreachable(self, result: Result) -> None:
-        """Why there was no window, unless that is said already."""
+        """Say why there was no window, unless that is said already."""
         self.notice_end()
         if (own := validity.own_side(result)) is not None:
             self.find("instrument", Severity.VOID, f"the generator could open no connection on its own side: {own}")
@@ -190,7 +190,7 @@ class Loaded:
             self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
 
     def _recover(self, happened: Happened, result: Result, folder: Path) -> None:
-        """What the fault did, from the answers of each tenth of a second."""
+        """Find out what the fault did, from the answers of each tenth of a second."""
         tenths = engine.tenths(json.loads((folder / "engine.json").read_text()))
         began_s = happened.began_unix_s - (result.started_unix_us or 0) / 1e6
         lasted_s = happened.over_unix_s - happened.began_unix_s
@@ -199,11 +199,11 @@ class Loaded:
 
     @property
     def _fault_explains(self) -> bool:
-        """Whether all that failed did so after a fault."""
+        """True if all that failed did so after a fault."""
         return self.recovery is not None and not self.recovery.failed_before
 
     def _is_new(self, finding: Finding) -> bool:
-        """Whether it was not said of an earlier load, or not as gravely."""
+        """True if the finding was not said of an earlier load, or not as gravely."""
         gravity = list(Severity).index
         said = [known for known in self.findings if known.id == finding.id]
         return all(gravity(known.severity) < gravity(finding.severity) for known in said)
@@ -217,27 +217,26 @@ class Loaded:
         if "server" in roles:
             roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
-        shared = generators.with_share(result, ask.load, roles["generator"])
         steps, handshakes = self._of_the_engine(ask, run)
-        spoiled = self.bench.spoiled(result.window_s, host, there)
-        counted = (result.completed_ok, _others(result), result.window_s)
-        database = self.seen.so_far() if self.seen.database is not None else None
-        told = (shared, steps, database)
         return Window(
-            self.arm.label,
-            number,
-            ask.load,
-            *counted,
-            roles,
-            host,
-            spoiled,
-            *told,
+            arm=self.arm.label,
+            number=number,
+            load=ask.load,
+            ok=result.completed_ok,
+            not_ok=_others(result),
+            window_s=result.window_s,
+            roles=roles,
+            host=host,
+            machine=self.bench.spoiled(result.window_s, host, there),
+            result=generators.with_share(result, ask.load, roles["generator"]),
+            steps=steps,
+            database=self.seen.so_far() if self.seen.database is not None else None,
             looks=tuple(self.seen.looks),
             handshakes=handshakes,
         )
 
     def _of_the_engine(self, ask: Whole, run: _Run) -> tuple[tuple[Step, ...], Handshakes | None]:
-        """What the engine's document has beyond a result: the steps of an open loop, and the handshakes of TLS."""
+        """Read what the engine's document has beyond a result: the steps of an open loop, and the handshakes of TLS."""
         if ask.load.generator != generators.ENGINE or (ask.load.model != "open" and self.tls is None):
             return (), None
         document = json.loads((self.folder / ask.folder / "engine.json").read_text())
@@ -247,7 +246,7 @@ class Loaded:
     # ------------------------------------------------------------ turns
 
     def begin_turns(self, load: Load) -> TurnTaking:
-        """A generator that stands still until it is its turn; it lives as long as the arm."""
+        """Start a generator that stands still until it is its turn; it lives as long as the arm."""
         if self.turns is None:
             endless = replace(load, window_s=ENDLESS_S)  # who takes turns says when the window is over
             plan = engine.plan(self.workload, endless, self.host, self.port, self.arm.seed, self.bodies, begin="held")
@@ -307,8 +306,9 @@ class _Run:
         self._readings: dict[str, tuple[Reading, Stand]] = {}
         self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
         self._sizing: Sizing | None = None
-        address = (loaded.host, loaded.port, ask.seed, folder, loaded.bodies, ask.rates, loaded.tls)
-        task = generators.Task(loaded.workload, load, *address)
+        task = generators.Task(
+            loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, rates=ask.rates, tls=loaded.tls
+        )
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task, bench.elsewhere)
         self._meter()
         self._spent_us.append(self._spent())
@@ -321,7 +321,7 @@ class _Run:
         return self._readings["window"], self._readings["drain"]
 
     def _meter(self) -> None:
-        """Whose CPU the generator's is: another process from the window on, where warm-up and window are two runs."""
+        """Pin and meter the generator: another process from the window on, where warm-up and window are two runs."""
         self._metered: Child | None = self.session.child
         self.session.pin(self._loaded.arm.cell.settings.cores_of("generator"))
         self._loaded.seen.meters["generator"] = self.session.meter()
@@ -352,7 +352,7 @@ class _Run:
         return self.session.result()
 
     def _is_warm(self, elapsed_s: float, given_s: float | None) -> bool:
-        """Whether the warm-up is over after so long: it has settled, or its time is up."""
+        """True if the warm-up is over after so long: it has settled, or its time is up."""
         if given_s is not None:
             return elapsed_s >= given_s
         load = self.ask.load
@@ -362,7 +362,7 @@ class _Run:
 
     @property
     def _steady_s(self) -> int:
-        """How many seconds alike end a warm-up."""
+        """The number of seconds that must be alike to end a warm-up."""
         rules = self._loaded.bench.thresholds.rules
         return rules.settled_before_turns if self.ask.before_turns else rules.settled_last
 
@@ -373,7 +373,7 @@ class _Run:
         self.session.measure(None if self._sizing is None else self._sizing.window_s)
 
     def sized(self, answers: int) -> Sizing | None:
-        """How the window was sized, with what it held: `answers` good ones among it. None: as its load says."""
+        """Return how the window was sized, with what it held: `answers` good ones among it. None if it lasts as its load says."""
         return None if self._pilot is None or self._sizing is None else self._pilot.counted(self._sizing, answers)
 
     def _event(self, phase: str, began: float) -> Mapping[str, Any] | None:
@@ -388,7 +388,7 @@ class _Run:
         return self.session.event(SILENCE_S + self.ask.load.timeout_ms / 1000)
 
     def _given_s(self) -> float | None:
-        """How long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled.
+        """Return how long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled.
 
         A pilot lasts whole seconds, since they are counted.
         """
@@ -403,8 +403,7 @@ class _Run:
         load = self.ask.load
         window_s = load.window_s if self._sizing is None else self._sizing.window_s
         total_s = window_s if phase == "window" else load.warmup_max_s
-        now = Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"])
-        self._loaded.on(self._loaded.arm.label, now)
+        self._loaded.on(self._loaded.arm.label, Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"]))
         if phase == "warmup" and event["ok"] is not None:
             self.warmup.append(event["ok"])
             self._spent_us.append(self._spent())
@@ -412,12 +411,11 @@ class _Run:
             self._clock()
 
     def _has_ended(self, phase: str) -> bool:
-        """Whether the server has ended by itself: that ends the load, too."""
+        """True if the server has ended by itself: that ends the load, too."""
         code = self._loaded.exit_code()
         if code is None or phase == "ended":
             return False
-        sentence = f"the server ended during the {phase} with exit code {code}"
-        self._loaded.find("server-exit", Severity.REJECT, sentence)
+        self._loaded.find("server-exit", Severity.REJECT, f"the server ended during the {phase} with exit code {code}")
         self.session.halt()
         return True
 

@@ -16,7 +16,7 @@ PROXY_TIMEOUT_S = 5.0
 
 
 class Route:
-    """What stands between generator and database in one trial. `meters` grows as roles are started."""
+    """The path between generator and database in one trial. `meters` grows as roles are started."""
 
     def __init__(self, keeper: Keeper, engine: Path, database: Database, cell: Cell, cores: int, folder: Path) -> None:
         self._keeper, self._engine, self._database, self._cell, self._cores = keeper, engine, database, cell, cores
@@ -39,13 +39,13 @@ class Route:
 
     @property
     def port(self) -> int:
-        """Where requests go: the wire before the server, what it leads to where there is none."""
+        """The port to which requests go: that of the wire before the server, or of what it leads to where there is none."""
         wired = self.wire.ports.get("server") if self.wire is not None else None
         return wired or self.near_port
 
     @property
     def near_port(self) -> int:
-        """Where requests arrive without a wire: the proxy, or the server where there is none."""
+        """The port at which requests arrive without a wire: the proxy's, or the server's where there is none."""
         return self.proxy.port if self.proxy is not None else self.server_port
 
     @property
@@ -71,8 +71,8 @@ class Route:
         far, landing = urlsplit(self.near_url), free_port(host=self.host)
         self._landing = landing if wire.server_ms is not None else None
         ends = {"server": (self.host, landing), "database": (far.hostname or self.host, far.port or 5432)}
-        place = (self._folder, self._cell.settings.cores_of("wire"))
-        self.wire = topology.start_wire(self._keeper, self._engine, wire, ends, *place)
+        cores = self._cell.settings.cores_of("wire")
+        self.wire = topology.start_wire(self._keeper, self._engine, wire, ends, self._folder, cores)
         self.meters["wire"] = RoleMeter(self.wire.child)
 
     def open_pooler(self) -> None:
@@ -100,8 +100,15 @@ class Route:
 
     def _started_pooler(self, port: int | None = None) -> topology.Pooler:
         settings = self._cell.settings
-        place = (self._folder, settings.cores_of("pooler"), self._workers(settings, "pooler"), port)
-        return topology.start_pooler(self._keeper, self._cell.topology, self._database.server_url(), *place)
+        return topology.start_pooler(
+            self._keeper,
+            self._cell.topology,
+            self._database.server_url(),
+            self._folder,
+            cores=settings.cores_of("pooler"),
+            workers=self._workers(settings, "pooler"),
+            port=port,
+        )
 
     def open_server(self, stack: Stack, settings: Settings | None = None) -> Child:
         """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed.
@@ -110,8 +117,8 @@ class Route:
         """
         wired = None if self._cell.topology.proxy is not None else self._landing
         self.server_port = wired or free_port(host=self.host)  # not before the pooler has its own
-        place = (self.host, self.server_port, self.url, self._folder / "server.log")
-        self.server = server.start(self._keeper, stack, settings or self._cell.settings, *place)
+        settings, log = settings or self._cell.settings, self._folder / "server.log"
+        self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 
@@ -125,7 +132,7 @@ class Route:
         return server.exposed(self.host, self.server_port)
 
     def listens(self) -> bool:
-        """Whether the server accepts connections, ready or not."""
+        """True if the server accepts connections, ready or not."""
         return self.server is not None and self.server.exit_code() is None and listens(self.host, self.server_port)
 
     def open_proxy(self, ready: bool) -> None:
@@ -133,8 +140,15 @@ class Route:
         settings, name = self._cell.settings, self._cell.topology.proxy
         if name is None:
             return
-        place = (self._folder, settings.cores_of("proxy"), self._workers(settings, "proxy"), self._landing)
-        self.proxy = topology.start_proxy(self._keeper, name, self.server_port, *place)
+        self.proxy = topology.start_proxy(
+            self._keeper,
+            name,
+            self.server_port,
+            self._folder,
+            cores=settings.cores_of("proxy"),
+            workers=self._workers(settings, "proxy"),
+            port=self._landing,
+        )
         self.meters["proxy"] = RoleMeter(self.proxy.child)
         hop = self.proxy
         if not ready:

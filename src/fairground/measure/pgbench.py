@@ -33,7 +33,7 @@ class Pgbench(Loaded):
         return self.arm
 
     def open(self) -> None:
-        """Fresh data, and the script, with the database on its processors."""
+        """Make fresh data and write the script, with the database on its processors."""
         self.on(self.arm.label, Doing("reset"))
         if self.database.child is not None:
             self.database.child.pin(self.arm.cell.settings.cores_of("database"))
@@ -41,7 +41,7 @@ class Pgbench(Loaded):
         (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
 
     def whole(self, ask: Whole, number: int) -> Window | None:
-        """One run of pgbench; its own report as a window. None, and a finding with its last line, where it has none."""
+        """Run pgbench once, and return its own report as a window. None, and a finding with its last line, where it has none."""
         seconds = max(1, round(ask.load.window_s))
         before = Moment(self.bench.keeper.spun_ns())
         output, code = self._run(seconds, ask.load.connections, number)
@@ -77,7 +77,7 @@ class Pgbench(Loaded):
         """Its process ended with its window."""
 
     def judge(self) -> Ended:
-        """Nothing of it is audited: it writes what it likes, and its rate is a ceiling, not a result."""
+        """Audit nothing of it: it writes what it likes, and its rate is a ceiling, not a result."""
         return Ended(self.arm, answers.verdict(self.findings), tuple(self.findings), windows=tuple(self.windows))
 
 
@@ -88,5 +88,5 @@ def rate_per_s(output: str, code: int | None) -> float | None:
 
 
 def last_line(output: str) -> str:
-    """Why it failed, in its own words."""
+    """Return the last line that it wrote: why it failed, in its own words."""
     return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "no output")[:200]

@@ -12,7 +12,7 @@ from fairground.model.sizing import Sizing, WorkloadEvent
 
 
 class Pilot:
-    """Begun with the load. `deadlocks` reads how many an arm's database has had so far; None where it has none."""
+    """A pilot, begun with the load. `deadlocks` reads how many an arm's database has had so far; None where it has none."""
 
     def __init__(
         self, wanted: Mapping[WorkloadEvent, int], load: Load, most_s: float, deadlocks: Callable[[], int | None]
@@ -21,14 +21,14 @@ class Pilot:
         self._began_s, self._at = time.monotonic(), [deadlocks()]
 
     def sizing(self, answers: Sequence[int]) -> Sizing:
-        """How long the window shall be, now that the warm-up is over. `answers`: the good ones of each of its seconds."""
+        """Return how long the window shall be, now that the warm-up is over. `answers`: the good ones of each of its seconds."""
         pilot_s = time.monotonic() - self._began_s
         self._at.append(self._deadlocks())
         good = statistics.fmean(answers) * pilot_s if answers else None
         return sizing.sizing(self._wanted, good, self._between(0, 1), pilot_s, self._load.window_s, self._most_s)
 
     def end(self) -> None:
-        """The window is over: what comes after it is not counted."""
+        """End the window: what comes after it is not counted."""
         self._at.append(self._deadlocks())
 
     def counted(self, of: Sizing, answers: int) -> Sizing:

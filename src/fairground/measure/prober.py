@@ -59,7 +59,7 @@ class Prober:
         self._thread.start()
 
     def stop(self) -> None:
-        """The load is over; a probe that is under way ends first."""
+        """End the probes, as the load is over; a probe that is under way ends first."""
         self._ending.set()
         self._thread.join()
 
@@ -115,7 +115,7 @@ class Prober:
         return connection.execute(self._written.sql.encode(), [slots[self._written.slot]]).fetchone()
 
     def _ask(self, request: Request) -> bool | None:
-        """Whether the server acknowledged the request; None where nobody knows what it did with it."""
+        """Send a request; True if the server acknowledged it, None where nobody knows what it did with it."""
         try:
             deadline_s = time.monotonic() + PATIENCE_S * 5
             self._wire = self._wire or Wire(*self._address, deadline_s)

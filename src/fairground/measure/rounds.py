@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Effort:
-    """What all rounds share: the question, and how it is asked. `turn_s` is the shortest turn, `pairs` are those of a round."""
+    """The question that all rounds share, and how it is asked. `turn_s` is the shortest turn, `pairs` are those of a round."""
 
     workload: Workload
     load: Load

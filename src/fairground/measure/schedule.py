@@ -1,4 +1,4 @@
-"""What a session loads next. Pure values: a schedule is told what was measured, and answers with the next question.
+"""The choice of what a session loads next. Pure values: a schedule is told what was measured, and answers with the next question.
 
 One method makes a schedule: so a plan, a comparison and a search are driven in the same way, and tested without a server.
 """
@@ -90,25 +90,25 @@ class Turns:
     each: tuple[tuple[str, float, int], ...] = ()
 
     def load_of(self, arm: str) -> Load:
-        """What an arm is loaded with."""
+        """The load of an arm."""
         return dict(self.own).get(arm, self.load)
 
     def turn_of(self, arm: str) -> float:
-        """How long one turn of an arm is, in seconds."""
+        """The length of one turn of an arm, in seconds."""
         return {name: turn_s for name, turn_s, _ in self.each}.get(arm, min(self.turn_s, self.window_s))
 
     def turns_of(self, arm: str) -> int:
-        """How many turns an arm has."""
+        """The number of turns of an arm."""
         alike = max(1, round(self.window_s / min(self.turn_s, self.window_s)))
         return {name: turns for name, _, turns in self.each}.get(arm, alike)
 
     def loaded_s(self, arm: str) -> float:
-        """How long an arm is loaded in all, without the last answers of its turns."""
+        """The seconds for which an arm is loaded in all, without the last answers of its turns."""
         return self.turns_of(arm) * self.turn_of(arm)
 
     @property
     def sequence(self) -> Iterator[str]:
-        """Whose turn it is, from the first turn to the last.
+        """The arms whose turn it is, from the first turn to the last.
 
         Who has most turns has one in each cycle. The others' are spread evenly around the middle, so that what drifts meets all.
         """
@@ -124,7 +124,7 @@ Ask = Whole | Turns
 
 
 class Schedule(Protocol):
-    """What decides on the next load. `failed` are the arms that cannot be loaded any more."""
+    """The rule that decides on the next load. `failed` are the arms that cannot be loaded any more."""
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
         """The next question, or None at the end. `windows` are all so far, in order, those of warm-ups among them."""
@@ -179,11 +179,11 @@ class SideBySide:
 
     @property
     def _asked_s(self) -> float:
-        """How long arms are loaded in turns, where no events made their windows longer."""
+        """The seconds for which arms are loaded in turns, where no events made their windows longer."""
         return self.load.window_s if self.turns_s is None else self.turns_s
 
     def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
-        """A whole window of the next arm, a warm-up in turns, a piece of the window in turns, or the end."""
+        """The next arm's whole window, a warm-up in turns, a piece of the window in turns, or the end."""
         wholes = [window for window in windows if window.result is not None]
         had = {window.arm for window in wholes}
         waiting = [arm for arm in self.arms if arm not in had and arm not in failed]
@@ -198,7 +198,7 @@ class SideBySide:
         return self._turns(tuple(window.arm for window in some), windows) or self._again(wholes, windows, failed)
 
     def _turns(self, here: tuple[str, ...], windows: Sequence[Window]) -> Turns | None:
-        """A warm-up in turns, a piece of the window in turns, or None at their end and where answers are too slow for them.
+        """A warm-up in turns or a piece of the window in turns. None at their end, and where answers are too slow for them.
 
         The first warm-up is a turn of each arm, and tells how long turns are. The others warm servers that stood idle while
         others had their whole windows, or that still compile themselves.
@@ -237,12 +237,15 @@ class SideBySide:
         return tuple(found)
 
     def _turn_s(self, arm: str, windows: Sequence[Window]) -> float:
-        """How long an arm's turns are, by its fastest window so far. What gave errors alone tells of no answer."""
+        """The length of an arm's turns in seconds, by its fastest window so far. What gave errors alone tells of no answer."""
         fastest_s = min(_turn_s([window], TURN_S) for window in windows if window.arm == arm and window.ok)
         return min(fastest_s, MOST_IN_TURNS * self.load.window_s)
 
     def _whole_s(self, windows: Sequence[Window]) -> float:
-        """How long an arm is loaded in turns: as long as its window where events sized that, up to MOST_IN_TURNS times."""
+        """The seconds for which an arm is loaded in turns.
+
+        Where events sized the whole windows, they are those of the longest, up to MOST_IN_TURNS times the load's.
+        """
         sized_s = max(window.window_s for window in windows if window.result is not None)
         return self._asked_s if self.most_s is None else max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
 
@@ -300,9 +303,10 @@ class InTurns:
 
 
 def shortest_turn_s(settings: Settings, deadlocks: bool, retried: bool = False) -> float:
-    """How long a turn is at the least: short as the machine's phases are, but long beside what servers wait for together.
+    """The seconds that a turn lasts at the least.
 
-    That is the period of a CPU quota, and the second after which the database ends a deadlock, or TCP tries a connection again.
+    It is as short as the machine's phases are, but long beside what servers wait for together. That is the period
+    of a CPU quota, and the second after which the database ends a deadlock, or TCP tries a connection again.
     """
     if deadlocks:
         return DEADLOCK_TURN_S
@@ -323,7 +327,7 @@ def _firsts(wholes: Sequence[Window]) -> list[Window]:
 
 
 def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[str]:
-    """The arms whose servers use less CPU for an answer in turns than WARM of what they used in their whole window.
+    """The arms whose answers cost their servers less CPU in turns than WARM of the cost in their whole window.
 
     Twice the machine's pace is left out: what the median arm's cost changed by is the pace of all windows, and what the cost of
     an arm's generator changed by that of its own. None are where a cost is not known.
@@ -342,7 +346,7 @@ def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[st
 
 
 def _needs_warming(arm: str, turned: Sequence[Window]) -> bool:
-    """Whether an arm lacks a warm-up in turns: after its first turn, and while its answers become cheaper by the last of them."""
+    """True if an arm lacks a warm-up in turns: after its first turn, and while its answers become cheaper by the last of them."""
     warm = [window.tally for window in turned if window.arm == arm]
     if len(warm) < 2:
         return bool(warm)
@@ -358,7 +362,7 @@ def _change(before: float | None, after: float | None) -> float | None:
 
 
 def _pieces(window_s: float) -> int:
-    """Of how many pieces a window in turns is made, so that one that the machine spoiled can be left out."""
+    """The number of pieces of a window in turns: one that the machine spoiled can be left out."""
     return max(1, round(window_s / PIECE_S))
 
 

@@ -19,7 +19,7 @@ class Reached(Loaded):
     """A service that runs already. Only what it answers, and whose CPU can be read, is known."""
 
     def open(self) -> None:
-        """Nothing is started; the roles that can be metered are."""
+        """Start nothing; meter the roles that can be metered."""
         assert isinstance(self.arm, ServiceArm)
         self.host, self.port, self.tls = self.arm.host, self.arm.port, self.arm.tls
         if self.arm.server is not None:
@@ -30,7 +30,7 @@ class Reached(Loaded):
         return server.exit_code() if isinstance(server, Child) else None
 
     def close(self) -> None:
-        """Whoever started it stops it."""
+        """Do nothing: whoever started it stops it."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class NullResponder(Loaded):
         return None if self.child is None else self.child.exit_code()
 
     def close(self) -> None:
-        """It ends with its standard input, and is stopped in any case."""
+        """Close its standard input, with which it ends, and stop it in any case."""
         if self.stdin is not None:
             os.close(self.stdin)
             self.stdin = None

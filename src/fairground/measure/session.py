@@ -71,15 +71,17 @@ class Session:
         """Each arm's end by its label, once the session is over."""
 
     def _prepared(self, arm: Arm, place: int, folder: Path, on: Callable[[str, Doing], None]) -> Loaded:
-        given = (self._bench, arm, folder, self._watch, self._seen[arm.label], on)
+        seen = self._seen[arm.label]
         if not isinstance(arm, StackArm | PgbenchArm):
-            return NullResponder(*given) if isinstance(arm, NullArm) else Reached(*given)
+            served = NullResponder if isinstance(arm, NullArm) else Reached
+            return served(self._bench, arm, folder, self._watch, seen, on)
         assert self._bench.database is not None, "an arm with a database needs a database server"
         database = self._bench.database.arm(place)
-        if isinstance(arm, PgbenchArm):
-            return Pgbench(*given, database=database)
-        self._seen[arm.label].database = database.name
-        return (CheckedStack if isinstance(arm, CheckArm) else StartedStack)(*given, database=database)
+        kind: type[Pgbench] | type[StartedStack] = Pgbench
+        if isinstance(arm, StackArm):
+            seen.database = database.name
+            kind = CheckedStack if isinstance(arm, CheckArm) else StartedStack
+        return kind(self._bench, arm, folder, self._watch, seen, on, database=database)
 
     @property
     def failed(self) -> frozenset[str]:
@@ -102,7 +104,7 @@ class Session:
         return self
 
     def _know_connecting(self) -> None:
-        """What a connection costs the database server, which all arms share: the first of them that is up finds out."""
+        """Find out what a connection costs the database server, which all arms share: the first one that is up measures it."""
         stacks = [one for one in self._loaded.values() if isinstance(one, StartedStack) and not one.failed]
         cost_us = stacks[0].connecting_us() if stacks else None
         for one in stacks:
@@ -197,7 +199,7 @@ class Session:
         return tuple(found)
 
     def _turn(self, ask: Turns, loaded: Loaded) -> None:
-        """One turn of an arm."""
+        """Load an arm for one turn."""
         label = loaded.arm.label
         loaded.begin_turns(ask.load_of(label)).turn(ask.turn_of(label))
 
@@ -220,9 +222,10 @@ class Session:
         return _Still(self._bench.stand(), counts)
 
     def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
-        """What an arm did between two moments. A window without a good answer is none: left out, it would flatter its arm.
+        """Make a window of what an arm did between two moments.
 
-        Silence rejects the arm, unless the machine was void: then the arm is.
+        A window without a good answer is none: left out, it would flatter its arm. Silence rejects the arm,
+        unless the machine was void: then the arm is.
         """
         loaded, seen = self._loaded[label], self._seen[label]
         if loaded.failed:
@@ -240,15 +243,27 @@ class Session:
             sentence += ", and the machine was void" if excused else ""
             loaded.find("no-good-answer", Severity.VOID if excused else Severity.REJECT, sentence)
             return None
-        counted = (told.ok, told.not_ok, told.active_s, roles | {"lab": lab}, host, spoiled)
-        database = seen.so_far() if seen.database is not None else None
-        window = Window(label, self._number, ask.load_of(label), *counted, database=database, warm_up=ask.warm_up)
-        loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + window.window_s
-        settled = replace(window, settled_ok=told.settled_ok, settled_s=told.settled_s, unsettled=not told.settled_s)
-        return replace(settled, lingered_s=max(0.0, told.active_s - ask.loaded_s(label)) / ask.turns_of(label))
+        loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + told.active_s
+        return Window(
+            arm=label,
+            number=self._number,
+            load=ask.load_of(label),
+            ok=told.ok,
+            not_ok=told.not_ok,
+            window_s=told.active_s,
+            roles=roles | {"lab": lab},
+            host=host,
+            machine=spoiled,
+            database=seen.so_far() if seen.database is not None else None,
+            warm_up=ask.warm_up,
+            settled_ok=told.settled_ok,
+            settled_s=told.settled_s,
+            unsettled=not told.settled_s,
+            lingered_s=max(0.0, told.active_s - ask.loaded_s(label)) / ask.turns_of(label),
+        )
 
     def _used(self, before: _Still, after: _Still) -> list[RoleUse]:
-        """What all arms' roles used between two moments; the database server, which they share, counts once."""
+        """Return what all arms' roles used between two moments; the database server, which they share, counts once."""
         found: dict[tuple[str, str], RoleUse] = {}
         for label, was in before.counts.items():
             for role, use in roles_between(self._seen[label].meters, was.reading, after.counts[label].reading).items():
@@ -258,7 +273,7 @@ class Session:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What one arm's engine had counted, what shared roles had used on its turns, and its own clocks."""
+    """The counts of one arm's engine so far, what shared roles had used on its turns, and its own clocks."""
 
     told: Told
     shared_us: Mapping[str, float]

@@ -94,7 +94,7 @@ class StartedStack(Loaded):
     # ------------------------------------------------------------ before the load
 
     def begin(self) -> None:
-        """Fresh data, then pooler and server. It is not waited for, so that the other arms of a session begin meanwhile."""
+        """Make fresh data, then start pooler and server. Do not wait, so that the other arms of a session begin meanwhile."""
         try:
             with self.phase("reset"):
                 self.database.reset(self.arm.cell.settings.scale)
@@ -171,8 +171,9 @@ class StartedStack(Loaded):
                 self.find("wire", Severity.VOID, error.message)
 
     def _verify(self) -> Mapping[str, str] | None:
-        """The workload's contract cases at low rate: the bodies that were found right, or None when the server failed one.
+        """Try the workload's contract cases at low rate.
 
+        Return the bodies that were found right, or None when the server failed one.
         Cases that fail because a pooler loses prepared statements do not fail the arm: the share of such failures is its result.
         """
         with self.phase("verify"):
@@ -202,17 +203,17 @@ class StartedStack(Loaded):
             self.find("instrument", Severity.VOID, _words(error))
 
     def _slowdown(self) -> Child | None:
-        """What spends CPU on purpose beside this arm, if anything is to. LabError where it cannot be started."""
+        """Start what spends CPU on purpose beside this arm, if anything is to. LabError where it cannot be started."""
         arm, server = self.stack_arm, self.path.server
         if not arm.planted or server is None:
             return None
-        settings = self.arm.cell.settings
-        told, cores = (self.bench.keeper, self.bench.engine, server, arm.planted), settings.cores_of(arm.slowed)
+        bench, settings = self.bench, self.arm.cell.settings
+        cores = settings.cores_of(arm.slowed)
         if arm.slowed == "server":
-            return burner.plant(*told, cores)
+            return burner.plant(bench.keeper, bench.engine, server, arm.planted, cores)
         if (other := self.database.child) is None:
             raise LabError("a slowdown of the database needs one of the lab's own, on this machine")
-        return burner.beside(*told, other, settings.pool_total, cores)
+        return burner.beside(bench.keeper, bench.engine, server, arm.planted, other, settings.pool_total, cores)
 
     def connecting_us(self) -> float | None:
         """CPU of the database for one connection, before any load; None where it cannot be read."""
@@ -223,11 +224,11 @@ class StartedStack(Loaded):
             return None
 
     def _on_turn(self) -> bool:
-        """Whether it is loaded at this moment."""
+        """True if it is loaded at this moment."""
         return self.watch.turn == self.arm.label and not self.failed
 
     def whole(self, ask: Whole, number: int) -> Window | None:
-        """The same, and how many transactions wrote meanwhile: no other arm is loaded then, and those of turns are mixed."""
+        """Load it as any arm, and count what wrote: no other arm is loaded then, and transactions of turns are mixed."""
         window = super().whole(ask, number)
         if not self.workload.audit.writes or ask.load.fault is not None:
             return window
@@ -237,7 +238,7 @@ class StartedStack(Loaded):
         return window
 
     def load_begins(self) -> None:
-        """Who took turns is gone by now, and what that one counted is among the results."""
+        """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
         self.counted = self.database.transactions() if self.workload.audit.writes else None, len(self.results)
 
     # ------------------------------------------------------------ after the load
@@ -315,7 +316,7 @@ class StartedStack(Loaded):
         self._diagnose(result)
 
     def _diagnose(self, result: Result) -> None:
-        """What limited a trial, unless a fault did. A search names the limits of each load, and a comparison asks for none."""
+        """Name what limited a trial, unless a fault did. A search names each load's limits, and a comparison asks for none."""
         if self.diagnosis is not None or self.trial is None or self.recovery is not None:
             return
         roles, host, result = self._trial_window(result)
@@ -337,7 +338,7 @@ class StartedStack(Loaded):
         return window.roles, window.host, replace(window.result or joined, life=joined.life, refused=joined.refused)
 
     def _believe(self) -> None:
-        """Whether what was measured may be believed."""
+        """Judge whether what was measured may be believed."""
         bench = self.bench
         if not self.opened:
             return
@@ -386,7 +387,7 @@ def _comparable(workload: Workload, bodies: Mapping[str, str]) -> Workload:
 
 
 def _words(error: Exception) -> str:
-    """What went wrong of our own, as words. What cannot be stored is not the end of one arm: it goes on as it came."""
+    """Say in words what went wrong of our own. What cannot be stored is not the end of one arm: it goes on as it came."""
     if isinstance(error, StorageError):
         raise error
     return foreign.line(str(error), foreign.SENTENCE_CHARACTERS)

@@ -23,9 +23,9 @@ class Stand:
 def machines_between(
     before: Stand, after: Stand, used: Collection[RoleUse], database_is_ours: bool
 ) -> tuple[RoleUse, HostUse, Mapping[str, HostUse]]:
-    """What the lab used between two moments, what its machine did, and what those of other hosts did, by their names.
+    """Return what the lab used between two moments, what its machine did, and what those of other hosts did.
 
-    `used` is what all roles that we know of used meanwhile, each on its machine.
+    Those are by the names of the hosts. `used` is what all roles that we know of used meanwhile, each on its machine.
     """
     lab, here = machine_between(before.here, after.here, _on(None, used), database_is_ours)
     both = before.there.keys() & after.there.keys()

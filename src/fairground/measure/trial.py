@@ -34,7 +34,7 @@ class Attempt:
 
     @property
     def label(self) -> str:
-        """What no other slot of its round is called."""
+        """The label, which no other slot of its round has."""
         cell, control = self.slot.cell, self.slot.control
         topology = "" if cell.topology.id == "direct" else cell.topology.id
         return " ".join(part for part in (cell.stack, topology, control) if part)
@@ -64,11 +64,11 @@ def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> t
         StackArm(label, one.slot.cell, workload, one.slot.seed, one.stack, one.slot.planted) for label, one in by_label.items()
     ]
     first = attempts[0].slot
-    given = first.cell.load, first.seed
+    load, seed, most_s = first.cell.load, first.seed, first.window_most_s
     schedule = (
-        SideBySide(tuple(by_label), *given, first.block, first.window_most_s, first.turns_s)
+        SideBySide(tuple(by_label), load, seed, first=first.block, most_s=most_s, turns_s=first.turns_s)
         if arms[1:]
-        else whole(arms[0].label, *given, first.window_most_s)
+        else whole(arms[0].label, load, seed, most_s)
     )
     with Session(bench, arms, {label: one.folder for label, one in by_label.items()}, on) as session:
         for _ in session.play(schedule):
@@ -111,7 +111,7 @@ def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
 
 
 def _spoiled(turns: Sequence[Window]) -> tuple[Finding, ...]:
-    """What of the machine spoiled all windows in turns: the trial is void then. One that is sound is enough for a number."""
+    """Find what of the machine spoiled all windows in turns: the trial is void then. One that is sound is enough for a number."""
     if not turns or any(one.void is None for one in turns):
         return ()
     return tuple(finding for finding in turns[0].machine if finding.severity is Severity.VOID)

@@ -16,7 +16,7 @@ SILENCE_S = 15.0
 
 @dataclass(frozen=True)
 class Told:
-    """What an engine that takes turns has counted since its start: in all, and in the settled parts of its turns."""
+    """The counts of an engine that takes turns, since its start: in all, and in the settled parts of its turns."""
 
     ok: int = 0
     not_ok: int = 0
@@ -52,7 +52,7 @@ class TurnTaking:
         self._await_held()
 
     def measure(self) -> None:
-        """The warm-up is over: the engine's window begins with the next turn, and lasts to the arm's end."""
+        """End the warm-up: the engine's window begins with the next turn, and lasts to the arm's end."""
         if not self.measured:
             self.session.measure()
             self.measured = True

@@ -1,4 +1,4 @@
-"""Looking on while servers work: memory, connections, wait events and statements, five times a second, each given to its arm."""
+"""The watch over working servers: memory, connections, wait events and statements, five times a second, each given to its arm."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ Connect = Callable[[], "psycopg.Connection[tuple[object, ...]]"]
 
 @dataclass
 class Seen:
-    """What was seen of one arm. `database`: the name of its database, None where it has none; `meters` grow as roles start.
+    """A record of what was seen of one arm.
 
+    `database`: the name of its database, None where it has none; `meters` grow as roles start.
     Connections are counted from its start to its stop. What its backends wait for and run counts in its windows, while it is the
     arm on turn: in between they are idle, whatever limits it.
     """
@@ -56,7 +57,7 @@ class Seen:
     console: psycopg.Connection[tuple[object, ...]] | None = None
 
     def open_window(self, afresh: bool = True) -> None:
-        """From now on samples are the window's. `afresh`: those of an earlier window are forgotten."""
+        """Begin the window: from now on samples are its own. `afresh`: those of an earlier window are forgotten."""
         for meter in self.meters.values():
             meter.start()
         if afresh:
@@ -68,11 +69,11 @@ class Seen:
         self.in_window = True
 
     def close_window(self) -> None:
-        """The window is over; connections go on being counted."""
+        """End the window; connections go on being counted."""
         self.in_window = self.looking = False
 
     def look(self) -> None:
-        """One look at its roles, in a window of one piece."""
+        """Take one look at its roles, in a window of one piece."""
         if self.looking:
             cpu_us = {role: self.meters[role].cpu_ns() / 1000 for role in LOOKED_AT if role in self.meters}
             memory_bytes = self.meters["server"].memory_bytes if "server" in self.meters else None
@@ -102,9 +103,18 @@ class Seen:
         self.pooler_waiting_peak = max(self.pooler_waiting_peak or 0, seen.waiting)
 
     def so_far(self) -> DatabaseUse:
-        """What its backends were seen waiting for; the database's counters are read once the server is gone."""
-        known = (self.connections_peak, dict(self.wait_events), self.wait_samples)
-        return DatabaseUse(None, None, None, None, None, *known, statements=statements.tally(self.statements))
+        """Return what its backends were seen waiting for; the database's counters are read once the server is gone."""
+        return DatabaseUse(
+            commits=None,
+            rollbacks=None,
+            rows_read=None,
+            deadlocks=None,
+            wal_bytes=None,
+            connections_peak=self.connections_peak,
+            wait_events=dict(self.wait_events),
+            wait_samples=self.wait_samples,
+            statements=statements.tally(self.statements),
+        )
 
 
 class Watch:
@@ -189,7 +199,7 @@ class Reading:
 
 
 def roles_between(meters: Mapping[str, Meter], before: Reading, after: Reading) -> dict[str, RoleUse]:
-    """What each role used between two readings."""
+    """Return what each role used between two readings."""
     return {role: meters[role].use(before.clocks[role], after.clocks[role]) for role in before.clocks if role in after.clocks}
 
 
@@ -221,5 +231,5 @@ def database_use(counters: Counters, seen: Seen | None, wal_bytes: int | None, w
 
 
 def _samples(counts: Sequence[int | None]) -> int | None:
-    """In how many samples something was seen; None where one of them could not see, or there was none."""
+    """Count the samples in which something was seen; None where one of them could not see, or there was none."""
     return sum(bool(count) for count in counts) if counts and None not in counts else None
