@@ -1,4 +1,4 @@
-"""What one arm did on its turns of one window. A frozen value."""
+"""The work of one arm on its turns of one window. A frozen value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Window:
 
     @property
     def generator_us_per_answer(self) -> float | None:
-        """Over answers of every kind: the generator works for a bad one as well."""
+        """CPU of the generator for each answer of every kind: it works for a bad one as well."""
         answers = self.ok + self.not_ok
         return None if self.generator_cpu_us is None or not answers else self.generator_cpu_us / answers
 
