@@ -51,12 +51,11 @@ def settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, f
     `last`: how many seconds are looked at, by default `settled_last`.
     """
     last = last or rules.settled_last
-    rule = last, rules.settled_tolerance, rules.settled_drift
-    if steady(rates, *rule):
+    if steady(rates, last, rules.settled_tolerance, rules.settled_drift):
         return True
     costs = [tested / generator if generator else 0.0 for tested, generator in spent]
     paced = [generator for _, generator in spent[-last:]]
-    return steady(costs, *rule) and not rising(paced, rules.settled_drift)
+    return steady(costs, last, rules.settled_tolerance, rules.settled_drift) and not rising(paced, rules.settled_drift)
 
 
 def outcomes(result: Result) -> tuple[Finding, ...]:
