@@ -1,4 +1,4 @@
-"""Which cell of a run the words of a claim mean. Pure."""
+"""The cell of a run that the words of a claim mean. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairground.model import OWN_MAJOR, Cell, Suite, Topology, Trial
 
 
 class Untestable(Exception):
-    """Why a statement cannot be tested on these trials."""
+    """The reason why a statement cannot be tested on these trials."""
 
 
 def marks(cell: Cell) -> frozenset[str]:
@@ -39,7 +39,7 @@ def marks(cell: Cell) -> frozenset[str]:
 
 
 def plain(suite: Suite) -> frozenset[str]:
-    """What a cell is unless a claim says otherwise: what the suite says for all of its groups, and no hops."""
+    """The marks that a cell has unless a claim says otherwise: what the suite says for all of its groups, and no hops."""
     usual = Cell("", "", Topology(), suite.load, suite.settings)
     return marks(usual) - {f"c{suite.load.connections}"}
 

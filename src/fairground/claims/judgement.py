@@ -88,7 +88,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Seen:
-    """What claims are held against: trials that are not void, and what was measured of their fields."""
+    """The evidence that claims are held against: trials that are not void, and what was measured of their fields."""
 
     trials: Sequence[Trial]
     fields: Fields
@@ -143,7 +143,10 @@ def _rivals(statement: Statement, trials: Sequence[Trial]) -> list[str]:
 
 
 def _hardness(op: str, judged: Judgement) -> tuple[int, float]:
-    """Smaller: it speaks more against the statement; by its verdict, then by how near it came to the other side."""
+    """A sort key: the smaller it is, the more the judgement speaks against the statement.
+
+    It goes by the verdict, then by how near that came to the other side.
+    """
     order = (ClaimVerdict.FAILS, ClaimVerdict.INCONCLUSIVE, ClaimVerdict.TIE, ClaimVerdict.HOLDS)
     middle = 0.0 if judged.measured is None else judged.measured.middle
     return order.index(judged.verdict), middle if op in (">", ">=") else -middle
@@ -152,7 +155,7 @@ def _hardness(op: str, judged: Judgement) -> tuple[int, float]:
 def _number_of(
     statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[Trial], measured: Interval | None
 ) -> float | None:
-    """What stands beside a published number: the middle of a ratio, or the mean of a share.
+    """The number that stands beside a published one: the middle of a ratio, or the mean of a share.
 
     Counts have none, since they depend on how long was counted.
     """
@@ -165,7 +168,7 @@ def _number_of(
 
 
 def _is_of_size(claim: Claim, statement: Statement, ours: float | None) -> bool | None:
-    """Whether the published number was found; None where there is none, or only "the same" was claimed.
+    """True if the published number was found; None where there is none, or only "the same" was claimed.
 
     What is said of a ratio is its distance from 1, so that of ours has to be alike, too: 1.25 is not found by 1.01.
     """
@@ -178,7 +181,10 @@ def _is_of_size(claim: Claim, statement: Statement, ours: float | None) -> bool 
 
 
 def _beside_nearest(judged: Judgement, suite: Suite, seen: Seen) -> Judgement:
-    """What could not be tested since the thing was not run has beside it what our nearest gives, which decides nothing."""
+    """Put the result of our nearest stack beside a claim that could not be tested.
+
+    The claim's own stack was not run; what the nearest gives decides nothing.
+    """
     text = judged.claim.test or judged.claim.paper
     if judged.verdict is not ClaimVerdict.UNTESTED or text is None:
         return judged
@@ -275,7 +281,7 @@ def _number(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tup
 
 
 def _of_numbers(statement: Statement, found: Sequence[float], loaded_s: float) -> ClaimVerdict:
-    """What the trials' numbers say together, after so many seconds of load.
+    """The verdict of the trials' numbers together, after so many seconds of load.
 
     "There are some" and "there are none" are about all trials: one that has some decides both. Without any, a count has to stay
     at 0 for LONG_S, whichever of the two was claimed; a share is of so many answers that 0 is known. Any other bound is asked of
@@ -328,7 +334,10 @@ def _spread(statement: Statement, trials: Sequence[Trial], cells: Mapping[Term, 
 
 
 def _way(cell: Cell) -> tuple[str, str, float]:
-    """What makes trials spread alike: a thousand requests wander more than seconds do, and a short window than a long one."""
+    """The properties that make trials spread alike.
+
+    A thousand requests wander more than seconds do, and a short window more than a long one.
+    """
     return cell.workload, cell.load.generator, cell.load.window_s
 
 
@@ -360,7 +369,7 @@ def _holds(op: str, value: float, bound: float) -> bool:
 
 
 def _effort(op: str, ratios: Sequence[float], spread: Spread) -> str:
-    """How many blocks of this spread would decide an inconclusive comparison."""
+    """Say how many blocks of this spread would decide an inconclusive comparison."""
     middle = abs(math.log(geometric_mean(ratios)))
     distance = abs(middle - math.log1p(SAME)) if op == "~" else middle
     needed = math.inf if distance == 0 else math.ceil((2 * spread.sd / distance) ** 2)

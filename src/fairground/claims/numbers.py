@@ -28,7 +28,7 @@ def share_or_count(metric: str, trial: Trial) -> float | None:
 
 
 def why_none(cell: Cell, trials: Iterable[Trial]) -> str:
-    """Why a cell that was measured has no number. Void trials are none that count, so they are not among these."""
+    """Say why a cell that was measured has no number. Void trials are none that count, so they are not among these."""
     rejected = all(trial.verdict is Verdict.REJECTED for trial in trials if trial.cell == cell)
     return "its trials were rejected" if rejected else "the generator did not report it"
 

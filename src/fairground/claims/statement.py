@@ -40,7 +40,7 @@ TOKEN = re.compile(
 
 
 class StatementError(ValueError):
-    """The text is no statement: one sentence that says where and why."""
+    """The error that a text is no statement: one sentence that says where and why."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Statement:
 
     @property
     def against_one(self) -> bool:
-        """Whether a ratio of cells is held against 1: it says which side is more, and no bound."""
+        """True if a ratio of cells is held against 1: it says which side is more, and no bound."""
         divided = bool(self.left.below or self.right.terms)
         return self.kind == "ratio" and divided and self.right.factor == 1
 

@@ -79,7 +79,7 @@ def _beside(table: PublishedTable, suite: Suite, words: tuple[str, ...], trials:
 
 
 def _as_long(table: PublishedTable, trial: Trial) -> float:
-    """By how much the published window is longer than the trial's: a count grows with it, a share does not."""
+    """The factor by which the published window is longer than the trial's. A count grows with it, a share does not."""
     if table.window_s is None or trial.result is None or not trial.result.window_s:
         return 1.0
     return table.window_s / trial.result.window_s

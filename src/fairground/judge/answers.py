@@ -1,4 +1,4 @@
-"""From a trial's counters to findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
+"""Turn a trial's counters into findings, a verdict and the name of what limited it. Pure: no I/O, no clock.
 
 The checks are named as in docs/reference/checks.md. Those of machine and instrument are in `validity`: VOID is their fault,
 REJECT the server's. No check looks at whether a speed seems odd.
@@ -29,7 +29,7 @@ OF_THE_CLIENT = (408, 429)
 
 
 def verdict(findings: Iterable[Finding]) -> Verdict:
-    """The gravest finding decides. A rejection stands even where the machine was noisy: noise makes no wrong answers.
+    """The verdict of the gravest finding. A rejection stands even where the machine was noisy: noise makes no wrong answers.
 
     It can make silence, which `validity.excused` has made a note by then.
     """
@@ -42,29 +42,29 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
 
 
 def settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, float]] = (), last: int | None = None) -> bool:
-    """Whether a warm-up has settled, from its good answers per second, or the ratio of two servers', oldest first.
+    """True if a warm-up has settled.
 
+    `rates`: its good answers per second, or the ratio of two servers', oldest first.
     `spent`: CPU of what is tested, and of the generator, in the same seconds. The generator does the same for each answer, so
     what it spends tells of the answers without the machine's pace, whose noise scatters rates by far more. What compiles itself
     or fills its caches gets cheaper against it. A steady ratio of the two is enough, unless the generator's still rises.
     `last`: how many seconds are looked at, by default `settled_last`.
     """
     last = last or rules.settled_last
-    rule = last, rules.settled_tolerance, rules.settled_drift
-    if steady(rates, *rule):
+    if steady(rates, last, rules.settled_tolerance, rules.settled_drift):
         return True
     costs = [tested / generator if generator else 0.0 for tested, generator in spent]
     paced = [generator for _, generator in spent[-last:]]
-    return steady(costs, *rule) and not rising(paced, rules.settled_drift)
+    return steady(costs, last, rules.settled_tolerance, rules.settled_drift) and not rising(paced, rules.settled_drift)
 
 
 def outcomes(result: Result) -> tuple[Finding, ...]:
-    """What came back: wrong answers disqualify, errors are shown, no good answer at all is no measurement."""
+    """The findings on what came back. Wrong answers disqualify, errors are shown, no good answer at all is no measurement."""
     return (*life(result), *window(result))
 
 
 def life(result: Result) -> tuple[Finding, ...]:
-    """Answers of the generator's whole life that nothing excuses: wrong bodies, and what is not HTTP."""
+    """The findings on answers of the generator's whole life that nothing excuses: wrong bodies, and what is not HTTP."""
     outcomes, found = result.life or result.window, []
     if outcomes.wrong_body:
         found.append(
@@ -89,7 +89,7 @@ def life(result: Result) -> tuple[Finding, ...]:
 
 
 def denials(result: Result, workload: Workload) -> tuple[Finding, ...]:
-    """Answers of the generator's whole life whose status denies what the contract says.
+    """The finding on answers of the generator's whole life whose status denies what the contract says.
 
     That is success where something must be refused, or a refusal of what is there and well-formed.
     """
@@ -124,8 +124,10 @@ def _share(result: Result, outcomes: Outcomes) -> str:
 
 
 def window(result: Result, expected: Collection[int] = (), fault: bool = False) -> tuple[Finding, ...]:
-    """Requests of the window that got no good answer: a note where all of them had a status that is the workload's subject, or
-    came of a `fault` that was made."""
+    """The finding on requests of the window that got no good answer.
+
+    It is a note where all of them had a status that is the workload's subject, or came of a `fault` that was made.
+    """
     if result.completed_ok == 0:
         return (
             Finding(
@@ -170,7 +172,7 @@ def outcome_words(outcomes: Outcomes) -> str:
 
 
 def accounting(result: Result, workload: Workload) -> tuple[Finding, ...]:
-    """What the generator cannot tell, and what of the audit is left out for that."""
+    """Notes on what the generator cannot tell, and on what of the audit is left out for that."""
     found = [Finding("accounting", Severity.NOTE, caveat) for caveat in result.caveats]
     if result.ledgers is None and workload.audit.ledgers:
         names = ", ".join(ledger.name for ledger in workload.audit.ledgers)
@@ -185,7 +187,7 @@ def accounting(result: Result, workload: Workload) -> tuple[Finding, ...]:
 
 
 def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[Finding, ...]:
-    """What is said of a warm-up that did not settle; one too short to be judged is a choice of the plan, not a fault."""
+    """The finding on a warm-up that did not settle. One too short to be judged is a choice of the plan, not a fault."""
     if is_settled:
         return ()
     evidence = {"seconds": len(per_second), "last_per_second": per_second[-1] if per_second else None}
@@ -198,7 +200,7 @@ def warmup(per_second: Sequence[int], is_settled: bool, rules: Rules) -> tuple[F
 
 
 def connection_limit(cell: Cell, rules: Rules) -> int:
-    """How many connections at once the database lets the server have, or its pooler.
+    """The most connections at once that the database lets the server have, or its pooler.
 
     That is the budget, and a few for those that were closed and still end when their successors open.
     """
@@ -207,7 +209,7 @@ def connection_limit(cell: Cell, rules: Rules) -> int:
 
 
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
-    """The connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
+    """Check the connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
 
     Two look: samples of what is open, and the database, which refuses what is over the limit however short it would be. Behind a
     pooler the server's connections are those to the pooler, and the pooler has a size of its own to hold to.
@@ -228,7 +230,9 @@ def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
 
 
 def connections(peak: int | None, allowed: int, where: str = "database", refused: int | None = None) -> tuple[Finding, ...]:
-    """A rejection where a server had more connections than it may hold, or wanted more than the database lets it have.
+    """Reject a server that had more connections than it may hold.
+
+    One that wanted more than the database lets it have is rejected as well.
 
     `peak` None: nobody looked; `refused` None: nobody refuses.
     """
@@ -258,7 +262,7 @@ def audit_findings(lines: Iterable[AuditLine]) -> tuple[Finding, ...]:
 
 
 def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tuple[AuditLine, ...]:
-    """The database's own counters against the answers: fewer commits or rows than answers mean batching or a cache."""
+    """Hold the database's own counters against the answers: fewer commits or rows than answers mean batching or a cache."""
     good = result.done
     lines = []
     if workload.audit.commits_per_answer:
@@ -285,7 +289,10 @@ def work_lines(workload: Workload, result: Result, database: DatabaseUse) -> tup
 
 
 def transactions_line(written: int, good: int) -> AuditLine:
-    """One number of a transaction for each good answer: one that writes nothing gets none, and several answers share none."""
+    """The line that asks for one transaction number for each good answer.
+
+    A transaction that writes nothing gets none, and several answers share none.
+    """
     return AuditLine("transactions", "at least one transaction that wrote for each good answer", written, good, None)
 
 
@@ -302,7 +309,7 @@ def invariant_line(
 
 
 def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, int], after: Mapping[str, int]) -> AuditLine:
-    """How many accounts moved otherwise than the acknowledged requests say; must be none.
+    """Count the accounts that moved otherwise than the acknowledged requests say. There must be none.
 
     An account that a request of unknown outcome names can be in either state and is left out; the sentence says how many were
     held to it.
@@ -322,7 +329,7 @@ def ledger_line(name: str, rows: Mapping[str, LedgerRow], before: Mapping[str, i
 
 
 def chatter(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
-    """Many more commits than answers are worth knowing: it is work that the database does for the driver."""
+    """A note on many more commits than answers: that is work which the database does for the driver."""
     done = (result.life or result.window).total
     if not workload.audit.commits_per_answer or not done or database.commits is None:
         return ()

@@ -1,4 +1,4 @@
-"""What limited a trial: from its counters to named reasons with their evidence and, where there is one, the fix. Pure.
+"""Name what limited a trial: from its counters to reasons with their evidence and, where there is one, the fix. Pure.
 
 Waiting is looked at before work: a lock that holds half of the backends limits a server whatever the processors do meanwhile.
 Work is looked at before idleness: only where no processor was full and nobody waited can the connections have been too few.
@@ -56,7 +56,7 @@ class TrialCounters:
 
     @property
     def used_here(self) -> Mapping[str, float]:
-        """The same of the roles that were on the lab's machine."""
+        """Processors that each role used, of the roles that were on the lab's machine."""
         return {role: used for role, used in self.used.items() if self.roles[role].host is None}
 
     def cores_for(self, role: str) -> int:
@@ -71,12 +71,12 @@ class TrialCounters:
 
     @property
     def cores_full(self) -> float:
-        """From which share of the window on processors are full."""
+        """The share of the window from which on processors count as full."""
         return self.at.cores_full * self.given
 
     @property
     def thread_full(self) -> float:
-        """From which share of the window on a thread has no time left."""
+        """The share of the window from which on a thread has no time left."""
         return self.at.thread_full * self.given
 
     @property
@@ -85,7 +85,7 @@ class TrialCounters:
 
     @property
     def idle(self) -> bool:
-        """Whether the machine, each seat and the generator had time left for clearly more work."""
+        """True if the machine, each seat and the generator had time left for clearly more work."""
         away = [(used, self.roles[role].cores) for role, used in self.used.items() if role not in self.used_here]
         return (
             sum(self.used_here.values()) < self.at.idle_cores * self.cores
@@ -145,12 +145,12 @@ def limits(
 
 
 def _first(counters: TrialCounters, *reasons: Callable[[TrialCounters], Iterator[Finding]]) -> Finding | None:
-    """What the first of these reasons that fits says."""
+    """The finding of the first of these reasons that fits."""
     return next((found for reason in reasons for found in reason(counters)), None)
 
 
 def _idleness(counters: TrialCounters) -> Iterator[Finding]:
-    """Nobody waited for a lock and no processor was full."""
+    """The limit of a trial in which nobody waited for a lock and no processor was full."""
     found = _first(counters, _wire, _pool, _connections)
     if found is not None:
         yield found
@@ -160,7 +160,7 @@ def _idleness(counters: TrialCounters) -> Iterator[Finding]:
 
 
 def _ports(counters: TrialCounters) -> Iterator[Finding]:
-    """Ephemeral ports ran out: the kernel refuses to open a connection before a packet is sent."""
+    """A lack of ephemeral ports: the kernel refuses to open a connection before a packet is sent."""
     failed = counters.result.window.connect or 0
     if failed and any(sample.wanted_a_port for sample in counters.result.samples):
         yield PORTS.finding(
@@ -349,7 +349,7 @@ def _cores_named(count: float) -> str:
 
 
 def _spent_on(counters: TrialCounters, role: str) -> str:
-    """What took the database's time, as the end of a sentence; nothing for other roles, or where nobody saw it."""
+    """Say what took the database's time, as the end of a sentence. Nothing for other roles, or where nobody saw it."""
     if role != "database":
         return ""
     found = statements.busiest(counters.database) if counters.database is not None else None
@@ -359,7 +359,7 @@ def _spent_on(counters: TrialCounters, role: str) -> str:
 
 
 def _statement(counters: TrialCounters, role: str) -> dict[str, int | float | str | None]:
-    """The same as evidence."""
+    """The evidence for what took the database's time."""
     found = statements.busiest(counters.database) if role == "database" and counters.database is not None else None
     told: dict[str, int | float | str | None] = {}
     if found is not None:
@@ -385,7 +385,7 @@ def _one_thread(counters: TrialCounters) -> Iterator[Finding]:
 
 
 def _wire(counters: TrialCounters) -> Iterator[Finding]:
-    """Most of the time goes by on a wire: bytes travel, and neither side works."""
+    """A wire on which most of the time goes by: bytes travel, and neither side works."""
     if not counters.idle:
         return
     for sentence, evidence in distance.limits(counters.cell, counters.result, counters.database, counters.at):
@@ -393,7 +393,7 @@ def _wire(counters: TrialCounters) -> Iterator[Finding]:
 
 
 def _pool(counters: TrialCounters) -> Iterator[Finding]:
-    """Nearly every connection of the pool had a statement under way, and no processor was full: requests waited for one."""
+    """A pool whose connections nearly all had a statement under way, while no processor was full: requests waited for one."""
     if counters.database is None or not counters.database.wait_samples:
         return
     busy = counters.busy_backends / counters.database.wait_samples

@@ -1,4 +1,7 @@
-"""What opening connections cost the database: their number says little, since one costs as much as many statements. Pure."""
+"""The cost to the database of opening connections. Pure.
+
+Their number says little, since one costs as much as many statements.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,10 @@ from fairground.model import Cell, DatabaseUse, Finding, Result, RoleUse, Severi
 
 @dataclass(frozen=True)
 class Opened:
-    """Connections to the database that were opened for each good answer, and the share of its CPU that they took at least."""
+    """Connections to the database that were opened for each good answer.
+
+    `share` is the share of the database's CPU that they took at least.
+    """
 
     count: int
     per_answer: float
@@ -27,7 +33,7 @@ class Opened:
 
 
 def opened(cell: Cell, result: Result, roles: Mapping[str, RoleUse], database: DatabaseUse | None, at: Reasons) -> Opened | None:
-    """What opening connections cost, where that is substantial; None where it is not, or where nobody knows."""
+    """The cost of opening connections, where it is substantial. None where it is not, or where nobody knows."""
     answers, use = (result.life or result.window).ok, roles.get("database")
     if database is None or database.sessions is None or database.connect_cpu_us is None or not answers or not result.completed_ok:
         return None

@@ -14,7 +14,9 @@ QUIET = ("idle", "idle in transaction", "Client:ClientRead")
 
 
 def finding(side: str, asked_ms: float, over_us: Sequence[float], without_us: Sequence[float], rules: Rules) -> Finding:
-    """The added time and its spread, from round trips over the wire and without it, two of each at least, in µs.
+    """The finding on the time that a wire added, with its spread.
+
+    It rests on round trips over the wire and without it, two of each at least, in µs.
 
     A warning where it is off by more than the relay itself explains.
     """
@@ -40,7 +42,7 @@ def finding(side: str, asked_ms: float, over_us: Sequence[float], without_us: Se
 
 
 def limits(cell: Cell, result: Result, database: DatabaseUse | None, at: Reasons) -> Iterator[tuple[str, Evidence]]:
-    """Why the distance limited a trial in which nothing was full, as a sentence with its evidence; nothing where it did not."""
+    """Say why the distance limited a trial in which nothing was full, with the evidence. Nothing where it did not limit it."""
     wire, latency, rate = cell.topology.wire, result.latency_ok, result.goodput_per_s
     if wire is None or latency is None or not latency.mean_us or not rate:
         return

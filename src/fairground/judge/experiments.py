@@ -1,4 +1,6 @@
-"""What each reason predicts, and the experiment that shows whether it is right: the cell again, with one thing changed. Pure.
+"""The experiments on reasons: the cell again, with one thing changed. Pure.
+
+Each reason predicts something, and its experiment shows whether the reason is right.
 
 A reason that counters name is a suspicion. What it names is changed here, and only that: a larger pool, a processor's time taken
 away, the missing index. docs/reference/reasons.md has the same as a table.
@@ -175,9 +177,10 @@ def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
 
 
 def _database_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
-    """A slowdown on purpose on the database's processors, while this server is at work, of so much of what the database uses.
+    """A slowdown on purpose on the database's processors while this server is at work.
 
-    It is told as a share of the server's CPU, which each arm has for itself: the database is one for all arms.
+    It takes `SLOWED` of what the database uses. It is told as a share of the server's CPU, which each arm has for itself: the
+    database is one for all arms.
     """
     server, database = (float(evidence.get(f"{role}_cores") or 0.0) for role in ("server", "database"))
     if not server or not database:

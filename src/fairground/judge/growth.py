@@ -47,7 +47,7 @@ def findings(cell: Cell, result: Result, looks: Sequence[Look], machine_bytes: i
 
 
 def bytes_per_s(seen: Sequence[tuple[float, int]], rules: Rules) -> float | None:
-    """At which rate memory grew, from (time, bytes); None where it did not, came down in between, settled, or nobody knows."""
+    """The rate at which memory grew, from (time, bytes). None: it did not, came down in between, settled, or nobody knows."""
     lowest = _lowest(seen)
     if lowest is None or seen[-1][0] - seen[0][0] < rules.memory_growth_s:
         return None

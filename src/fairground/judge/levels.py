@@ -17,7 +17,10 @@ from fairground.model.reason import SERIALISED, TOO_FEW_CONNECTIONS
 
 
 def told(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
-    """The same trials; where one suspects too few connections, and others of its cell decide that, its finding says so."""
+    """The same trials, with what others of their cells decide.
+
+    Where one suspects too few connections, and others of its cell decide that, its finding says so.
+    """
     goodput: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
         if trial.control is None and trial.goodput_per_s and trial.cell.load.model == "closed":
@@ -38,7 +41,7 @@ def _told(trial: Trial, rates: Mapping[int, float], at: Reasons) -> Trial:
 
 
 def _decided(connections: int, rates: Mapping[int, float], at: Reasons) -> Finding | None:
-    """What other numbers of connections tell of this one; None where there are none that differ enough.
+    """The finding that other numbers of connections give on this one. None where there are none that differ enough.
 
     More connections are asked first. The largest number has fewer alone to be held against: if it gave more than they did, then
     still more may give more.

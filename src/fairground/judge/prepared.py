@@ -22,7 +22,7 @@ REFUSED = re.compile(r"\bgot (?:status )?50[0-9]\b")
 
 
 def error(texts: Iterable[str]) -> str | None:
-    """The first error about a prepared statement in what server, pooler and database said, in the words of who said it."""
+    """The first error about a prepared statement, in the words of the server, pooler or database that said it."""
     for text in texts:
         if found := ERROR.search(text.replace("\\", "")):
             return found[0]
@@ -41,9 +41,9 @@ def excused(findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
 
 
 def finding(result: Result | None, pooler: str, said: str, reject_from: float) -> Finding:
-    """What a trial says of statements that were lost. `pooler` is its name and version, `said` the error's own words.
+    """The finding of a trial on statements that were lost. `pooler` is its name and version, `said` the error's own words.
 
-    From the share `reject_from` of failed requests on a stack does not work in its topology.
+    A stack does not work in its topology where the share of failed requests is `reject_from` or more.
     """
     because = f"`{pooler}` hands connections on after each transaction, and prepared statements are lost with them: {said}"
     if result is None:

@@ -1,4 +1,4 @@
-"""From the answers of each tenth of a second to what a fault did: how long, how many, and when all was as before. Pure."""
+"""Read off the answers of each tenth of a second what a fault did: how long, how many, when all was as before. Pure."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ def recovery(
     outcomes: Outcomes,
     cut: int | None = None,
 ) -> Recovery:
-    """What became of the answers after a fault. `tenths`: good answers and others by tenth, `outcomes`: of the window, `cut`: how
-    many connections to the database the fault ended."""
+    """The recovery of the answers after a fault.
+
+    `tenths`: good answers and others by tenth, `outcomes`: of the window, `cut`: how many connections to the database the fault
+    ended.
+    """
     whole = min(len(tenths[0]), int(window_s / TENTH_S + 1e-6))  # the last one may be shorter, and then says nothing
     good, bad = list(tenths[0][:whole]), list(tenths[1][:whole])
     first = min(int(began_s / TENTH_S + 1e-6), whole)
@@ -56,7 +59,10 @@ def recovery(
 
 
 def finding(fault: Fault, found: Recovery) -> Finding:
-    """What a fault did, as a note; a warning where the window ended before the full rate was there again, or nothing was cut."""
+    """A note on what a fault did.
+
+    It is a warning where the window ended before the full rate was there again, or nothing was cut.
+    """
     words = "the database's stall" if fault.for_ms is None else f"the database's stall of {fault.for_ms:g} ms"
     words = WORDS.get(fault.kind, words)
     if fault.kind is FaultKind.CONNECTIONS_CUT and found.cut is not None:
@@ -116,7 +122,7 @@ def _full_again(good: Sequence[int], first: int, before_per_s: float) -> int | N
 
 
 def _silences(good: Sequence[int], first: int) -> list[tuple[int, int]]:
-    """Where no good answer came, from the fault on: each stretch's first tenth, and the first one after it."""
+    """The stretches without a good answer, from the fault on: each one's first tenth, and the first one after it."""
     found, begin = list[tuple[int, int]](), None
     for place in range(first, len(good)):
         if good[place] == 0 and begin is None:
@@ -128,7 +134,10 @@ def _silences(good: Sequence[int], first: int) -> list[tuple[int, int]]:
 
 
 def _first_good_s(silences: Sequence[tuple[int, int]], again: int | None, whole: int, began_s: float) -> float | None:
-    """When the first silence ended; 0 where there was none before the full rate was back, None where it lasted to the end."""
+    """Seconds from the fault to the end of the first silence.
+
+    0 where there was none before the full rate was back, None where it lasted to the end.
+    """
     mattering = [one for one in silences if again is None or one[0] < again]
     if not mattering:
         return 0.0
@@ -137,5 +146,5 @@ def _first_good_s(silences: Sequence[tuple[int, int]], again: int | None, whole:
 
 
 def _since(place: int, began_s: float) -> float:
-    """From the fault to the beginning of a tenth, in tenths; the one of the fault itself is 0."""
+    """Seconds from the fault to the beginning of a tenth, in steps of 0.1; the tenth of the fault itself is at 0."""
     return max(0.0, round(place * TENTH_S - began_s, 1))

@@ -1,4 +1,4 @@
-"""How long a window must be for the events that its workload's number depends on, and a warm-up in turns. Pure.
+"""The length of a window, by the events that its workload's number depends on, and of a warm-up in turns. Pure.
 
 A workload may be about something rare: `transfer` meets a deadlock or two in a second, each of which holds rows for a second. A
 window of few of them is mostly chance. The warm-up is the pilot: its events say how long the window must be. None of its seconds
@@ -49,7 +49,7 @@ def sizing(
 
 
 def warming_s(turns_s: float) -> float:
-    """For how many seconds each stack of a round is loaded in turns before its `turns_s` seconds, which count."""
+    """Seconds for which each stack of a round is loaded in turns before its `turns_s` seconds, which count."""
     return min(WARMING_S, WARMING_SHARE * turns_s)
 
 
@@ -60,14 +60,14 @@ def _needed_s(wanted: float, seen: float | None, pilot_s: float) -> float:
 
 
 def counted(of: Sizing, answers: int, deadlocks: int | None) -> Sizing:
-    """The same once the window is over, with what it held."""
+    """The sizing once the window is over, with what the window held."""
     seen = {event: answers * OF_ANSWERS[event] if event in OF_ANSWERS else deadlocks for event in of.events}
     events = {event: EventCount(count.wanted, count.pilot, seen[event]) for event, count in of.events.items()}
     return Sizing(of.asked_s, of.most_s, of.pilot_s, of.window_s, events)
 
 
 def finding(of: Sizing) -> Finding:
-    """How long the window was and what it held, as a note."""
+    """A note on how long the window was and what it held."""
     held = ", ".join(f"{_amount(count.window)} of {count.wanted} {event.words}" for event, count in of.events.items())
     longer = f" in place of {brief(of.asked_s)} s" if of.added_s else ""
     capped = ", the most that it may have," if of.capped else ""

@@ -49,7 +49,7 @@ def findings(cell: Cell, result: Result, looks: Sequence[Look], diagnosis: str |
 
 
 def shortest_us(result: Result, rules: Rules) -> float | None:
-    """From how many µs on a gap of this trial is a stall; None where nothing was answered, or gaps are not told."""
+    """The µs from which on a gap of this trial is a stall. None where nothing was answered, or gaps are not told."""
     latency, answers = result.latency_ok, result.completed or result.completed_ok
     if result.gaps is None or not result.completed_ok or latency is None or latency.p50_us is None:
         return None
@@ -75,8 +75,9 @@ def unhidden_p99_us(stalls: Sequence[Gap], window_s: float) -> float | None:
 
 
 def meanwhile(result: Result, looks: Sequence[Look], stalls: Sequence[Gap]) -> dict[str, Meanwhile]:
-    """What server and database used inside and outside of stalls, from looks that are longer apart than most stalls.
+    """The cores that server and database used inside and outside of stalls.
 
+    The looks are longer apart than most stalls are long.
     The stretches between two looks without any stall tell what is used outside. What others used beyond that fell into stalls.
     """
     pairs = [(one, two, _overlap_s(one, two, result, stalls)) for one, two in itertools.pairwise(looks)]
@@ -121,7 +122,7 @@ def _stalls(
 
 
 def _hidden(cell: Cell, result: Result, stalls: Sequence[Gap]) -> str:
-    """What the closed loop does not show of them, as the end of a sentence."""
+    """Say what the closed loop does not show of the stalls, as the end of a sentence."""
     if cell.load.model != "closed":
         return ""
     said = ". This closed loop waits with the server, so that its percentiles hide them (coordinated omission)"
@@ -132,7 +133,7 @@ def _hidden(cell: Cell, result: Result, stalls: Sequence[Gap]) -> str:
 
 
 def _who(used: dict[str, Meanwhile]) -> str:
-    """Who was at work in them, as a part of a sentence; nothing where that cannot be seen."""
+    """Say who was at work in the stalls, as a part of a sentence. Nothing where that cannot be seen."""
     if "server" not in used:
         return ""
     busy = [role for role, one in used.items() if one.inside >= AT_WORK_CORES]
@@ -146,14 +147,17 @@ def _who(used: dict[str, Meanwhile]) -> str:
 
 
 def _is_machines(gap: Gap, result: Result, looks: Sequence[Look], rules: Rules) -> bool:
-    """Whether the engine did not look for most of it, or the hypervisor took so much processor time around it."""
+    """True if the stall was the machine's.
+
+    The engine did not look for most of the gap, or the hypervisor took so much processor time around it.
+    """
     around = [(one, two) for one, two in itertools.pairwise(looks) if _overlap_s(one, two, result, [gap]) > 0]
     stolen_us = sum(two.stolen_us - one.stolen_us for one, two in around)
     return max(gap.own_us, stolen_us) >= rules.stall_own * gap.duration_us
 
 
 def _overlap_s(one: Look, two: Look, result: Result, gaps: Sequence[Gap]) -> float:
-    """For how many seconds between two looks one of these gaps lasted."""
+    """Seconds between two looks during which one of these gaps lasted."""
     began_s = (result.started_unix_us or 0) / 1e6
     ends = [(began_s + gap.start_us / 1e6, began_s + (gap.start_us + gap.duration_us) / 1e6) for gap in gaps]
     return sum(max(0.0, min(two.at_unix_s, end_s) - max(one.at_unix_s, start_s)) for start_s, end_s in ends)

@@ -1,4 +1,4 @@
-"""What the database was asked, held against what the acknowledged answers need of it. Pure.
+"""The statements that the database was asked, held against what the acknowledged answers need of it. Pure.
 
 Commits alone prove little: a server that answers from memory can pad them with `SELECT 1`. So the statements themselves count.
 Where the database counts them (`pg_stat_statements`), their number is exact. Everywhere else the backends' last statements are
@@ -114,7 +114,10 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
 
 
 def findings(workload: Workload, result: Result, database: DatabaseUse, rules: Rules) -> tuple[Finding, ...]:
-    """What was asked that no answer needs, with its share; tables read more often than needed; and what could not be seen."""
+    """Notes on what was asked that no answer needs, with its share.
+
+    Others are on tables that were read more often than needed, and on what could not be seen.
+    """
     good = result.done
     if not good or not workload.uses_database:
         return ()
@@ -180,7 +183,10 @@ def read_whole(workload: Workload, work: Work | None, good: int, rules: Rules) -
 
 
 def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rules: Rules) -> Iterable[AuditLine]:
-    """Far more commits than requests pay for answers that come from elsewhere; pings, resets and connecting are allowed for."""
+    """The line on far more commits than requests. They pay for answers that come from elsewhere.
+
+    Pings, resets and connecting are allowed for.
+    """
     each = workload.audit.commits_per_answer
     if each and database.commits is not None:
         most = math.ceil(rules.paid_most * each * life.total) + rules.paid_free * (1 + (database.sessions or 0))
@@ -268,7 +274,10 @@ def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iter
 
 
 def _scans(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[Finding]:
-    """Tables that were scanned more often than the answers need, as in a query for each row of another."""
+    """Notes on tables that were scanned more often than the answers need.
+
+    That is so of a query for each row of another table.
+    """
     for name, table in work.tables.items():
         need = workload.audit.tables.get(name, TableNeed(0.0)).scans
         scans = table.scans / good
@@ -282,7 +291,7 @@ def _scans(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[
 
 
 def _unindexed(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[Finding]:
-    """A table that is read from one end to the other where an answer needs a row or two of it."""
+    """A note on a table that is read from end to end although an answer needs a row or two."""
     found = read_whole(workload, work, good, rules)
     if found is None:
         return
@@ -297,7 +306,7 @@ def _unindexed(workload: Workload, work: Work, good: int, rules: Rules) -> Itera
 
 
 def _unknown(workload: Workload, database: DatabaseUse, rules: Rules) -> Iterable[Finding]:
-    """What the audit had to leave out, once."""
+    """One note on all that the audit had to leave out."""
     missing = []
     if workload.audit.statements and _calls(database.work) is None and _most_likely_share(workload, database, rules) is None:
         missing.append(f"the statements (fewer than {rules.statement_samples:g} samples)")

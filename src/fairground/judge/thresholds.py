@@ -16,7 +16,7 @@ FILE = Path(__file__).with_suffix(".toml")
 
 @dataclass(frozen=True)
 class Pair:
-    """A value above `warn` warns, one above `void` makes void; None: that never happens."""
+    """Two bounds: a value above `warn` warns, one above `void` makes void. None: that never happens."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     warn: float | None = None
@@ -25,7 +25,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Bounds(Pair):
-    """The bounds of one check, with those that replace them in the closed loop and where the generator shares its processors."""
+    """The bounds of one check.
+
+    `closed` replace them in the closed loop, `shared` where the generator shares its processors.
+    """
 
     closed: Pair | None = None
     shared: Pair | None = None
@@ -70,7 +73,7 @@ class Checks:
 
 @dataclass(frozen=True)
 class Rules:
-    """What readings and verdicts rest on beside bounds; the file says what each is."""
+    """The numbers beside bounds that readings and verdicts rest on. The file says what each is."""
 
     send_lag_least_us: int
     steadiness_seconds: int
@@ -109,7 +112,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Reasons:
-    """From where on `reasons` names a limit; shares unless a unit is named."""
+    """The values from which on `reasons` names a limit. They are shares unless a unit is named."""
 
     cores_full: float
     idle_cores: float
@@ -136,7 +139,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """All of them."""
+    """All thresholds."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
     checks: Checks
@@ -144,13 +147,13 @@ class Thresholds:
     reasons: Reasons
 
     def values(self) -> dict[str, Any]:
-        """As plain tables, for a run's folder."""
+        """The thresholds as plain tables, for a run's folder."""
         return asdict(self)
 
 
 @cache
 def standard() -> Thresholds:
-    """Those of this version of the lab."""
+    """The thresholds of this version of the lab."""
     return load(FILE)
 
 

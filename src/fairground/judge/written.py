@@ -23,12 +23,15 @@ class Probe:
 
 
 def findings(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
-    """Any acknowledged write that was not there, or not on the disk, when its answer came rejects: the look was after it."""
+    """Reject if an acknowledged write was not there, or not on the disk, when its answer came: the look was after it."""
     return (*_late(probes, patience_s), *_unflushed(probes))
 
 
 def _unflushed(probes: Sequence[Probe]) -> tuple[Finding, ...]:
-    """A commit that does not wait for the disk is visible before it is there: a crash would undo what was acknowledged."""
+    """Reject commits that do not wait for the disk.
+
+    Such a commit is visible before it is on the disk: a crash would undo what was acknowledged.
+    """
     told = [probe for probe in probes if probe.acknowledged and probe.late_ms == 0 and probe.unflushed is not None]
     bad = sum(probe.unflushed is True for probe in told)
     if not bad:

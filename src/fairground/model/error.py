@@ -20,14 +20,14 @@ class LabError(Exception):
 
 
 class MachineError(LabError):
-    """The machine refuses the lab a port, a descriptor or a file: never the fault of a server."""
+    """The machine's refusal of a port, a descriptor or a file to the lab. It is never the fault of a server."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint, 3)
 
 
 class StorageError(MachineError):
-    """A folder of the lab's cannot be written. Nothing more can be measured until it can."""
+    """The error that a folder of the lab's cannot be written. Nothing more can be measured until it can."""
 
 
 NO_SPACE = "no space is left on its file system"

@@ -15,7 +15,7 @@ AS_IT_WAS = "as it was"
 
 
 class Direction(StrEnum):
-    """Where goodput goes with the change if the reason is right."""
+    """The way in which goodput goes with the change if the reason is right."""
 
     MORE = "more"
     LESS = "less"
@@ -39,7 +39,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What shows whether a reason is right: arms that differ in what it names, and where their goodput goes then.
+    """A test of a reason: arms that differ in what it names, and where their goodput goes if it is right.
 
     `refutes`: whether the reason is wrong where goodput stays as it was; else it is only not confirmed.
     """
@@ -51,8 +51,9 @@ class Experiment:
 
 @dataclass(frozen=True)
 class WhyAsked:
-    """One reason of one cell of the run `run`, in whose trials it was said as `sentence`, and the experiment on it.
+    """One reason of one cell of the run `run`, and the experiment on it.
 
+    The cell's trials said the reason as `sentence`.
     Each start of the arms has `windows` windows, in turns of `turn_s` at the least.
     """
 

@@ -1,4 +1,4 @@
-"""What is made to go wrong in a window on purpose, and what became of the answers. Frozen values."""
+"""Faults that are made in a window on purpose, and what became of the answers. Frozen values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FaultKind(StrEnum):
-    """`stall`: the processes of the database stand still for a while. All others cut connections."""
+    """The kinds of fault. `stall`: the processes of the database stand still for a while. All others cut connections."""
 
     DATABASE_RESTART = "database-restart"
     CONNECTIONS_CUT = "connections-cut"
@@ -25,7 +25,7 @@ class Fault:
 
     @property
     def id(self) -> str:
-        """As a person writes it: `stall=500ms@3s`."""
+        """The fault as a person writes it: `stall=500ms@3s`."""
         lasting = "" if self.for_ms is None else f"={self.for_ms:g}ms"
         return f"{self.kind}{lasting}@{self.at_s:g}s"
 
@@ -35,7 +35,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Recovery:
-    """What a fault did to the answers of a window, by tenths of a second.
+    """The effect of a fault on the answers of a window, by tenths of a second.
 
     Times count from the fault's beginning to that of the tenth, so that each is right to a tenth. None: not within the window,
     or too few answers before the fault to tell.
@@ -52,7 +52,7 @@ class Recovery:
     first_good_s: float | None
     """When the first good answer came after a tenth without any; 0: there was no such tenth."""
     recovered_s: float | None
-    """From when on the full rate was there again."""
+    """The time from which on the full rate was there again."""
     longest_silence_s: float
     """The longest time without a good answer."""
     failed: int
@@ -70,5 +70,5 @@ class Recovery:
 
     @property
     def failed_share(self) -> float:
-        """Of all requests that ended from the fault on."""
+        """The share that failed of all requests that ended from the fault on."""
         return self.failed / (self.failed + self.good) if self.failed else 0.0

@@ -1,4 +1,4 @@
-"""What a run measures of its machine before the first trial: what it can do at most, and whether the engine can measure here."""
+"""Measurements of a run's machine before the first trial: what it can do at most, and whether the engine can measure here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Limit:
-    """What this machine can do at most on a workload: `source` is `null-responder` or `pgbench`."""
+    """The most that this machine can do on a workload; `source` is `null-responder` or `pgbench`."""
 
     workload: str
     source: str
@@ -29,12 +29,12 @@ class Limit:
 
     @property
     def key(self) -> tuple[str, int | None]:
-        """What the cells that it is the limit of have in common."""
+        """The workload and PostgreSQL version that the cells which it limits have in common."""
         return self.workload, self.postgres_version
 
 
 def over_a_run(limits: Iterable[Limit]) -> Limit | None:
-    """What one limit comes to that was measured several times in a run: the geometric mean of its rates. None of none.
+    """One limit that stands for several measurements of it in a run, with the geometric mean of their rates. None of none.
 
     A machine's pace changes within a run, so that the stacks' numbers are held against what it could do all along. A rate of 0
     is no limit: nothing came to its end in that second.
@@ -61,7 +61,7 @@ class KnownNumber:
 
 @dataclass(frozen=True)
 class Qualification:
-    """Whether the load engine finds latencies that are known by calculation on this machine, before the first trial."""
+    """The check, before the first trial, that the load engine finds latencies on this machine that are known by calculation."""
 
     can_measure: bool
     took_s: float

@@ -38,12 +38,12 @@ class Round:
 
     @property
     def rejected(self) -> str | None:
-        """Why there is nothing to compare, naming the arm; None where there is something."""
+        """The sentence that says why there is nothing to compare, and names the arm; None where there is something."""
         return next((why for label, findings in self.findings.items() if (why := rejection(label, findings))), None)
 
 
 def rejection(label: str, findings: Iterable[Finding]) -> str | None:
-    """Why an arm has no number, in a sentence that names it; None where no finding rejects it."""
+    """Say why an arm has no number, in a sentence that names it; None where no finding rejects it."""
     found = next((finding for finding in findings if finding.severity is Severity.REJECT), None)
     if found is None:
         return None

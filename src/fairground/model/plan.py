@@ -1,4 +1,4 @@
-"""How it is measured: topologies, loads, settings, cells; and what a person asks for: suites and plans."""
+"""The ways to measure: topologies, loads, settings and cells; and what a person asks for: suites and plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OWN_MAJOR = 18
 
 
 class Durability(StrEnum):
-    """`durable`: fsync and synchronous_commit on. `relaxed`: both off."""
+    """The durability of a run's database. `durable`: fsync and synchronous_commit on. `relaxed`: both off."""
 
     DURABLE = "durable"
     RELAXED = "relaxed"
@@ -44,7 +44,7 @@ class Wire:
 
     @property
     def id(self) -> str:
-        """As a person writes it: `server=0.2ms+database=1ms`."""
+        """The wires as a person writes them: `server=0.2ms+database=1ms`."""
         return "+".join(f"{side}={ms:g}ms" for side, ms in self.sides.items())
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class Load:
-    """What the generator does. `model` is `closed` (`connections` at once) or `open` (`rate_per_s`, spaced as `arrivals` says).
+    """The generator's load. `model` is `closed` (`connections` at once) or `open` (`rate_per_s`, spaced as `arrivals` says).
 
     `requests`: so many are sent, however long it takes, and `window_s` is measured instead of given. `think_ms`: each connection
     of a closed loop pauses so long between an answer and its next request; no latency includes it. `fault`: what is made to go
@@ -132,7 +132,7 @@ class Load:
 
 
 class PoolScope(StrEnum):
-    """Whether `pool_size` is that of a whole server or that of each of its workers."""
+    """The scope of `pool_size`: a whole server, or each of its workers."""
 
     TOTAL = "total"
     PER_WORKER = "per-worker"
@@ -144,7 +144,7 @@ ROLES = ("server", "database", "generator", "proxy", "pooler", "wire")
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server is given in one cell, and where each role of the cell runs."""
+    """The settings of a server in one cell, and where each role of the cell runs."""
 
     workers: int = 2
     pool_size: int = 25
@@ -172,7 +172,10 @@ class ServerSettings:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """What a run has once, since it has one database server: its durability, the scale of its data, its own settings."""
+    """The settings that a run has once, since it has one database server.
+
+    They are its durability, the scale of its data and its own settings.
+    """
 
     durability: Durability = Durability.RELAXED
     scale: int = 10
@@ -182,7 +185,7 @@ class RunSettings:
 
 @dataclass(frozen=True)
 class Settings(RunSettings, ServerSettings):
-    """Under what a cell is measured: the server's settings and the run's, side by side as records keep them.
+    """The settings under which a cell is measured: the server's and the run's, side by side as records keep them.
 
     `postgres_version`: the major version of PostgreSQL beneath the server; None: the one that comes with the lab, or that of the
     given database.
@@ -192,7 +195,7 @@ class Settings(RunSettings, ServerSettings):
 
     @property
     def run(self) -> RunSettings:
-        """Those that all cells of a run share."""
+        """The settings that all cells of a run share."""
         return RunSettings(self.durability, self.scale, self.postgres)
 
 
@@ -241,7 +244,10 @@ class Slot:
 
 
 class Until(StrEnum):
-    """What ends a run with a budget before its time is up: intervals of a fixed width, or such that leave no pair undecided."""
+    """The state in which a run with a budget ends before its time is up.
+
+    Its intervals have a fixed width, or leave no pair undecided.
+    """
 
     NARROW = "narrow"
     DECIDED = "decided"
@@ -307,7 +313,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Condition:
-    """Under what a publication measured, and under what we do: `theirs` and `here`. `where` quotes the place that says it."""
+    """The terms under which a publication measured, `theirs`, and ours, `here`. `where` quotes the place that says it."""
 
     what: str
     theirs: str

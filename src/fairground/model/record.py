@@ -21,7 +21,7 @@ Entry = TypeVar("Entry", covariant=True)
 
 
 class Kind(StrEnum):
-    """What a record is of."""
+    """The kind of measurement that a record is of."""
 
     RUN = "run"
     COMPARISON = "comparison"
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Head(Generic[Asked]):
-    """What was known before the first measurement. `id` is the name of the record's folder."""
+    """The facts that were known before the first measurement. `id` is the name of the record's folder."""
 
     schema: int
     kind: Kind
@@ -45,7 +45,7 @@ class Head(Generic[Asked]):
     versions: Mapping[str, str]
     """Lab, engine, PostgreSQL … → version."""
     thresholds: Mapping[str, Any]
-    """By what it is judged."""
+    """The thresholds by which it is judged."""
     stacks: Mapping[str, StackInfo]
     """What is said of each stack that is measured, by its label in the record."""
     asked: Asked
@@ -53,7 +53,7 @@ class Head(Generic[Asked]):
 
 @dataclass(frozen=True)
 class End:
-    """The record is whole, and why nothing more was measured."""
+    """The end of a whole record, and why nothing more was measured."""
 
     ended_unix_s: float
     reason: str
@@ -189,7 +189,7 @@ class Checked:
 
     @property
     def row(self) -> dict[str, Any]:
-        """For machines: the state, the findings, and why a stack is not here."""
+        """A row for machines: the state, the findings, and why a stack is not here."""
         reason = {} if self.unavailable is None else {"reason": self.unavailable}
         return {"state": self.state, **reason, "findings": [asdict(finding) for finding in self.findings]}
 

@@ -1,4 +1,4 @@
-"""What comes out: findings, outcomes, what roles and machine used."""
+"""The results of a trial: findings, outcomes, what roles and machine used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Severity(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Of a trial. VOID is the machine's or instrument's fault (retried, kept); REJECTED is the server's (a result)."""
+    """A trial's verdict. VOID is the machine's or instrument's fault (retried, kept); REJECTED is the server's (a result)."""
 
     VALID = "valid"
     WARNED = "warned"
@@ -40,7 +40,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What became of requests. A generator that cannot tell a kind apart leaves it None."""
+    """The outcomes of requests. A generator that cannot tell a kind apart leaves it None."""
 
     ok: int
     shed: int | None
@@ -159,7 +159,7 @@ class Look:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """What the engine sent to one account: acknowledged, and unknown (may have happened)."""
+    """The requests that the engine sent to one account: acknowledged, and unknown (may have happened)."""
 
     acknowledged_count: int
     acknowledged_sum: int
@@ -179,14 +179,17 @@ class BadAnswer:
 
     @property
     def wanted_a_port(self) -> bool:
-        """Whether a connection could not be opened for want of a local port, in the words of the engine, oha, or the kernel."""
+        """True if a connection could not be opened for want of a local port.
+
+        It is told by the words of the engine, oha or the kernel.
+        """
         words = ("no local port", "address not available", "cannot assign")
         return self.outcome == "connect" and any(word in self.reason.lower() for word in words)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a generator reports of one trial, in one form for all generators. `window` counts requests sent inside the window."""
+    """A generator's report on a trial, in one form for all generators. `window` counts requests sent inside the window."""
 
     generator: str
     command: tuple[str, ...]
@@ -237,7 +240,7 @@ class Result:
 
 @dataclass(frozen=True)
 class RoleUse:
-    """What one role (server, proxy, pooler, database, generator) used inside the window."""
+    """The resources that one role (server, proxy, pooler, database, generator) used inside the window."""
 
     cpu_us: float | None
     memory_peak_bytes: int | None
@@ -382,7 +385,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class StackInfo:
-    """What a result says of the stack itself: words from the manifest, versions from the receipt."""
+    """The part of a result that describes the stack itself: words from the manifest, versions from the receipt."""
 
     id: str
     title: str

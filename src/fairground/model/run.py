@@ -81,7 +81,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a run ended before all that it planned was measured.
+    """The reason why a run ended before all that it planned was measured.
 
     `unneeded`: numbers of slots in its `blocks` that were left out, since what they would have narrowed was narrow already.
     """
@@ -124,7 +124,7 @@ class Run:
         return tuple(sorted((*self.trials, *self.controls), key=lambda trial: (trial.number, trial.attempt)))
 
     def limit(self, workload: str, postgres_version: int | None = None) -> Limit | None:
-        """What the machine could do at most on a workload, over the run; None where nobody measured it."""
+        """The most that the machine could do on a workload, over the run; None where nobody measured it."""
         return over_a_run(one for one in self.limits if one.key == (workload, postgres_version))
 
     @property
@@ -135,7 +135,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Doing:
-    """What goes on: a phase, seconds into it of how many, and (under load) the last second's good and other answers."""
+    """The work that goes on: a phase, seconds into it of how many, and (under load) the last second's good and other answers."""
 
     phase: str
     elapsed_s: float = 0.0
@@ -147,7 +147,7 @@ class Doing:
 
 @dataclass(frozen=True)
 class Progress(Doing):
-    """Where a trial is."""
+    """The progress of a trial."""
 
     slot: Slot = field(kw_only=True)
     attempt: int = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""Which cores of a machine each role of a measurement has."""
+"""The cores of a machine that each role of a measurement has."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class Seats:
 
     @property
     def shared(self) -> bool:
-        """Whether the machine has too few cores to give the server its own."""
+        """True if the machine has too few cores to give the server its own."""
         return not self.server

@@ -1,4 +1,4 @@
-"""How long a window was made for the events that its workload's number depends on. Frozen values."""
+"""The length of a window, by the events that its workload's number depends on. Frozen values."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from enum import StrEnum
 
 
 class WorkloadEvent(StrEnum):
-    """What a workload's file may name: deadlocks in the arm's database, good answers slower than the 99th percentile."""
+    """Events that a workload's file may name: deadlocks in the arm's database, good answers slower than the 99th percentile."""
 
     DEADLOCKS = "deadlocks"
     BEYOND_P99 = "beyond_p99"
 
     @property
     def words(self) -> str:
-        """Several of them, in words."""
+        """Several of the events, in words."""
         return {WorkloadEvent.DEADLOCKS: "deadlocks", WorkloadEvent.BEYOND_P99: "answers beyond p99"}[self]
 
 
 @dataclass(frozen=True)
 class EventCount:
-    """How often a window should hold an event, and how often pilot and window did; None: nobody could count."""
+    """The counts of an event: what a window should hold, and what pilot and window held. None: nobody could count."""
 
     wanted: int
     pilot: float | None = None
@@ -29,7 +29,7 @@ class EventCount:
 
     @property
     def lacks(self) -> bool:
-        """Whether the window held it more seldom than it should, or nobody knows."""
+        """True if the window held the event more seldom than it should, or nobody knows."""
         return self.window is None or self.window < self.wanted
 
 
@@ -48,12 +48,12 @@ class Sizing:
 
     @property
     def added_s(self) -> float:
-        """By so many seconds the window is longer than the load asks for."""
+        """Seconds by which the window is longer than the load asks for."""
         return self.window_s - self.asked_s
 
     @property
     def capped(self) -> bool:
-        """Whether it held too few of an event because it might be no longer."""
+        """True if the window held too few of an event because it might be no longer."""
         return self.window_s >= self.most_s and bool(self.lacking)
 
     @property

@@ -64,7 +64,7 @@ class Source:
             raise LabError(f"`{shown}` is not UTF-8 text", "save it as UTF-8") from error
 
     def parse(self, shape: type[Shape]) -> Shape:
-        """Hold the file against the dataclass `shape`; the most telling mistake is raised."""
+        """Hold the file against the dataclass `shape`, and raise the most telling mistake."""
         from pydantic import ValidationError
 
         try:
@@ -79,7 +79,7 @@ class Source:
             raise self._rewritten(shape, min(found, key=lambda mistake: order.get(mistake.kind, 2))) from error
 
     def error(self, location: Location, problem: str, hint: str | None = None) -> LabError:
-        """`problem` ends where the file's name follows."""
+        """The error at a location of the file. `problem` ends where the file's name follows."""
         line = _line(self.text, location)
         return LabError(f"{problem} `{self.shown}`" + (f", line {line}" if line else ""), hint)
 
@@ -139,7 +139,7 @@ def _merged(data: Any, errors: Sequence[ErrorDetails]) -> list[Mistake]:
 
 
 def _written(data: Any, details: ErrorDetails) -> Location:
-    """Where an error is, in the file's own keys: pydantic puts the kind that it tried into a location."""
+    """The location of an error, in the file's own keys. pydantic puts the kind that it tried into a location."""
     place: list[str | int] = []
     missing = details["type"] in ("missing", "missing_argument")
     for number, part in enumerate(details["loc"], 1):
@@ -195,7 +195,10 @@ def _keys(shape: type[Any], location: Location) -> tuple[str, ...]:
 
 
 def _line(text: str, location: Location) -> int | None:
-    """The line (from 1) of the longest beginning of `location` that the TOML text spells out, else of what is beneath."""
+    """The line (from 1) of the longest beginning of `location` that the TOML text spells out.
+
+    Where it spells out none, the line of the first key beneath; None where there is none of that either.
+    """
     best, found, beneath = 0, None, None
     for number, here in _places(text):
         if len(here) > best and here == location[: len(here)]:

@@ -1,4 +1,4 @@
-"""What can be measured: servers with their stacks, and workloads."""
+"""The things that can be measured: servers with their stacks, and workloads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from fairground.model.sizing import WorkloadEvent
 
 
 class Approach(StrEnum):
-    """How a variant is written: as its documentation shows, tuned beyond that, or as an event loop of its own."""
+    """The way in which a variant is written.
+
+    It is as its documentation shows, tuned beyond that, or an event loop of its own.
+    """
 
     DOCUMENTED = "documented"
     TUNED = "tuned"
@@ -148,7 +151,7 @@ class LedgerCheck:
 
 @dataclass(frozen=True)
 class TableNeed:
-    """What one good answer needs of a table."""
+    """The scans and rows of a table that one good answer needs."""
 
     scans: float
     rows: float = 0.0
@@ -170,7 +173,10 @@ class OwnRows:
 
 @dataclass(frozen=True)
 class Written:
-    """Where one request's write is seen: `sql` has a single value, `%s` in it being what the request has in its `slot`.
+    """The place where one request's write is seen.
+
+    `sql` has a single value, `%s` in it being what the request has in its `slot`.
+
 
     Few requests of a load may have the same value there: another's write is taken for the one that is looked for.
     """
@@ -182,7 +188,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Audit:
-    """What must hold in the database after a workload's trial. Counters are per good answer."""
+    """The conditions that must hold in the database after a workload's trial. Counters are per good answer."""
 
     writes: bool
     commits_per_answer: float
@@ -202,7 +208,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class Workload:
-    """What one request asks, what the right answer is, and what must hold in the database afterwards."""
+    """A kind of request: what it asks, what the right answer is, and what must hold in the database afterwards."""
 
     id: str
     title: str

@@ -1,4 +1,4 @@
-"""What one arm did on its turns of one window. A frozen value."""
+"""The work of one arm on its turns of one window. A frozen value."""
 
 from __future__ import annotations
 
@@ -50,18 +50,23 @@ class Window:
 
     @property
     def generator_us_per_answer(self) -> float | None:
-        """Over answers of every kind: the generator works for a bad one as well."""
+        """CPU of the generator for each answer of every kind: it works for a bad one as well."""
         answers = self.ok + self.not_ok
         return None if self.generator_cpu_us is None or not answers else self.generator_cpu_us / answers
 
 
 def summed(windows: Sequence[Window]) -> Window:
     """Several windows of one arm as one; what is not known of one of them is not known of all."""
-    ok, not_ok = sum(one.ok for one in windows), sum(one.not_ok for one in windows)
-    seconds = sum(one.window_s for one in windows)
-    server, generator = sum_of([one.cpu_us for one in windows]), sum_of([one.generator_cpu_us for one in windows])
-    settled = sum(one.settled_ok for one in windows), sum(one.settled_s for one in windows)
-    return Window(ok, not_ok, seconds, server, generator, *settled, sum_of([one.instructions for one in windows]))
+    return Window(
+        ok=sum(one.ok for one in windows),
+        not_ok=sum(one.not_ok for one in windows),
+        window_s=sum(one.window_s for one in windows),
+        cpu_us=sum_of([one.cpu_us for one in windows]),
+        generator_cpu_us=sum_of([one.generator_cpu_us for one in windows]),
+        settled_ok=sum(one.settled_ok for one in windows),
+        settled_s=sum(one.settled_s for one in windows),
+        instructions=sum_of([one.instructions for one in windows]),
+    )
 
 
 def sum_of(values: Sequence[Number | None]) -> Number | None:

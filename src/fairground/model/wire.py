@@ -12,7 +12,7 @@ BODY_METHODS = ("POST", "PUT", "PATCH")
 
 @dataclass(frozen=True)
 class Tls:
-    """How a service is spoken to by TLS: what its certificate must be for, and whose certificates are believed.
+    """The terms of TLS with a service: what its certificate must be for, and whose certificates are believed.
 
     `ca` is a file of certificates in PEM that are believed in place of this machine's authorities. `insecure`: all are.
     """

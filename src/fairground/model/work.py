@@ -1,4 +1,4 @@
-"""What a database counted of the work that it did for one arm. None: it did not count."""
+"""The work that a database did for one arm, as it counted it. None: it did not count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TableWork:
-    """What was done to one table."""
+    """The work that was done on one table."""
 
     scans: int
     """Sequential and index scans."""
@@ -18,7 +18,7 @@ class TableWork:
     """Those of them that sequential scans read; None: nobody told them apart."""
 
     def since(self, before: TableWork) -> TableWork:
-        """What was done after `before`."""
+        """The work that was done after `before`."""
         sequential = (self.sequential_rows, before.sequential_rows)
         known = None if sequential[0] is None or sequential[1] is None else sequential[0] - sequential[1]
         return TableWork(self.scans - before.scans, self.rows - before.rows, known)
@@ -26,7 +26,7 @@ class TableWork:
 
 @dataclass(frozen=True)
 class StatementWork:
-    """What `pg_stat_statements` counted of one statement, constants taken out."""
+    """The counts of `pg_stat_statements` for one statement, constants taken out."""
 
     calls: int
     rows: int
@@ -45,7 +45,7 @@ class Work:
     """Statement → what was counted of it, where the server has `pg_stat_statements`."""
 
     def since(self, before: Work) -> Work:
-        """What was counted after `before`."""
+        """The work that was counted after `before`."""
         tables = {name: one.since(before.tables.get(name, TableWork(0, 0, 0))) for name, one in self.tables.items()}
         functions = statements = None
         if self.functions is not None:

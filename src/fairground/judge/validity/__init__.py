@@ -1,4 +1,6 @@
-"""May one believe a trial? Checks of the machine, the instrument, the window and the database's rest. Pure: no I/O, no clock.
+"""Tell whether one may believe a trial. Pure: no I/O, no clock.
+
+The checks are of the machine, the instrument, the window and the database's rest.
 
 A check reads one value off a trial's counters and holds it against its bounds; none looks at whether a speed seems odd. What a
 check reads and why stands beside it here, its bounds in `thresholds.toml`, and all of them in docs/reference/checks.md.
@@ -49,7 +51,7 @@ BESIDE_FAULTS = ("generator", "machine")
 
 
 def findings(facts: Facts, thresholds: Thresholds, of: Collection[str] = KINDS) -> tuple[Finding, ...]:
-    """What the checks of some kinds find, in their order."""
+    """The findings of the checks of some kinds, in their order."""
     return tuple(_found(facts, thresholds, of))
 
 
@@ -68,7 +70,7 @@ def beside_turns(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def spoiled(findings: Iterable[Finding]) -> bool:
-    """Whether what the machine did makes a measurement void."""
+    """True if what the machine did makes a measurement void."""
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
 
 
@@ -93,7 +95,7 @@ def _by_chance(finding: Finding) -> Finding:
 
 
 def _is_silence(finding: Finding) -> bool:
-    """Whether nothing came back, not even a bad answer."""
+    """True if nothing came back, not even a bad answer."""
     return finding.id == "no-answers" and finding.evidence.get("bad") == 0
 
 

@@ -1,4 +1,4 @@
-"""What a check is: a reading of a trial's counters, held against bounds."""
+"""A check: a reading of a trial's counters, held against bounds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairground.stats.intervals import brief
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a trial, or of as much of one as there is; None: it was not measured."""
+    """All that is known of a trial, or of the part of one that there is. None: it was not measured."""
 
     window_s: float
     cell: Cell | None = None
@@ -38,8 +38,10 @@ class Facts:
 
     @property
     def shared(self) -> bool:
-        """Whether the generator may meet other roles on its processors: unless all that are pinned are pinned elsewhere, or it is
-        on a host of its own."""
+        """True if the generator may meet other roles on its processors.
+
+        It may not where all roles are pinned, the others elsewhere than the generator, or where it is on a host of its own.
+        """
         use = self.roles.get("generator")
         if use is not None and use.host is not None:
             return False
@@ -50,8 +52,9 @@ class Facts:
 
     @property
     def beside_generator(self) -> float:
-        """What the run's own roles, and other threads of the generator, worked where its busiest thread may run: cores at most.
+        """Cores, at most, that the run itself used where the generator's busiest thread may run.
 
+        The run's own roles used them, and other threads of the generator.
         A role that is pinned elsewhere is not among them, and nothing is where the generator has processors of its own.
         """
         use = self.roles.get("generator")
@@ -74,7 +77,7 @@ class Facts:
 
     @property
     def capped(self) -> bool:
-        """Whether all connections of an open loop were in use at the end of a second: then requests waited for one."""
+        """True if all connections of an open loop were in use at the end of a second. Then requests waited for one."""
         seconds, cell = self.result.seconds if self.result else (), self.cell
         return self.open and cell is not None and any((one.in_flight or 0) >= cell.load.connections for one in seconds)
 

@@ -1,4 +1,4 @@
-"""Whether the database server worked for the trial alone (V17)."""
+"""The checks that the database server worked for the trial alone (V17)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fairground.judge.validity.check import Check, Facts, Reading
 
 
 def _checkpoints(facts: Facts, _: Rules) -> Reading | None:
-    """Each writes out what is dirty, and makes the next change of each page write it whole into the log."""
+    """Checkpoints: each writes out what is dirty, and makes the next change of each page write it whole into the log."""
     count = facts.database.checkpoints if facts.database else None
     if count is None:
         return None
@@ -15,13 +15,16 @@ def _checkpoints(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _autovacuum(facts: Facts, _: Rules) -> Reading | None:
-    """One that the server's own writes set off is its cost in a long run, and noise in a short one."""
+    """An autovacuum of the trial's database.
+
+    One that the server's own writes set off is its cost in a long run, and noise in a short one.
+    """
     words = "an autovacuum worked on the trial's database in {} of {} samples"
     return _sampled(facts, facts.database.autovacuum_samples if facts.database else None, words)
 
 
 def _foreign_sessions(facts: Facts, _: Rules) -> Reading | None:
-    """Somebody else's statements take processors, locks and buffers that the trial counts on."""
+    """Sessions of somebody else: their statements take processors, locks and buffers that the trial counts on."""
     words = "sessions of other databases were at work in {} of {} samples"
     return _sampled(facts, facts.database.foreign_samples if facts.database else None, words)
 
@@ -34,7 +37,7 @@ def _sampled(facts: Facts, seen: int | None, words: str) -> Reading | None:
 
 
 def _temp_files(facts: Facts, _: Rules) -> Reading | None:
-    """No workload sorts more than fits into memory: files mean a plan that nobody expected."""
+    """Temporary files: no workload sorts more than fits into memory, so they mean a plan that nobody expected."""
     files = facts.database.temp_files if facts.database else None
     return None if files is None else Reading(files, f"the database wrote {files:,} temporary files", {"files": files})
 

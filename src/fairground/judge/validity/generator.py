@@ -1,4 +1,4 @@
-"""Whether the generator kept what was asked of it and counted what it did (V1 to V7, V9b, V10)."""
+"""The checks of the generator: it kept what was asked of it, and counted what it did (V1 to V7, V9b, V10)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors"
 
 
 def _on_schedule(facts: Facts) -> bool:
-    """What an open loop sends late or never is its generator's doing, unless all connections were in use."""
+    """True for an open loop, unless all of its connections were in use.
+
+    What it sends late or never is then its generator's doing.
+    """
     return facts.open and not facts.capped
 
 
@@ -48,9 +51,10 @@ def _generator(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _may_limit(facts: Facts) -> bool:
-    """V3 is asked unless a closed loop's server filled cores of its own more than the generator's thread filled its one.
+    """True unless a closed loop's server filled cores of its own more than the generator's thread filled its one.
 
-    Then the server is the limit: it gets no more requests than it answers, whatever room the generator has left.
+    V3 is not asked of such a trial: the server is the limit. It gets no more requests than it answers, whatever room the
+    generator has left.
     """
     use, share = facts.roles.get("server"), facts.result.busiest_thread_share if facts.result else None
     if not facts.closed or facts.cell is None or use is None or use.cpu_us is None or share is None or not facts.window_s:
@@ -63,7 +67,7 @@ def _may_limit(facts: Facts) -> bool:
 
 
 def own_side(result: Result) -> str | None:
-    """Why the generator's own side could not open connections; None where that was not so."""
+    """Say why the generator's own side could not open connections; None where that was not so."""
     told = [sample for sample in result.samples if sample.outcome == "connect"]
     return next(
         (one.reason for one in told if one.wanted_a_port or any(word in one.reason.lower() for word in ITS_OWN_WORDS)), None
@@ -94,7 +98,10 @@ def _connection_cap(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _counts_all(facts: Facts) -> bool:
-    """Little's law needs a closed loop that says how long it pauses: the engine's, while every connection could be opened."""
+    """True for a trial that Little's law can check.
+
+    It needs a closed loop that says how long it pauses: the engine's, while every connection could be opened.
+    """
     return facts.closed and facts.cell is not None and facts.cell.load.generator == "engine" and not _lacks_connections(facts)
 
 
@@ -104,8 +111,10 @@ def _lacks_connections(facts: Facts) -> bool:
 
 @dataclass(frozen=True)
 class Busy:
-    """The latencies and pauses of a closed loop's window against connections × window, and its longest requests, each with its
-    pause, as shares of the window."""
+    """The latencies and pauses of a closed loop's window, held against connections × window.
+
+    Its longest requests are beside them, each with its pause, as shares of the window.
+    """
 
     off: float
     inside: float
@@ -115,7 +124,10 @@ class Busy:
 
     @property
     def ends(self) -> float:
-        """What the window's ends explain: a request at its end can add its time, one from before it can only be lacking."""
+        """The share that the window's ends explain.
+
+        A request at its end can add its time, one from before it can only be lacking.
+        """
         return self.oldest if self.off < 0 else self.inside
 
 
@@ -196,8 +208,9 @@ def _pressure(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _unexplained(facts: Facts, share: float, words: str, evidence: Evidence) -> Reading:
-    """A wait without that for roles on the same processors: seats made it, and it is no news of a trial.
+    """A wait less the part that was for roles on the same processors.
 
+    Seats made that part, and it is no news of a trial.
     While one thread waits for a processor, another one works there. So the wait cannot be longer than what the others worked.
     """
     beside = facts.beside_generator

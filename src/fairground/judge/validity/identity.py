@@ -1,4 +1,4 @@
-"""Whether a trial was measured on the machine, and with the programs, that its run names (V20)."""
+"""The check that a trial was measured on the machine, and with the programs, that its run names (V20)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMED_AT_MOST = 3
 
 
 def identity(run: Machine | None, now: Machine) -> tuple[Finding, ...]:
-    """A trial on another machine than its run's, or under other settings of the kernel, is void. `run` None: it names none."""
+    """Void a trial on another machine than its run's, or under other settings of the kernel. `run` None: it names none."""
     if run is None or not (found := changes(asdict(run), asdict(now))):
         return ()
     words = ", ".join(found[:NAMED_AT_MOST]) + (" …" if len(found) > NAMED_AT_MOST else "")
@@ -20,7 +20,7 @@ def identity(run: Machine | None, now: Machine) -> tuple[Finding, ...]:
 
 
 def changes(before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, ...]:
-    """What differs, as `name was X and is Y`; tables inside are compared by their own keys."""
+    """The differences, as `name was X and is Y`. Tables inside are compared by their own keys."""
     found: list[str] = []
     for name in dict.fromkeys([*before, *now]):
         was, is_now = before.get(name), now.get(name)

@@ -1,4 +1,4 @@
-"""Whether the machine was ours and kept its pace (V8 to V14)."""
+"""The checks that the machine was ours and kept its pace (V8 to V14)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _io_pressure(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _waits_for_no_disk(facts: Facts) -> bool:
-    """A durable database waits for the disk at each commit: that is what such a trial measures."""
+    """True unless the database is durable: then it waits for the disk at each commit, and the trial measures that."""
     return facts.cell is None or facts.cell.settings.durability is not Durability.DURABLE
 
 
@@ -99,7 +99,10 @@ def _memory_kills(facts: Facts, _: Rules) -> Reading | None:
 
 
 def _has_all_memory(facts: Facts) -> bool:
-    """A server that is killed at its own limit is the server's fault, and found as such."""
+    """True unless the server has a memory limit.
+
+    A server that is killed at its own limit is the server's fault, and found as such.
+    """
     return facts.cell is None or facts.cell.settings.memory_mb is None
 
 

@@ -1,4 +1,4 @@
-"""Whether the window was one and the same from its beginning to its end (V15, V16)."""
+"""The checks that the window was one and the same from its beginning to its end (V15, V16)."""
 
 from __future__ import annotations
 
