@@ -291,8 +291,9 @@ def measured(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
     fields = [field_of(field[0].cell) for field in fields_of(trials)]
     found = dict[tuple[Cell, Quantity], Measured]()
     for quantity in Quantity:
-        kinds = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
-        found |= {(field, quantity): Measured(*both) for field, *both in zip(fields, *kinds, strict=True)}
+        turns, whole = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
+        made = (Measured(turns=one, whole=other) for one, other in zip(turns, whole, strict=True))
+        found |= {(field, quantity): both for field, both in zip(fields, made, strict=True)}
     return found
 
 

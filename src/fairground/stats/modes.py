@@ -67,8 +67,8 @@ def of_starts(levels: Mapping[str, Mapping[int, float]]) -> tuple[StartModes, ..
             break
         stack, (low, high) = max(seen, key=lambda one: _apart(left[one[0]], *one[1]))
         logs = left.pop(stack)
-        middles = (math.exp(_mean([logs[block] for block in group])) for group in (low, high))
-        found.append(StartModes(stack, low, high, *middles))
+        low_value, high_value = (math.exp(_mean([logs[block] for block in group])) for group in (low, high))
+        found.append(StartModes(stack, low, high, low_value, high_value))
     return tuple(found)
 
 

@@ -70,8 +70,17 @@ def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -
     rate, cost, effort = differing
     counted = bool(sound) and all(_easier(pair) is not None for pair in sound)
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
-    counts = len(rates), len(sound), len(pairs) - len(sound)
-    found = Decision(*counts, rate, cost, tuple(rates), tuple(costs), failed, _modes(sound))
+    found = Decision(
+        rounds=len(rates),
+        pairs=len(sound),
+        void_pairs=len(pairs) - len(sound),
+        rate=rate,
+        cost=cost,
+        rates=tuple(rates),
+        costs=tuple(costs),
+        failed=failed,
+        modes=_modes(sound),
+    )
     return replace(found, effort=effort, efforts=tuple(efforts)) if counted else found
 
 

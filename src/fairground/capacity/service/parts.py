@@ -35,8 +35,15 @@ class Checks:
     def of(cls, conduct: Conduct, server: str | None) -> Checks:
         """Make the checks from what was seen."""
         body = None if conduct.body is None else base64.b64encode(conduct.body).decode()
-        seen = (conduct.status, conduct.content_type, body, conduct.body_bytes, conduct.kept_open, conduct.findings)
-        return cls(*seen, server)
+        return cls(
+            status=conduct.status,
+            content_type=conduct.content_type,
+            body_base64=body,
+            body_bytes=conduct.body_bytes,
+            kept_open=conduct.kept_open,
+            findings=conduct.findings,
+            server=server,
+        )
 
     @property
     def conduct(self) -> Conduct:
