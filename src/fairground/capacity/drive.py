@@ -1,4 +1,4 @@
-"""The measuring of a capacity: a search on a server that stays up, fresh trials, a load curve, an overload.
+"""Measure a capacity: a search on a server that stays up, fresh trials, a load curve, an overload.
 
 Each phase has a share of the budget; what does not fit is left out, and said. Only fresh trials (a new process, new data, a new
 seed, the whole protocol of a trial) are evidence for the number; the search chose its rate because it looked good.
@@ -75,11 +75,11 @@ class Climb:
 
     @property
     def found(self) -> Capacity:
-        """What is known so far."""
+        """The capacity as far as it is known."""
         return parts.capacity(self.stack.id, self.workload.id, self.objective, self.pace.goal, self.parts)
 
     def run(self) -> Iterator[Part]:
-        """What is missing of all phases. A server that is rejected on the way has no number; the last part says why."""
+        """Measure what is missing of all phases. A server that is rejected on the way has no number; the last part says why."""
         phases = ((Phase.SEARCH, self._search), (Phase.CONFIRM, self._confirm), (Phase.CURVE, self._curve),
                   (Phase.OVERLOAD, self._overload))  # fmt: skip
         for phase, measured in phases:
@@ -92,13 +92,13 @@ class Climb:
     # ------------------------------------------------------------ the search
 
     def _search(self) -> Iterator[Part]:
-        """MLRsearch on one process: a bracket, and what limited the server above it."""
+        """Find a bracket by MLRsearch on one process, and what limited the server above it."""
         with self._up("search") as up:
             ended = yield from self._bracket(up)
         yield self._fault(Phase.SEARCH, up) or self._part(Phase.SEARCH, ended=ended)
 
     def _bracket(self, up: Up) -> Generator[Part, None, str]:
-        """Warm the server, and search; why it ended. Nothing where the server failed, which its end tells."""
+        """Warm the server and search. Returns why the search ended; nothing where the server failed, which its end tells."""
         closed_per_s = parts.closed_per_s(self.parts)
         if closed_per_s is None:
             closed = self._closed(up)
@@ -111,7 +111,7 @@ class Climb:
         return (yield from self._steps(up, START_SHARE * closed_per_s))
 
     def _steps(self, up: Up, start_per_s: float) -> Generator[Part, None, str]:
-        """Steps of the search until it has its bracket; why it ended."""
+        """Make steps of the search until it has its bracket. Returns why it ended."""
         spoiled = 0
         while isinstance(ask := self._next(start_per_s), Ask):
             if self.spent_s + ask.duration_s > self.pace.search_until_s:
@@ -140,9 +140,9 @@ class Climb:
         return search.next_trial(self.pace.goal, start_per_s, parts.tried(self.parts, Phase.SEARCH))
 
     def _closed(self, up: Up) -> Window | None:
-        """A closed loop warms the server and tells about where to begin. Without a good answer there is nothing to search.
+        """Warm the server by a closed loop, which tells about where to begin.
 
-        LabError where the server was silent each time, and the machine void.
+        Without a good answer there is nothing to search. LabError if the server was silent each time, and the machine void.
         """
         shape = replace(self._shape(self.pace.warmup_s), model="closed", connections=FIRST_CONNECTIONS, window_s=1.0)
         measured = up.load(shape, self._seed())
@@ -161,7 +161,7 @@ class Climb:
     # ------------------------------------------------------------ confirmation
 
     def _confirm(self) -> Iterator[Part]:
-        """Fresh trials at the lower bound, and below it where one of them misses."""
+        """Make fresh trials at the lower bound, and below it where one of them misses."""
         goal, lower = self.pace.goal, self.found.found.lower
         while lower is not None:
             rate = search.next_confirmation(goal, lower, parts.tried(self.parts, Phase.CONFIRM))
@@ -185,7 +185,7 @@ class Climb:
         return replace(self._shape(self.pace.warmup_s), rate_per_s=rate, window_s=window_s, warmup_max_s=3 * self.pace.warmup_s)
 
     def _fresh(self, load: Load, rate: float, number: int) -> Part:
-        """One whole trial, on a server, data and seed of its own."""
+        """Make one whole trial, on a server, data and seed of its own."""
         folder = self.folder / f"fresh-{number:02}"
         slot = Slot(number, 1, replace(self.cell, load=load), self._seed())
         made = measure.run(self.bench, slot, 1, self.stack, self.workload, folder, folder.name)
@@ -203,7 +203,7 @@ class Climb:
     # ------------------------------------------------------------ curve and overload
 
     def _curve(self) -> Iterator[Part]:
-        """Passes over the shares of capacity, each on a fresh server, as many as the budget has time for."""
+        """Make passes over the shares of capacity, each on a fresh server, as many as the budget has time for."""
         base = self.found.base_per_s
         steps = tuple((share * base, float(self.pace.step_s)) for share in search.CURVE_SHARES) if base is not None else ()
         pass_s = TRIAL_S + self.pace.warmup_s + sum(seconds for _, seconds in steps) + self._drain_s
@@ -221,7 +221,7 @@ class Climb:
         yield self._part(Phase.CURVE, ended="the load curve was left out: the budget was used up" if left_out else "")
 
     def _overload(self) -> Iterator[Part]:
-        """Half of capacity, half as much again, and half again for twice as long."""
+        """Offer half of capacity, then 1.5 times capacity, and then half of it for twice as long."""
         base, seconds = self.found.base_per_s, float(self.pace.overload_s)
         if base is None:
             yield self._part(Phase.OVERLOAD, ended="")
@@ -277,7 +277,7 @@ class Climb:
         return self.seed * 10_000 + self.loads
 
     def _warm(self, up: Up, base: float) -> Window | None:
-        """A fresh server at half of its capacity, so that the first step meets a warm one."""
+        """Load a fresh server at half of its capacity, so that the first step meets a warm one."""
         return up.load(self._shape(self.pace.warmup_s), self._seed(), ((0.5 * base, 1.0),))
 
     def _first(self, measured: Window) -> Point:
@@ -326,7 +326,7 @@ class Up:
                 return
 
     def reject(self, sentence: str) -> None:
-        """Something that only who asks can see is wrong with the server."""
+        """Reject the server for something that only the caller can see."""
         self._said = f"`{self._arm.label}` is rejected: {sentence}"
 
     @property
@@ -335,27 +335,27 @@ class Up:
 
     @property
     def rejected(self) -> str | None:
-        """Why the server has no number, once it is stopped and audited."""
+        """The reason why the server has no number; it is known once the server is stopped and audited."""
         return self._said or self._ended.rejected
 
     @property
     def void(self) -> str | None:
-        """What made its whole life void."""
+        """The reason why its whole life is void."""
         return self._ended.void
 
     @property
     def failed(self) -> bool:
-        """Whether it could not be loaded to the end."""
+        """True if it could not be loaded to the end."""
         return self._arm.label in self._session.failed
 
 
 def _silenced(measured: Window) -> bool:
-    """Whether nothing came back on a machine that was void: that says nothing of the server."""
+    """True if nothing came back on a machine that was void. That says nothing of the server."""
     return measured.ok == 0 and measured.whole.window.bad == 0 and measured.void is not None
 
 
 def _gravest(made: Trial) -> str | None:
-    """Why a trial is void or rejected, in its own words; None where it is neither."""
+    """The reason why a trial is void or rejected, in its own words; None where it is neither."""
     if made.verdict not in (Verdict.VOID, Verdict.REJECTED):
         return None
     wanted = Severity.REJECT if made.verdict is Verdict.REJECTED else Severity.VOID

@@ -1,4 +1,4 @@
-"""What steps of a load say: whether an objective was kept, whether a queue grew, the knee, overload and recovery. Pure.
+"""Judge the steps of a load: whether an objective was kept, whether a queue grew, the knee, overload and recovery. Pure.
 
 A request without a good answer counts as one that took for ever. What the generator did itself never blames the server: a step
 that would have kept its objective but for the generator's own lag is void.
@@ -27,7 +27,7 @@ LEAST_GROWTH = 10
 
 
 class Word(StrEnum):
-    """What is said of a step. UNSTABLE is a miss, too: its queue grew, so its percentiles are those of its length."""
+    """A word on a step. UNSTABLE is a miss, too: its queue grew, so its percentiles are those of its length."""
 
     KEPT = "kept"
     MISSED = "missed"
@@ -46,7 +46,7 @@ class Judgement:
 
     @property
     def low(self) -> bool | None:
-        """Whether the objective was kept; None: nothing is known."""
+        """True if the objective was kept; None: nothing is known."""
         return {Word.KEPT: True, Word.MISSED: False, Word.UNSTABLE: False}.get(self.word)
 
 
@@ -61,7 +61,7 @@ class Point:
 
     @property
     def stable(self) -> bool:
-        """Whether its latencies are those of a steady state, as far as that can be seen."""
+        """True if its latencies are those of a steady state, as far as that can be seen."""
         return self.judgement.word not in (Word.UNSTABLE, Word.VOID)
 
 
@@ -108,12 +108,12 @@ def percentile_us(step: Step, share: float) -> float | None:
 
 
 def few(step: Step, share: float) -> bool:
-    """Whether a percentile rests on fewer than a hundred requests beyond it."""
+    """True if a percentile rests on fewer than a hundred requests beyond it."""
     return step.due * (1 - share) < FEW_TAIL
 
 
 def backlog_per_s(step: Step) -> float | None:
-    """By how many requests a second the queue grew; None when no growth is shown.
+    """Requests a second by which the queue grew; None when no growth is shown.
 
     The growth over the step must exceed ten requests, a tenth of those under way, and four times the root of the requests due
     (more than chance alone does to a queue); from six seconds on the slope of the requests under way must lie above zero with its
@@ -153,7 +153,7 @@ def knee(points: Sequence[Point]) -> tuple[float, float, float] | None:
 
 @dataclass(frozen=True)
 class Overload:
-    """What an offered rate beyond capacity did, and how long it was felt afterwards. Latencies in µs; None: not known."""
+    """The effect of an offered rate beyond capacity, and how long it was felt afterwards. Latencies in µs; None: not known."""
 
     capacity_per_s: float
     factor: float
@@ -171,7 +171,10 @@ class Overload:
 
 def overload(capacity_per_s: float, during: Step, after: Step, seconds: Sequence[Second], ended_s: float,
              deadline_us: float | None) -> Overload:  # fmt: skip
-    """From two steps (above and below capacity) and the window's `seconds`, the overload ending at `ended_s` of it."""
+    """Describe an overload by two steps, above and below capacity, and the window's `seconds`.
+
+    The overload ends at `ended_s` of the window.
+    """
     good = during.latency_ok
     recovery = recovered_s([one for one in seconds if one.second >= ended_s], after.rate_per_s, deadline_us)
     return Overload(
@@ -189,10 +192,10 @@ def overload(capacity_per_s: float, during: Step, after: Step, seconds: Sequence
 
 
 def recovered_s(seconds: Sequence[Second], rate_per_s: float, deadline_us: float | None) -> float | None:
-    """How many of the seconds after an overload were bad: the last one with an error, a late p99 or a lack of answers ends it.
+    """Seconds from the end of an overload to the end of its last bad second.
 
-    None when the last second is still bad. A second lacks answers below half of its rate; without a deadline only errors and
-    answers count.
+    A second is bad with an error, a late p99 or a lack of answers. It lacks answers below half of its rate. Without a deadline
+    only errors and answers count. None when the last second is still bad.
     """
     wrong = [place for place, one in enumerate(seconds, 1) if _bad_second(one, rate_per_s, deadline_us)]
     if not seconds or (wrong and wrong[-1] == len(seconds)):
@@ -230,7 +233,7 @@ def _clause(step: Step, clause: Clause, of_server: bool) -> Word:
 
 
 def _generators_fault(step: Step, objective: Objective) -> str | None:
-    """Why a miss is the generator's and not the server's; None when the server missed by its own doing.
+    """The reason why a miss is the generator's and not the server's; None when the server missed by its own doing.
 
     Where all connections were in use the server had them: a wait for one is its doing. Otherwise a server that keeps its
     objective counted from the moment at which requests were sent has missed it only by the generator's lag; and a generator that
@@ -250,7 +253,7 @@ def _generators_fault(step: Step, objective: Objective) -> str | None:
 
 
 def _later(latency: Latency | None, deadline_us: float | None) -> int:
-    """How many of the good answers came after a deadline."""
+    """Count the good answers that came after a deadline."""
     if deadline_us is None or latency is None or latency.v2 is None or not latency.count:
         return 0
     return sum(count for value_us, count in counts(latency.v2) if value_us > deadline_us * 1.001)
@@ -273,7 +276,7 @@ def _shed_p99(step: Step) -> float | None:
 
 
 def _only_shed(outcomes: Outcomes) -> bool:
-    """Whether all requests that ended without a good answer were refused with 503; what never was sent has no latency."""
+    """True if all requests that ended without a good answer were refused with 503. What was never sent has no latency."""
     ended = outcomes.not_ok - (outcomes.unsent or 0) - (outcomes.in_flight or 0)
     return ended == outcomes.shed
 
@@ -284,7 +287,10 @@ def _bad_second(one: Second, rate_per_s: float, deadline_us: float | None) -> bo
 
 
 def _slope(values: Sequence[float]) -> tuple[float, float]:
-    """Slope of values a second apart by least squares, and its standard error after Newey and West with a Bartlett window."""
+    """Slope of values a second apart, by least squares, and its standard error.
+
+    The error is that of Newey and West, with a Bartlett window.
+    """
     count = len(values)
     places = [place - (count - 1) / 2 for place in range(count)]
     square = math.fsum(place * place for place in places)

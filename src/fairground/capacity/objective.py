@@ -18,7 +18,7 @@ _ERRORS = re.compile(r"errors\s*<=?\s*(\d+(?:\.\d+)?)\s*(%?)")
 
 @dataclass(frozen=True)
 class Clause:
-    """At most the share `allowed` of the requests may be bad: without a good answer or, given a deadline, later than it."""
+    """A bound on bad requests: the share `allowed` at most. They have no good answer or, given a deadline, come later."""
 
     text: str
     allowed: float
@@ -33,7 +33,7 @@ class Objective:
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The objective as it is written."""
         return ",".join(clause.text for clause in self.clauses)
 
     @property
@@ -52,7 +52,7 @@ LEAST_TAIL = 10
 
 
 def parse(text: str) -> Objective:
-    """An objective from its text. LabError for anything that is not one, with the clause and an example."""
+    """Read an objective from its text. LabError for anything that is not one, with the clause and an example."""
     parts = [part.strip() for part in text.split(",")]
     if not any(parts):
         raise LabError("`--slo` is empty", EXAMPLE)

@@ -19,7 +19,7 @@ from fairground.model import Finding, Second, Severity, Verdict
 
 
 class Phase(StrEnum):
-    """What a part is of, in the order in which phases follow each other."""
+    """The phase that a part is of. Phases follow each other in this order."""
 
     SEARCH = "search"
     CONFIRM = "confirm"
@@ -46,14 +46,14 @@ class Part:
     limited_by: tuple[Finding, ...] = ()
     """What limited the server in this step."""
     seconds: tuple[Second, ...] = ()
-    """Of an overload's whole window."""
+    """Those of an overload's whole window."""
     void: str | None = None
     """What of the machine spoiled it."""
     rate_per_s: float | None = None
     duration_s: float | None = None
     """What a step of the search or a fresh trial was asked for; a fresh trial may have no point."""
     verdict: Verdict | None = None
-    """Of a fresh trial."""
+    """That of a fresh trial."""
     findings: tuple[Finding, ...] = ()
     """What the server did wrong: it has no capacity."""
     ended: str | None = None
@@ -61,7 +61,7 @@ class Part:
 
     @property
     def rejected(self) -> Finding | None:
-        """Why the server has no number; None where it may have one."""
+        """The finding for which the server has no number; None where it may have one."""
         return next((one for one in self.findings if one.severity is Severity.REJECT), None)
 
 
@@ -71,7 +71,7 @@ def of_phase(parts: Sequence[Part], phase: Phase) -> list[Part]:
 
 
 def is_over(parts: Sequence[Part], phase: Phase) -> bool:
-    """Whether a phase needs no further part."""
+    """True if a phase needs no further part."""
     return any(part.ended is not None for part in of_phase(parts, phase))
 
 
@@ -81,7 +81,7 @@ def closed_per_s(parts: Sequence[Part]) -> float | None:
 
 
 def tried(parts: Sequence[Part], phase: Phase) -> list[Tried]:
-    """The steps of a phase that say something of the server, each at the rate and for the time that was asked for."""
+    """The steps of a phase that say something of the server. Each has the rate and the time that were asked for."""
     found = []
     for part in of_phase(parts, phase):
         low = part.points[0].judgement.low if part.points else None
@@ -91,7 +91,7 @@ def tried(parts: Sequence[Part], phase: Phase) -> list[Tried]:
 
 
 def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts: Sequence[Part]) -> Capacity:
-    """What the parts of one cell say so far."""
+    """The capacity that the parts of one cell make so far."""
     found = Capacity(stack, workload, objective.text, objective.deadline_us)
     searched = tried(parts, Phase.SEARCH)
     points = {phase: tuple(point for part in of_phase(parts, phase) for point in part.points) for phase in Phase}
@@ -128,7 +128,7 @@ def _with_overload(found: Capacity, parts: Sequence[Part]) -> Capacity:
 
 
 def _notes(parts: Sequence[Part]) -> tuple[str, ...]:
-    """What of each phase was spoiled, and what was left out."""
+    """Sentences on what was spoiled in each phase, and on what was left out."""
     notes = list[str]()
     for phase in (Phase.SEARCH, Phase.CONFIRM):
         points = [point for part in of_phase(parts, phase) for point in part.points]

@@ -28,7 +28,7 @@ OVERLOAD = (0.5, 1.5, 0.5)
 
 @dataclass(frozen=True)
 class Goal:
-    """What ends a search. `width`: upper over lower bound, less one. `sum_s` of trials of `final_s` and more decide a rate.
+    """The goal of a search. `width`: upper over lower bound, less one. `sum_s` of trials of `final_s` and more decide a rate.
 
     `least_requests` is how many a trial must hold to be judged, `longest_s` the most time that one may take for them.
     """
@@ -62,7 +62,7 @@ class Ask:
 
 
 class End(StrEnum):
-    """Why a search asks for no further trial."""
+    """The reason why a search asks for no further trial."""
 
     NARROW = "the bracket is as narrow as asked for"
     LEAST = "the lowest rate misses the objective"
@@ -133,7 +133,7 @@ def next_confirmation(goal: Goal, start_per_s: float, tried: Sequence[Tried]) ->
 
 @dataclass(frozen=True)
 class Confirmed:
-    """How many fresh trials kept the objective at one rate."""
+    """One rate, and how many of its fresh trials kept the objective."""
 
     rate_per_s: float
     kept: int
@@ -178,7 +178,7 @@ class Capacity:
 
     @property
     def measured(self) -> bool:
-        """Whether anything could be said of the server: a rate that it kept or missed, or why it has no number."""
+        """True if anything could be said of the server: a rate that it kept or missed, or why it has no number."""
         return self.rejected is not None or any(point.judgement.low is not None for point in self.search)
 
     @property
@@ -195,8 +195,10 @@ class Capacity:
 
     @property
     def base_per_s(self) -> float | None:
-        """What the load curve's rates are shares of: the confirmed rate; for want of one, the lowest that a fresh trial kept, or
-        the search's own."""
+        """The rate of which the load curve's rates are shares.
+
+        It is the confirmed rate; for want of one, the lowest that a fresh trial kept, or the search's own.
+        """
         kept = min((one.rate_per_s for one in self.confirmations if one.kept), default=None)
         return self.confirmed_per_s or kept or self.found.lower
 
@@ -208,7 +210,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Pace:
-    """How a budget is spent: shares of it by phase, and the lengths of windows in seconds."""
+    """The use of a budget: shares of it by phase, and the lengths of windows in seconds."""
 
     goal: Goal
     search_until_s: float
@@ -335,7 +337,7 @@ def _classified(goal: Goal, target: _Target, tried: Sequence[Tried]) -> dict[flo
 
 
 def _short(rate_per_s: float) -> float:
-    """Four digits: far finer than any width, and readable."""
+    """Round to four digits: far finer than any width, and readable."""
     return float(f"{rate_per_s:.4g}")
 
 

@@ -37,7 +37,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def replace(path: Path, content: bytes) -> Path:
-    """Write a file in place of an earlier one, so that a reader meets the old text or the new and no half of either."""
+    """Write a file in place of an earlier one. A reader meets the old text or the new, and no half of either."""
     partial = path.with_suffix(".partial")
     try:
         write(partial, content)
@@ -50,7 +50,7 @@ def replace(path: Path, content: bytes) -> Path:
 
 
 def whole(path: Path) -> Any:
-    """What is in a JSON file. LabError when it cannot be read."""
+    """Read what is in a JSON file. LabError when it cannot be read."""
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError) as error:

@@ -142,5 +142,5 @@ def done_slots(run: Run) -> frozenset[int]:
 
 
 def done_of(trials: Iterable[Trial]) -> frozenset[int]:
-    """As `done_slots`, of these trials."""
+    """Numbers of the slots that need no further trial after these: see `done_slots`."""
     return frozenset(trial.number for trial in trials if trial.verdict is not Verdict.VOID or trial.attempt >= ATTEMPTS)

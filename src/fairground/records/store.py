@@ -86,7 +86,7 @@ def kind_of(folder: Path) -> Kind | None:
 
 
 def kind_and_start(folder: Path) -> tuple[Kind, float] | None:
-    """As `kind_of`, with the time of the start in seconds of Unix; the rest of the head is not checked."""
+    """The kind of a folder's record, as `kind_of`, and its start in seconds of Unix. The rest of the head is not checked."""
     if not (folder / HEAD).is_file():
         return None
     head = journal.whole(folder / HEAD)
@@ -104,7 +104,10 @@ def kind_and_start(folder: Path) -> tuple[Kind, float] | None:
 
 
 def require_same(before: Head[Any], now: Head[Any]) -> None:
-    """LabError when a record would go on with another machine, version, set of thresholds, or state of a server than `before`."""
+    """Raise LabError if a record would go on under other conditions than `before`.
+
+    Conditions are the machine, the versions, the set of thresholds, and the state of each server.
+    """
     pairs = (
         ("on another machine", asdict(before.machine), asdict(now.machine)),
         ("with other versions", before.versions, now.versions),

@@ -1,5 +1,7 @@
-"""What a run asks of its machine: what it can do at most, before the first trial and beside later blocks; whether the engine can
-measure here."""
+"""Measure what a run's machine can do at most, and whether the engine can measure here.
+
+The limits are measured before the first trial and beside later blocks.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def measure(bench: Bench, run: Run, workloads: Mapping[str, Workload]) -> Iterat
 
 
 def _limits(bench: Bench, run: Run, workloads: Mapping[str, Workload]) -> Iterator[str]:
-    """The limits on each workload of the run that are not known from before an interruption; each version has its own."""
+    """Measure the limits on each workload of the run that are not known from before an interruption; each version has its own."""
     known = {limit.key for limit in run.limits}
     left = [cell for key, cell in _cells(run.plan).items() if key not in known]
     left.sort(key=lambda cell: cell.settings.postgres_version or 0)
@@ -41,7 +43,7 @@ def _limits(bench: Bench, run: Run, workloads: Mapping[str, Workload]) -> Iterat
 
 @dataclass
 class _Sharing:
-    """Workloads that work in no database share one limit of a load, since each of them asks the null responder."""
+    """The limits that workloads share: those that work in no database have one for a load, since each asks the null responder."""
 
     _null: dict[Load, Limit] = field(default_factory=dict)
     """What the null responder gave under a load."""
@@ -57,14 +59,14 @@ class _Sharing:
 
 @dataclass
 class Again:
-    """Measures the limits of a run once more beside its blocks 2, 4, 8 and so on: that follows the machine, and costs little.
+    """A new measurement of a run's limits, beside its blocks 2, 4, 8 and so on: that follows the machine, and costs little.
 
     It is called with the slots of each round, before they are measured.
     """
 
     bench: Bench
     folder: Path
-    """Of the run."""
+    """The folder of the run."""
     workloads: Mapping[str, Workload]
     _seen: set[tuple[int, str, int | None]] = field(default_factory=set)
     """Blocks and what is limited in them: each is looked at once."""
@@ -95,7 +97,7 @@ class Again:
         records.append_limit(self.folder, replace(found, workload=key, postgres_version=version, block=block))
 
     def failed(self) -> list[str]:
-        """What could not be measured again since it was last asked, in sentences. What was measured before stands by itself."""
+        """Sentences on what could not be measured again since this was last asked. What was measured before stands by itself."""
         told, self._failed = self._failed, []
         return told
 
@@ -109,7 +111,7 @@ def _cells(plan: Plan) -> dict[tuple[str, int | None], Cell]:
 
 
 def _limited(cell: Cell) -> tuple[str, int | None]:
-    """What a cell shares its limit with."""
+    """The workload and the version of PostgreSQL: cells that have both in common share a limit."""
     return cell.workload, cell.settings.postgres_version
 
 

@@ -1,4 +1,4 @@
-"""What is measured in which order: blocks of cells, order-balanced from a seed. Pure: no I/O, no clock, no hidden chance.
+"""Plan what is measured in which order: blocks of cells, order-balanced from a seed. Pure: no I/O, no clock, no hidden chance.
 
 A *heat* is the set of stacks that are compared with each other: one workload, load and settings. Inside a block the stacks of a
 heat follow each other, so that a drifting machine harms them alike, and the topologies of one stack stand side by side, since
@@ -111,8 +111,9 @@ def build(
 def _fitted(
     suite: Suite, parts: Sequence[Part], block_s: float, cost_s: Callable[[Suite, Sequence[Part]], float]
 ) -> tuple[Suite, Sequence[Part]]:
-    """The suite of one block with its seconds in turns, and parts with windows, such that the block costs no more than `block_s`.
+    """Fit a suite of one block, so that the block costs no more than `block_s`.
 
+    Returns the suite with its seconds in turns, and the parts with their windows.
     Whole windows become shorter first. Where the shortest cost too much, turns take what is left, but no less than a window does.
     """
     steps = [parts]
@@ -135,7 +136,7 @@ def _fitted(
 
 
 def _most_blocks(one: Plan, budget_s: float) -> int:
-    """So many blocks of the plan's one block could be measured at most. Heats that are narrow leave their time to the others."""
+    """The most blocks like the plan's one that a budget could hold. Heats that are narrow leave their time to the others."""
     heats: dict[Cell, list[Slot]] = {}
     for slot in one.slots:
         heats.setdefault(heat_of(slot.cell), []).append(slot)
@@ -309,7 +310,7 @@ def _anchor_of(heat: Heat, suite: Suite) -> str:
 
 
 def _entries(heat: Heat, suite: Suite, controls: tuple[Control, ...]) -> dict[Entry, list[Cell]]:
-    """What takes a place in a heat: its stacks, and the controls of its anchor on the first topology; none beside faults."""
+    """The entries of a heat: its stacks, and the controls of its anchor on the first topology. None stand beside faults."""
     entries: dict[Entry, list[Cell]] = {(stack, None): cells for stack, cells in heat.items()}
     if (len(heat) >= COMPARING_STACKS or suite.controls) and next(iter(heat.values()))[0].load.fault is None:
         anchor = _anchor_of(heat, suite)
@@ -347,7 +348,7 @@ def _slot_s(slot: Slot) -> float:
 
 
 def _in_turns_s(slot: Slot) -> float:
-    """How long each stack of a slot's round is loaded in turns, on average."""
+    """Seconds for which each stack of a slot's round is loaded in turns, on average."""
     asked_s = slot.cell.load.window_s if slot.turns_s is None else slot.turns_s
     return asked_s if slot.round else 0.0
 
@@ -363,7 +364,7 @@ def _stacks(group: SuiteGroup, servers: Sequence[Server]) -> tuple[Stack, ...]:
 
 
 def _is_meant(name: str, stack: Stack, server: Server) -> bool:
-    """Whether a suite that says `name` means this stack of a server: all, those of an approach, or one by its id."""
+    """True if a suite that says `name` means this stack of a server: all, those of an approach, or one by its id."""
     if name == DEPLOYED:
         documented = [one for one in server.stacks if one.variant.approach is Approach.DOCUMENTED]
         return stack in (documented or server.stacks[:1])

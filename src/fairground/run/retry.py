@@ -1,4 +1,4 @@
-"""After how long a void trial is repeated. Pure.
+"""The pause before a void trial is repeated. Pure.
 
 Others' work on a machine comes in phases of seconds to minutes: a trial that such work made void is not repeated at once, for it
 would fall into the same phase.

@@ -1,4 +1,4 @@
-"""Which cells are measured together: all at once where they fit, or in several rounds that have the anchor in common. Pure.
+"""Split cells into those that are measured together: all at once where they fit, or in rounds that share the anchor. Pure.
 
 Rounds that share an anchor are incomplete blocks with a control in common: each stack is held against the anchor of its own
 seconds. Who shares a round follows the order of the block, which is another in each, so that in time everybody meets everybody.
@@ -23,7 +23,7 @@ CONNECTIONS = 400
 
 
 def split(entries: Sequence[tuple[Entry, Sequence[Cell]]], anchor: str) -> list[list[tuple[Entry, Cell]]]:
-    """The cells of a heat in one block, in their order, as those that are measured together; one by one where none can be.
+    """Split the cells of a heat in one block, in their order, into those measured together; one by one where none can be.
 
     Where there are several rounds the anchor stands in each, at the place that it has. Topologies of one stack stay together
     while a round has room for those of STACKS stacks. Else each has rounds of its own, in the anchor's order: fewer anchors.
@@ -61,7 +61,7 @@ def _flat(entries: Iterable[tuple[Entry, Sequence[Cell]]]) -> list[tuple[Entry, 
 
 
 def at_once(cell: Cell) -> int:
-    """How many cells like this one can be measured in turns; 1 where its load cannot take turns or the database is too small.
+    """The number of cells like this one that can be measured in turns; 1 where its load cannot, or the database is too small.
 
     An open loop and a number of requests leave nothing to compare in turns, and generators from elsewhere cannot stand still. A
     fault of the database would meet all of them. A CPU quota is that of a tenth of a second, of which a short turn has it all.

@@ -1,4 +1,4 @@
-"""Carrying out a plan: every slot that is not done yet, in order; each trial is stored before the next begins."""
+"""Carry out a plan: every slot that is not done yet, in order; each trial is stored before the next begins."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(
 
 @dataclass
 class _Timed:
-    """What is done before rounds, and the seconds that it took so far."""
+    """The work that is done before rounds, and the seconds that it took so far."""
 
     before: Before
     spent_s: float = 0.0
@@ -76,7 +76,7 @@ def _measure(
     bench: measure.Bench,
     before: Before,
 ) -> Iterator[Trial]:
-    """What is left of one block."""
+    """Measure what is left of one block."""
     done, tried = records.done_slots(known), _attempts(known.everything)
     for together in _rounds([slot for slot in slots if slot.number not in done]):
         left = [(slot, tried.get(slot.number, 0) + 1) for slot in together]
@@ -95,7 +95,7 @@ def _measure(
 
 
 def _rounds(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
-    """The slots that are measured together, those of one round; each by itself that is in none."""
+    """The slots that are measured together: those of one round, or a single one that is in none."""
     for _, some in itertools.groupby(slots, key=lambda slot: (slot.round, 0 if slot.round else slot.number)):
         yield list(some)
 

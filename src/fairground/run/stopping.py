@@ -1,10 +1,11 @@
-"""Whether a run begins another block, and of what, or a comparison another round: by time and by the width of intervals. Pure.
+"""Tell whether a run begins another block, and of what, or a comparison another round. Pure.
 
-A heat whose intervals are narrow gets no further block: the time goes to the heats that still need some.
+Time and the width of intervals decide. A heat whose intervals are narrow gets no further block: the time goes to the heats
+that still need some.
 
-Never by whether a difference has become significant: who stops at the first small p finds a difference between identical stacks
-sooner or later. Intervals of a width fixed beforehand keep their coverage (Chow & Robbins, Annals of Mathematical Statistics
-1965; for a width in proportion to the value itself: Nádas, ibid. 1969).
+It never matters whether a difference has become significant: who stops at the first small p finds a difference between
+identical stacks sooner or later. Intervals of a width fixed beforehand keep their coverage (Chow & Robbins, Annals of
+Mathematical Statistics 1965; for a width in proportion to the value itself: Nádas, ibid. 1969).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ ENOUGH = {
 
 
 def ending(plan: Plan, trials: Sequence[Trial], budget_s: float, hosts: int = 1, beside_s: float = 0.0) -> Ending | None:
-    """Why the run ends after the last whole block of `trials` (controls among them); None: another block is worth its time.
+    """The ending of a run after the last whole block of `trials` (controls among them); None: another block is worth its time.
 
     So many `hosts` measure blocks side by side; `beside_s` seconds went by beside their trials.
     """
@@ -106,7 +107,7 @@ def open_heats(plan: Plan, trials: Sequence[Trial]) -> frozenset[Cell]:
 
 
 def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
-    """Whether a field of so many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
+    """True if a field of so many blocks needs no more: every row of its comparison is as narrow as `until` wants it."""
     if found is None:
         return blocks >= LEAST_BLOCKS
     if not all(_known(row.estimate) for row in found.rows):
@@ -117,12 +118,12 @@ def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
 
 
 def _known(found: Estimate) -> bool:
-    """Whether a spread is as well known as that of LEAST_BLOCKS blocks alone; what is borrowed counts."""
+    """True if a spread is as well known as that of LEAST_BLOCKS blocks alone; what is borrowed counts."""
     return found.blocks >= LEAST_RATIOS and found.freedom >= LEAST_BLOCKS - 1
 
 
 def settled(found: Estimate, pairs: int) -> bool:
-    """Whether an interval that holds for all `pairs` of its comparison together (Bonferroni) leaves no third word.
+    """True if an interval that holds for all `pairs` of its comparison together (Bonferroni) leaves no third word.
 
     It fits into ± PRACTICAL or it lets go of 1, wherever its middle is; of a large difference a quarter is narrow enough.
     """
@@ -132,13 +133,13 @@ def settled(found: Estimate, pairs: int) -> bool:
 
 
 def narrow(ratio: Interval) -> bool:
-    """Whether an interval of a ratio needs no further block."""
+    """True if an interval of a ratio needs no further block."""
     half = math.log(ratio.high / ratio.low) / 2
     return half <= max(math.log1p(NARROW), PART * abs(math.log(ratio.middle)))
 
 
 def comparison_end(rounds: Sequence[Round], asked: ComparisonAsked) -> str | None:
-    """Why a comparison ends after these rounds; None: another one is worth its time.
+    """The reason why a comparison ends after these rounds; None: another one is worth its time.
 
     The time is that of the rounds themselves, so that a comparison that was interrupted has the budget that it had.
     """
@@ -180,7 +181,7 @@ def pairs_of_next(rounds: Sequence[Round], asked: ComparisonAsked) -> int:
 
 
 def too_short(asked: ComparisonAsked) -> str | None:
-    """That a comparison's budget cannot hold the rounds without which nothing is called, told before it starts; None: it can."""
+    """Warn before a comparison starts if its budget cannot hold the rounds without which nothing is called; None: it can."""
     pairs = asked.pairs + arms.JUDGED_ROUNDS - 1  # after the first start there may be one in each: see `pairs_of_next`
     least_s = arms.JUDGED_ROUNDS * asked.load.warmup_min_s + 2 * pairs * asked.load.window_s
     if asked.budget_s >= least_s:
@@ -190,7 +191,7 @@ def too_short(asked: ComparisonAsked) -> str | None:
 
 
 def experiment_end(starts: Sequence[Start], asked: WhyAsked) -> str | None:
-    """Why an experiment ends after these starts; None: another one is worth its time.
+    """The reason why an experiment ends after these starts; None: another one is worth its time.
 
     Enough is an interval of every change that is narrow: never one that decides, for then chance would end it sooner or later.
     """

@@ -1,4 +1,4 @@
-"""How long windows are by the time that a run has. Pure.
+"""The length of windows, by the time that a run has. Pure.
 
 A small budget makes them shorter, and the events of a workload make them longer.
 """
@@ -50,7 +50,7 @@ def turned(slots: Sequence[Slot], locked: Collection[str], asked_s: float | None
 
 
 def sizable(load: Load) -> bool:
-    """Whether events can size windows of this load: the engine's, that are a time, and in which nothing goes wrong on purpose."""
+    """True if events can size windows of this load: it is the engine's, lasts a time, and nothing goes wrong in it on purpose."""
     return load.generator == Load.generator and load.requests is None and load.fault is None
 
 

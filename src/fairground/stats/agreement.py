@@ -1,4 +1,4 @@
-"""Whether load generators agree that loaded the same server in the same way, in turns. Pure."""
+"""Tell whether load generators agree on a server that each of them loaded in the same way, in turns. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Agreement:
 
     @property
     def sentence(self) -> str:
-        """What came of it, in words."""
+        """The agreement in words."""
         if self.ratio is None:
             return f"{self.measure}: fewer than two rounds have a number of both {self.reference} and {self.other}"
         amount, low, high = (f"{(value - 1) * 100:+.1f}".replace("-", "−") for value in (
@@ -61,7 +61,7 @@ def of_generators(trials: Sequence[Trial], names: Sequence[str]) -> tuple[Agreem
 
 
 def agree(ratio: intervals.Interval) -> bool:
-    """Whether two instruments agree within their noise that measured the same thing in the same rounds.
+    """True if two instruments that measured the same thing in the same rounds agree within their noise.
 
     They do when the interval of their ratio holds 1, or lies within TOLERANCE of it: then the difference is sure, and too small
     to matter.

@@ -1,4 +1,4 @@
-"""What changed between two runs that measured the same cells: each cell's change beside those of all the others. Pure.
+"""The changes between two runs that measured the same cells: each cell's change beside those of all the others. Pure.
 
 A later day moves all numbers of a machine a little, and none by a known amount. So what two runs have in common is taken out.
 What is left is held against how much it scatters over the cells, and against the cell's own intervals: some are noisier than
@@ -39,13 +39,13 @@ class Change:
 
     @property
     def called(self) -> bool:
-        """It stands out, and is of a size that matters."""
+        """True if it stands out, and is of a size that matters."""
         return self.p_holm < 0.05 and abs(math.log(self.ratio)) > math.log1p(PRACTICAL)
 
 
 @dataclass(frozen=True)
 class Shift(Generic[Key]):
-    """From one run to the next: `common` is what all cells did (after over before), `spread` the scatter around it (log)."""
+    """The shift between two runs: `common` is what all cells did (after over before), `spread` the scatter around it (log)."""
 
     common: float
     spread: float
@@ -53,7 +53,7 @@ class Shift(Generic[Key]):
 
 
 def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shift[Key] | None:
-    """What happened from `before` to `after`, rates above zero by cell; None where they share fewer than `LEAST_SHARED` cells.
+    """The shift from `before` to `after`, rates above zero by cell; None where they share fewer than `LEAST_SHARED` cells.
 
     The middle is the median of the log ratios and the spread 1.4826 times their median absolute deviation, so that cells that did
     change move neither. t has 0.37 · (n − 1) degrees of freedom, one at least. To its half-width comes that of the cell's own two
@@ -82,7 +82,7 @@ def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shif
 
 
 def _own(before: Interval, after: Interval, rises: bool) -> float:
-    """How far the cell's own two intervals reach towards each other, as the half-width of their difference (log)."""
+    """The half-width (log) of the difference of the cell's own two intervals, by their sides that face each other."""
     if rises:
         return math.hypot(math.log(before.high / before.middle), math.log(after.middle / after.low))
     return math.hypot(math.log(before.middle / before.low), math.log(after.high / after.middle))

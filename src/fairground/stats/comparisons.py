@@ -1,4 +1,4 @@
-"""A run's stacks held against its anchor: their ratios, what the controls say of them, groups and words. Pure.
+"""Hold a run's stacks against its anchor: their ratios, what the controls say of them, groups and words. Pure.
 
 The controls decide how much a difference has to be. The anchor measured twice (A/A) gives the *noise floor*: what is nearer to
 1 than the far end of that interval cannot be told from nothing. An A/A pair that is itself called different withdraws the
@@ -21,7 +21,7 @@ from fairground.stats.modes import StartModes
 
 
 class Quantity(StrEnum):
-    """What is compared. Of CPU less is better: its ratios are turned over, so that above 1 is better in both."""
+    """The quantity that is compared. Of CPU less is better: its ratios are turned over, so that above 1 is better in both."""
 
     GOODPUT = "goodput"
     CPU = "server CPU"
@@ -48,7 +48,7 @@ class Measured:
         return self.whole.against(one, other) if found is None else found
 
     def ratios(self, one: Arm, other: Arm) -> tuple[float, ...]:
-        """What `one` gave in each of its blocks, over the level of `other`, without what the machine did to all of its round."""
+        """The values of `one` in its blocks over the level of `other`. They lack what the machine did to all of a round."""
         levels = (self.whole if self.turns.against(one, other) is None else self.turns).levels
         level = _mean(levels[other].values())
         return tuple(math.exp(log - level) for log in levels[one].values())
@@ -96,7 +96,7 @@ class Comparison:
     """… of so many, held to their number."""
 
     def of(self, stack: str) -> Held | None:
-        """What is said of a stack; None for the anchor, for one of a single block, and for one that no round joins with it."""
+        """The row of a stack; None for the anchor, for one of a single block, and for one that no round joins with it."""
         return next((row for row in self.rows if row.stack == stack), None)
 
     @property
@@ -129,12 +129,12 @@ class Reading:
 
     @property
     def floor(self) -> float | None:
-        """What identical stacks may differ by, where it is an A/A pair."""
+        """The share by which identical stacks may differ, where it is an A/A pair."""
         return differences.noise_floor(self.estimate) if self.control is Control.AGAIN else None
 
     @property
     def failed(self) -> bool:
-        """Identical stacks were told apart: the interval excludes 1, and its middle is beyond what would be equivalent."""
+        """True if identical stacks are told apart: the interval excludes 1, and its middle is beyond what would be equivalent."""
         interval = self.sure
         if self.control is not Control.AGAIN or interval is None:
             return False
@@ -142,7 +142,7 @@ class Reading:
 
     @property
     def found(self) -> bool:
-        """The planted slowdown was called slower (dearer)."""
+        """True if the planted slowdown was called slower (dearer)."""
         return self.control is Control.SLOWED and self.difference.word is Word.SLOWER
 
 
@@ -171,12 +171,12 @@ def layout(trials: Iterable[Trial], quantity: Quantity, *, in_turns: bool) -> Fi
 
 
 def heat_of(cell: Cell) -> Cell:
-    """What the cells of one heat have in common: a cell without stack and topology."""
+    """The heat of a cell: the cell without stack and topology, which is what all cells of a heat have in common."""
     return replace(cell, stack="", topology=Topology())
 
 
 def readings(measured: Mapping[tuple[Cell, Quantity], Measured], plan: Plan) -> tuple[Reading, ...]:
-    """All controls of a run held against their anchors, in the plan's order of heats. `measured`: by field and quantity."""
+    """Hold all controls of a run against their anchors, in the plan's order of heats. `measured`: by field and quantity."""
     kinds = {(slot.cell, slot.control): slot.planted for slot in plan.slots if slot.control is not None}
     found = []
     for (cell, control), planted in kinds.items():
@@ -191,7 +191,7 @@ def readings(measured: Mapping[tuple[Cell, Quantity], Measured], plan: Plan) -> 
 
 
 def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
-    """An A/A pair is held to the number of A/A pairs of the run, a planted slowdown to the noise that its A/A pair shows."""
+    """Hold an A/A pair to the number of A/A pairs of the run; a planted slowdown to the noise that its A/A pair shows."""
     again = [one for one in every if one.control is Control.AGAIN and one.floor is not None]
     if reading.control is Control.AGAIN:
         confidence = 1 - 0.05 / max(1, len(again))
@@ -204,7 +204,7 @@ def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
 def compare(
     quantity: Quantity, measured: Measured, anchors: Sequence[str], floor: float | None, withdrawn: bool
 ) -> Comparison | None:
-    """Stacks held against the first of `anchors` that has a number; None where no two stacks can be held against each other.
+    """Hold stacks against the first of `anchors` that has a number; None where no two stacks can be held against each other.
 
     Rows, groups and ranks come from one family of tests, all pairs of stacks, so that none contradicts another. With `withdrawn`
     all rows are inconclusive, and there are neither groups nor ranks.
@@ -252,7 +252,7 @@ def _mean(values: Iterable[float]) -> float:
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares the fields of a run: the same workload, topology, load and settings; only the stack differs."""
+    """The judge that compares the fields of a run: the same workload, topology, load and settings; only the stack differs."""
 
     plan: Plan
     measured: Mapping[tuple[Cell, Quantity], Measured]
@@ -291,8 +291,9 @@ def measured(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
     fields = [field_of(field[0].cell) for field in fields_of(trials)]
     found = dict[tuple[Cell, Quantity], Measured]()
     for quantity in Quantity:
-        kinds = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
-        found |= {(field, quantity): Measured(*both) for field, *both in zip(fields, *kinds, strict=True)}
+        turns, whole = (_layouts(trials, quantity, in_turns=in_turns) for in_turns in (True, False))
+        made = (Measured(turns=one, whole=other) for one, other in zip(turns, whole, strict=True))
+        found |= {(field, quantity): both for field, both in zip(fields, made, strict=True)}
     return found
 
 
@@ -302,7 +303,7 @@ def _layouts(trials: Sequence[Trial], quantity: Quantity, *, in_turns: bool) -> 
 
 
 def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
-    """How sure each cell's goodput is, in whole windows: its logarithm over the mean of the stacks that were measured beside it.
+    """Estimate each cell's goodput, in whole windows: its logarithm over the mean of the stacks that were measured beside it.
 
     What the machine did to all of a round alike is left out. A stack by itself has the interval of its blocks. None: unknown.
     """
@@ -314,7 +315,7 @@ def cells(trials: Sequence[Trial]) -> dict[Cell, Estimate | None]:
 
 
 def field_of(cell: Cell) -> Cell:
-    """What the cells of one field have in common: a cell without its stack."""
+    """The field of a cell: the cell without its stack, which is what all cells of a field have in common."""
     return replace(cell, stack="")
 
 

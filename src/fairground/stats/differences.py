@@ -1,4 +1,4 @@
-"""Whether a difference is real: paired log-ratios, verdict words, many comparisons at once, groups and ranks. Pure.
+"""Tell whether a difference is real: paired log-ratios, verdict words, many comparisons at once, groups and ranks. Pure.
 
 The unit of evidence is a trial beside others (`fit`), or a pair of windows: one ratio each, in which what the machine did to both
 sides cancels.
@@ -58,7 +58,7 @@ class Difference:
 
 
 def of_estimate(found: Estimate | None, floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
-    """What an estimated log-ratio of A over B says of A, where more is better.
+    """Judge A by an estimated log-ratio of A over B, where more is better.
 
     FASTER or SLOWER when the interval excludes 1 and the change is beyond `floor`, the noise seen between identical stacks;
     EQUIVALENT when the whole interval lies within ± `practical` (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
@@ -71,7 +71,7 @@ def of_estimate(found: Estimate | None, floor: float = 0.0, practical: float = P
 
 
 def of_pairs(ratios: Sequence[float], floor: float = 0.0, practical: float = PRACTICAL, confidence: float = 0.95) -> Difference:
-    """The same of `ratios` (one for each pair, above zero), by Student's t; p comes from flipping signs."""
+    """Judge A by `ratios` of A over B (one for each pair, above zero), by Student's t; p comes from flipping signs."""
     logs = logarithms_of(ratios)
     interval = t_interval(logs, confidence)
     if interval is None:
@@ -90,7 +90,7 @@ def _word(logs: Interval, floor: float, practical: float) -> Word:
 
 
 def estimated(rows: Mapping[Name, Estimate | None], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
-    """`of_estimate` for each row of a table of comparisons, held to their number.
+    """Judge each row of a table of comparisons as `of_estimate` does, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
     """
@@ -98,7 +98,7 @@ def estimated(rows: Mapping[Name, Estimate | None], floor: float = 0.0, practica
 
 
 def table(rows: Mapping[Name, Sequence[float]], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
-    """The same of rows of pairs.
+    """Judge each row of a table of pairs as `of_pairs` does, held to their number.
 
     So few pairs that no permutation test of so many rows could reach 0.05 (fewer than 6 for one row, 11 for thirty) are held to
     their number by the interval instead, at Bonferroni's confidence.
@@ -179,7 +179,7 @@ def detectable_change(error: float, freedom: float, power: float = 0.80) -> floa
 
 
 def detectable_of(logs: Sequence[float]) -> float | None:
-    """The same of the log-ratios of pairs; None below two."""
+    """The smallest change that the log-ratios of pairs would show, by `detectable_change`; None below two."""
     if len(logs) < 2:
         return None
     mean = math.fsum(logs) / len(logs)
@@ -188,7 +188,7 @@ def detectable_of(logs: Sequence[float]) -> float | None:
 
 
 def noise_floor(found: Estimate | None, share: float = 0.95) -> float | None:
-    """How far two identical stacks may lie from each other in a run, from what an A/A control reads; None where it reads nothing.
+    """The share by which identical stacks may differ in a run, from what an A/A control reads; None where it reads nothing.
 
     exp(|middle| + t · error) − 1, the far end of the interval: what is smaller cannot be told from nothing.
     """

@@ -1,4 +1,4 @@
-"""What an experiment says of its reason: goodput of each changed arm over that of the arm as it was. Pure.
+"""Judge a reason by its experiment: goodput of each changed arm over that of the arm as it was. Pure.
 
 The unit of evidence is the start, as everywhere. The interval of a change is Student's t over the starts' log-ratios.
 With several changes each is held to their number (Bonferroni), since one of them is enough to confirm.
@@ -23,7 +23,7 @@ LEAST_STARTS = 3
 
 
 class Outcome(StrEnum):
-    """What the experiment makes of the reason."""
+    """The outcome of the experiment for the reason."""
 
     CONFIRMED = "confirmed"
     WITHDRAWN = "withdrawn"
@@ -47,7 +47,10 @@ def effects(asked: WhyAsked, starts: Sequence[Start]) -> tuple[Effect, ...]:
 
 
 def outcome(asked: WhyAsked, starts: Sequence[Start]) -> Outcome:
-    """Confirmed where one change surely moves goodput its way by `LEAST`; withdrawn where none does, and that refutes it."""
+    """Judge the reason of an experiment.
+
+    It is confirmed where one change surely moves goodput its way by `LEAST`; withdrawn where none does, and that refutes it.
+    """
     found = effects(asked, starts)
     if any(one.ratio is None or one.starts < LEAST_STARTS for one in found):
         return Outcome.OPEN
@@ -72,6 +75,6 @@ def rate(windows: Sequence[Window]) -> float | None:
 
 
 def _beyond(ratio: Interval, direction: Direction) -> tuple[float, float]:
-    """How far the change goes the predicted way, as logarithms: at least, and at most."""
+    """Bounds of the change in the predicted direction, as logarithms: at least, and at most."""
     low, high = math.log(ratio.low), math.log(ratio.high)
     return (low, high) if direction is Direction.MORE else (-high, -low)

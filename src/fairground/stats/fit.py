@@ -1,4 +1,4 @@
-"""Stacks of one field held against each other by everything that was measured beside them: a two-way layout. Pure.
+"""Hold stacks of one field against each other by everything that was measured beside them: a two-way layout. Pure.
 
 The logarithm of a value is its stack's, plus what the machine did to all stacks of its round, plus an error. Least squares over
 all stacks and rounds take the machine out (Yates, "The recovery of inter-block information", 1940, is the classic of such
@@ -137,7 +137,10 @@ class Fit(Generic[Name]):
 
     @property
     def drift(self) -> float | None:
-        """How much more the machine gave all stacks of one round than those of another, 0.1 is 10 %; None below two rounds."""
+        """The machine's drift; None below two rounds.
+
+        It is how much more the machine gave all stacks of one round than those of another, 0.1 is 10 %.
+        """
         ranges = [max(paces) - min(paces) for paces in self._solved.paces.values() if len(paces) > 1]
         return math.expm1(max(ranges)) if ranges else None
 
@@ -196,11 +199,11 @@ class Fit(Generic[Name]):
 
 
 def together(fits: Sequence[Fit[Name]]) -> list[Fit[Name]]:
-    """The fields of one run: values weighed by how noisy their stack is there, variances drawn towards what they share.
+    """Fit the fields of one run together.
 
-    The weights are of the priors, never of a stack's own variance: two values that agree by chance must not count for much.
-    Priors are estimates too. So a value counts by the root of its prior's variance, which keeps intervals honest and most of
-    the gain.
+    Values are weighed by how noisy their stack is there, and variances are drawn towards what they share. The weights are
+    of the priors, never of a stack's own variance: two values that agree by chance must not count for much. Priors are estimates
+    too. So a value counts by the root of its prior's variance, which keeps intervals honest and most of the gain.
     """
     alike = moderated.priors([fit.spreads for fit in fits])
     weighed = [

@@ -31,10 +31,10 @@ def left_s(took_s: Sequence[float], rest: int) -> float | None:
 
 
 def scaled_s(took_s: Sequence[float], expected_s: Sequence[float], rest_s: float) -> float | None:
-    """Seconds of a rest that is expected to take `rest_s`, by what was done against what was expected of it, one by one.
+    """Seconds of a rest: the expected `rest_s`, scaled by what was done against what was expected of it, one by one.
 
-    For a rest of other kinds of work, each expected to take a time of its own. None where fewer than `TELLING` are done, or where
-    the mean of their ratios may be off by more than `CLOSE` of itself.
+    This is for a rest of other kinds of work, each expected to take a time of its own. None where fewer than `TELLING` are done,
+    or where the mean of their ratios may be off by more than `CLOSE` of itself.
     """
     ratios = [took / expected for took, expected in zip(took_s, expected_s, strict=True) if expected > 0]
     if len(ratios) < TELLING:

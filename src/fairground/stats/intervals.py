@@ -127,9 +127,10 @@ def percentile_curve(
 
 
 def percentile(values: Sequence[float], counts: Sequence[int], share: float) -> float | None:
-    """The smallest of `values` (any unit, any order) with at least ⌈share · n⌉ of the `counts` at or below it (nearest rank).
+    """The percentile of a histogram, by nearest rank.
 
-    None for an empty histogram. ValueError for unequal lengths or a share outside (0, 1].
+    It is the smallest of `values` (any unit, any order) with at least ⌈share · n⌉ of the `counts` at or below it. None for
+    an empty histogram. ValueError for unequal lengths or a share outside (0, 1].
     """
     if len(values) != len(counts):
         raise ValueError(f"values and counts need equal lengths, not {len(values)} and {len(counts)}")
@@ -146,7 +147,7 @@ def percentile(values: Sequence[float], counts: Sequence[int], share: float) -> 
 
 
 def steady(per_second: Sequence[float], last: int = 3, tolerance: float = 0.10, drift: float = 0.05) -> bool:
-    """Whether a warm-up has settled, from its goodput per second, oldest first.
+    """Tell whether a warm-up has settled, from its goodput per second, oldest first.
 
     True when the `last` values all lie within `tolerance` of their mean and do not march one way by more than `drift` of it
     (each above, or each below, the one before). False for fewer values, and for a mean of zero: nothing has started yet.
@@ -166,7 +167,7 @@ def steady(per_second: Sequence[float], last: int = 3, tolerance: float = 0.10, 
 
 
 def rising(values: Sequence[float], drift: float) -> bool:
-    """Whether each value lies above the one before, and the last above the first by more than `drift` of their mean."""
+    """True if each value lies above the one before, and the whole rise exceeds `drift` of their mean."""
     steps = itertools.pairwise(values)
     return all(after > before for before, after in steps) and values[-1] - values[0] > drift * math.fsum(values) / len(values)
 
@@ -193,7 +194,7 @@ def slope_interval(values: Sequence[float], confidence: float = 0.95) -> Interva
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """`value` to `digits` significant digits as text, thousands separated by commas, never in exponent form.
+    """Write `value` to `digits` significant digits as text, thousands separated by commas, never in exponent form.
 
     1912.4 → "1,910", 0.041234 → "0.0412", 9.1 → "9.10", 0 → "0", −5.0 → "−5.00" (a true minus sign).
     ValueError when the value is not finite or `digits` is below 1.
@@ -211,7 +212,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def brief(value: float, digits: int = 3) -> str:
-    """As `significant`, without zeros that only fill: 3 → "3", 12.50 → "12.5", 76350 → "76,400"."""
+    """Write `value` as `significant` does, without zeros that only fill: 3 → "3", 12.50 → "12.5", 76350 → "76,400"."""
     text = significant(value, digits)
     return text.rstrip("0").rstrip(".") if "." in text else text
 

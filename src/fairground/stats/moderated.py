@@ -1,4 +1,4 @@
-"""Few repetitions of many stacks: what their spreads have in common makes each of them surer. Pure.
+"""Make few repetitions of many stacks surer by what their spreads have in common. Pure.
 
 Two blocks of one stack say next to nothing of its own spread. But a run measures dozens of cells, and their spreads are much
 alike. Each one's variance is drawn towards what others have in common, as far as the variances themselves agree: the moderated t
@@ -63,7 +63,7 @@ CERTAIN = Variance(1.0, math.inf)
 
 @dataclass(frozen=True)
 class Spreads:
-    """What one field's residuals say: the variance that its stacks share, and that of each stack."""
+    """The variances of one field's residuals: the one that its stacks share, and that of each stack."""
 
     shared: Variance
     stacks: Mapping[Hashable, Variance]
@@ -89,7 +89,7 @@ class Prior:
 
 @dataclass(frozen=True)
 class Effects:
-    """What the variances of each key have in common, and how many of their degrees of freedom that took."""
+    """The variance that those of each key have in common, and how many of their degrees of freedom that took."""
 
     of: Mapping[Hashable, Variance]
     taken: float
@@ -118,7 +118,7 @@ def priors(fields: Sequence[Spreads]) -> tuple[Mapping[Hashable, Prior], ...]:
 
 
 def prior(known: Sequence[Variance]) -> Prior | None:
-    """What variances have in common, all taken alike; None for fewer than LEAST_ROWS, and where most do not vary at all."""
+    """The prior of variances, all taken alike; None for fewer than LEAST_ROWS, and where most do not vary at all."""
     typical = sorted(one.value for one in known)[len(known) // 2] if known else 0.0
     if len(known) < LEAST_ROWS or not typical:
         return None
@@ -126,7 +126,7 @@ def prior(known: Sequence[Variance]) -> Prior | None:
 
 
 def _product(known: Cells, most: float) -> tuple[Mapping[Hashable, Variance], Mapping[Hashable, Variance], float]:
-    """The variances as products of their field's level and their stack's share of it, and how much they agree with those.
+    """Split variances into products of their field's level and their stack's share of it; tell how much they agree with those.
 
     Levels and shares are found by turns, each from the variances over the others (proportional fitting). A variance that is of
     two stacks at once says nothing of a single one's share.
@@ -142,7 +142,7 @@ def _product(known: Cells, most: float) -> tuple[Mapping[Hashable, Variance], Ma
 
 
 def _effects(known: Cells, part: int, others: Mapping[Hashable, Variance], most: float) -> Effects:
-    """What the variances of one `part` of the key share, over what `others` say of the other part; each moderated by all."""
+    """The effects of one `part` of the key: what its variances share, over what `others` say of the rest; moderated by all."""
     found: dict[Hashable, list[Variance]] = {}
     for key, one in known.items():
         found.setdefault(key[part], []).append(_over(one, others.get(key[1 - part], CERTAIN)))
@@ -193,7 +193,7 @@ def _in_common(known: Sequence[Variance], most: float, taken: float = 0.0) -> Pr
 
 
 def _scales(values: Array, own: Array, worth: Array) -> Array:
-    """For each worth of a prior its most likely variance: where the likelihood's slope is 0, by Newton's method in logarithms."""
+    """The most likely variance for each worth of a prior: where the likelihood's slope is 0, by Newton's method in logarithms."""
     import numpy
 
     logs = numpy.full(worth.shape, math.log(float(numpy.median(values))))
@@ -230,7 +230,7 @@ def of(own: Variance, common: Prior | None) -> Variance:
 
 @cache
 def _likely(freedom: float, others: float) -> float:
-    """What LIKELY of all ratios of a variance to its prior are below, by the F distribution."""
+    """The bound below which LIKELY of all ratios of a variance to its prior lie, by the F distribution."""
     from scipy.special import chdtri, fdtri
 
     if math.isinf(others):

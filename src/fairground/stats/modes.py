@@ -1,4 +1,4 @@
-"""Whether values fall into two groups: starts of a server that runs in one of two ways until it ends. Pure.
+"""Tell whether values fall into two groups: starts of a server that runs in one of two ways until it ends. Pure.
 
 The starts of a run are judged beside the other stacks of their blocks, whose mean takes out what the machine did to all of them.
 """
@@ -42,7 +42,7 @@ class Modes:
 
 @dataclass(frozen=True)
 class StartModes:
-    """The starts of a stack are of two groups. `low` and `high` are blocks, their values geometric means (more is better)."""
+    """A stack whose starts are of two groups. `low` and `high` are blocks, their values geometric means (more is better)."""
 
     stack: str
     low: tuple[int, ...]
@@ -52,11 +52,12 @@ class StartModes:
 
 
 def of_starts(levels: Mapping[str, Mapping[int, float]]) -> tuple[StartModes, ...]:
-    """The stacks of one field (stack → block → value above zero, more is better) whose starts are of two groups.
+    """Find the stacks of one field whose starts are of two groups.
 
-    A start is held against the mean of the other stacks in its block. Of two stacks the ratio shows groups, and that one has
-    them whose own values differ more. A stack that has them is left out of the means of the others. Stacks with fewer than
-    LEAST_VALUES blocks in common with others say nothing; CHANCE is that of all stacks of the field together.
+    `levels`: stack → block → value above zero, more is better. A start is held against the mean of the other stacks in its block.
+    Of two stacks the ratio shows groups, and that one has them whose own values differ more. A stack that has them is left out of
+    the means of the others. Stacks with fewer than LEAST_VALUES blocks in common with others say nothing; CHANCE is that of all
+    stacks of the field together.
     """
     left = {stack: {block: math.log(value) for block, value in values.items()} for stack, values in levels.items()}
     chance, found = CHANCE / max(1, len(left)), list[StartModes]()
@@ -66,8 +67,8 @@ def of_starts(levels: Mapping[str, Mapping[int, float]]) -> tuple[StartModes, ..
             break
         stack, (low, high) = max(seen, key=lambda one: _apart(left[one[0]], *one[1]))
         logs = left.pop(stack)
-        middles = (math.exp(_mean([logs[block] for block in group])) for group in (low, high))
-        found.append(StartModes(stack, low, high, *middles))
+        low_value, high_value = (math.exp(_mean([logs[block] for block in group])) for group in (low, high))
+        found.append(StartModes(stack, low, high, low_value, high_value))
     return tuple(found)
 
 
@@ -87,7 +88,9 @@ def _apart(logs: Mapping[int, float], low: Sequence[int], high: Sequence[int]) -
 
 
 def two_modes(values: Sequence[float], chance: float = CHANCE) -> Modes | None:
-    """Whether `values` (any unit; logarithms, where ratios are meant) are of two groups rather than one normal distribution.
+    """Split `values` if they are of two groups rather than of one normal distribution.
+
+    They have any unit, and are logarithms where ratios are meant.
 
     The cut of the sorted values with the least squares inside both groups is taken. It counts where the squares between the
     groups over those inside are more than is found in a share `chance` of normal samples of this size. Source: Engelman &

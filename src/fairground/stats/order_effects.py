@@ -1,4 +1,4 @@
-"""Whether the order of a run's trials shows in its numbers, and on whom its void attempts fell (V22). Pure.
+"""Tell whether the order of a run's trials shows in its numbers, and on whom its void attempts fell (V22). Pure.
 
 Order is random, so what it does cannot favour a stack over many blocks; it can widen every interval, and it tells that the
 machine carries something over: heat, burst credits, a database that grows. A stack whose trials are void more often than the
@@ -24,13 +24,13 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Effect:
-    """How goodput goes with something of the order: a factor (1 is none) over its whole range, with its interval."""
+    """The change of goodput with something of the order: a factor (1 is none) over its whole range, with its interval."""
 
     factor: Interval
 
     @property
     def shows(self) -> bool:
-        """The interval leaves out 1, and the effect is larger than what is of practical interest."""
+        """True if the interval leaves out 1, and the effect is larger than what is of practical interest."""
         apart = self.factor.low > 1 or self.factor.high < 1
         return apart and abs(math.log(self.factor.middle)) > math.log1p(PRACTICAL)
 
@@ -46,13 +46,13 @@ class Voids:
 
     @property
     def shows(self) -> bool:
-        """More than chance would give it."""
+        """True if it has more than chance would give it."""
         return self.p < ALPHA
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """What holds for a run as a whole. None where the run has too few trials to tell."""
+    """The effects that hold for a run as a whole. None where the run has too few trials to tell."""
 
     position: Effect | None
     """From the first place of a block to its last."""
@@ -126,7 +126,7 @@ def _effect(points: Points) -> Effect | None:
 
 
 def _voids(everything: Sequence[Trial]) -> tuple[Voids, ...]:
-    """For each stack with void attempts: how likely so many would fall on it were they dealt out at random (hypergeometric)."""
+    """The void attempts of each stack that has some. `p` tells how likely so many are, dealt out at random (hypergeometric)."""
     attempts = Counter(trial.cell.stack for trial in everything)
     void = Counter(trial.cell.stack for trial in everything if trial.verdict is Verdict.VOID)
     if len(attempts) < 2:
@@ -137,7 +137,7 @@ def _voids(everything: Sequence[Trial]) -> tuple[Voids, ...]:
 
 
 def _at_least(found: int, drawn: int, marked: int, total: int) -> float:
-    """How likely `drawn` of `total` hold at least `found` of the `marked` ones: the tail of the hypergeometric distribution.
+    """The chance that `drawn` of `total` hold at least `found` of the `marked` ones: the tail of the hypergeometric distribution.
 
     Summed here, since `scipy.stats` takes a second to load.
     """

@@ -1,4 +1,4 @@
-"""How narrow an interval must be to decide, and how much more is needed for that. Pure."""
+"""The width at which an interval decides, and how much more is needed for that. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Need:
-    """What an undecided comparison lacks: `more` rounds (or blocks) beyond those that there are, `more_s` seconds in all of them.
+    """The need of an undecided comparison: `more` rounds (or blocks) beyond those that there are, `more_s` seconds in all.
 
     They would settle `margin`; `settled` is the least margin that is settled already, None with too few rounds for any. Both are
     shares. `more` is None where no number of rounds is in sight.
@@ -28,7 +28,7 @@ class Need:
 
 
 def deciding_width(margin: float) -> float:
-    """Half the width of an interval of a log-ratio that leaves no third word for a margin (0.01 is 1 %).
+    """The half-width of a log-ratio's interval that leaves no third word for a margin (0.01 is 1 %).
 
     An interval no wider than the margin lies inside ± margin, or it does not reach 1: half of log(1 + margin) on each side.
     """
@@ -36,7 +36,7 @@ def deciding_width(margin: float) -> float:
 
 
 def values_needed(spread: float, half: float, confidence: float = 0.95) -> int | None:
-    """How many values of a standard deviation `spread` give Student's t interval a half-width of `half` (same unit).
+    """The number of values of a standard deviation `spread` that give Student's t interval a half-width of `half` (same unit).
 
     At least 2; None beyond MOST. The spread is taken to be known; it is not, so the number is rough. ValueError for a width of 0.
     """
@@ -55,7 +55,7 @@ def values_needed(spread: float, half: float, confidence: float = 0.95) -> int |
 
 
 def more_to_decide(found: Estimate | None, margin: float) -> int | None:
-    """How many blocks an undecided comparison lacks, if its ratio stays where it is and its spread what it is. At least 1.
+    """The number of blocks that an undecided comparison lacks, if its ratio and its spread stay what they are. At least 1.
 
     Beyond the margin the interval must let go of 1; inside, it must fit into the margin. None where nothing is estimated, and
     where no number is in sight.
@@ -69,7 +69,7 @@ def more_to_decide(found: Estimate | None, margin: float) -> int | None:
 
 
 def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None) -> Need | None:
-    """What these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
+    """Tell what these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
 
     `least` rounds are needed in any case, and one is always missing: who asks was not decided.
     """

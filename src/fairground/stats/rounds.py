@@ -1,4 +1,4 @@
-"""What rounds of pairs say of two arms. Pure.
+"""Compare two arms by rounds of pairs. Pure.
 
 The unit of evidence is the round: both servers are started afresh for it, and what differs from start to start is real.
 """
@@ -21,7 +21,7 @@ JUDGED_ROUNDS = 5
 
 @dataclass(frozen=True)
 class ArmModes:
-    """The starts of one arm (0: A, 1: B) are of two groups: its CPU per answer in the rounds `high` is above that in `low`.
+    """An arm (0: A, 1: B) whose starts are of two groups: its CPU per answer in the rounds `high` is above that in `low`.
 
     `apart` is by how much, as a share. `quantity` is goodput where no CPU is known. The groups are of the ratios of both arms, so
     the machine's pace makes none.
@@ -36,7 +36,7 @@ class ArmModes:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the rounds say of B against A. `rate`: goodput, B over A. `cost`: server CPU per answer, A over B (more is better)."""
+    """A decision on B against A. `rate`: goodput, B over A. `cost`: server CPU per answer, A over B (more is better)."""
 
     rounds: int
     pairs: int
@@ -70,8 +70,17 @@ def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -
     rate, cost, effort = differing
     counted = bool(sound) and all(_easier(pair) is not None for pair in sound)
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
-    counts = len(rates), len(sound), len(pairs) - len(sound)
-    found = Decision(*counts, rate, cost, tuple(rates), tuple(costs), failed, _modes(sound))
+    found = Decision(
+        rounds=len(rates),
+        pairs=len(sound),
+        void_pairs=len(pairs) - len(sound),
+        rate=rate,
+        cost=cost,
+        rates=tuple(rates),
+        costs=tuple(costs),
+        failed=failed,
+        modes=_modes(sound),
+    )
     return replace(found, effort=effort, efforts=tuple(efforts)) if counted else found
 
 
@@ -88,7 +97,7 @@ def _easier(pair: Pair) -> float | None:
 
 
 def _modes(pairs: Sequence[Pair]) -> ArmModes | None:
-    """Whether one arm runs in one of two ways from start to start: that one whose own level differs more between the groups."""
+    """Find an arm that runs in one of two ways from start to start: that whose own level differs more between the groups."""
     by_cost = all(window.cpu_us_per_answer for pair in pairs for window in (pair.a, pair.b))
     levels: dict[int, list[tuple[float, float]]] = {}
     for pair in pairs:

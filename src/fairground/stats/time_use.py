@@ -1,4 +1,4 @@
-"""Where the time of a run went: how much of it measured something, and what the rest was for. Pure."""
+"""The use of a run's time: how much of it measured something, and what the rest was for. Pure."""
 
 from __future__ import annotations
 

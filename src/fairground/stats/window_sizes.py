@@ -1,4 +1,4 @@
-"""What events did to the windows of a run: how long they became, what that cost, and where it was not enough. Pure."""
+"""The effect of events on the windows of a run: how long they became, what that cost, and where it was not enough. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairground.model import Trial, WorkloadEvent
 
 @dataclass(frozen=True)
 class Held:
-    """How often windows should hold an event, and how often those did that might be no longer; None: nobody could count."""
+    """An event: how often windows should hold it, and how often those did that might be no longer; None: nobody could count."""
 
     wanted: int
     fewest: float | None
@@ -20,7 +20,7 @@ class Held:
 
 @dataclass(frozen=True)
 class WindowSizes:
-    """Of one workload: its windows, in seconds. `added_s`: beyond what the loads ask for, whole and in turns, all together.
+    """The windows of one workload, in seconds. `added_s`: beyond what the loads ask for, whole and in turns, all together.
 
     `capped` of the `windows` hold too few of an event, since none might be longer than `ceiling_s`.
     """
@@ -37,7 +37,7 @@ class WindowSizes:
 
 
 def of(trials: Sequence[Trial]) -> tuple[WindowSizes, ...]:
-    """Those of each workload whose windows were sized, in the order of the trials; controls and void trials among them."""
+    """The sizes of each workload whose windows were sized, in the order of the trials; controls and void trials among them."""
     by_workload: dict[str, list[Trial]] = {}
     for trial in trials:
         if trial.sizing is not None:

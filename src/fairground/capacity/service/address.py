@@ -52,7 +52,7 @@ def kept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], 
 
 
 def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = (), environ: Mapping[str, str] = MappingProxyType({})) -> Asked:
-    """The request, its address looked up; `given` has the values that a record does not keep.
+    """Make the request, with its address looked up; `given` has the values that a record does not keep.
 
     LabError for what cannot be asked, for other people's machines, and for a secret or certificates that are missing.
     """
@@ -71,7 +71,7 @@ def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = (), environ: M
 
 
 def _tls(place: _Place, asked: TryAsked, usual: str | None) -> Tls | None:
-    """How it is spoken to by TLS; None: in plain HTTP. `usual`: certificates that programs here believe, where it is not said."""
+    """The TLS that the request uses; None: plain HTTP. `usual`: certificates that programs here believe, where it is not said."""
     if not place.encrypted:
         if asked.ca is not None or asked.insecure:
             option = "--insecure" if asked.insecure else "--ca"
@@ -132,5 +132,5 @@ def _host(place: _Place, mine: bool) -> str:
 
 
 def is_here(address: str) -> bool:
-    """Whether an address is this machine's own."""
+    """True if an address is this machine's own."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback

@@ -1,4 +1,4 @@
-"""How any HTTP/1.1 service behaves on the wire, without knowing what it is for: the same request, sent in many ways.
+"""Examine any HTTP/1.1 service on the wire, without knowing what it is for: the same request, sent in many ways.
 
 What a right answer is, is learned from the service itself: the status and the body of its first answers. The rest is held against
 RFC 9110 and RFC 9112. A check that does not hold is a warning (a client may live with it) or a rejection (clients will break).
@@ -102,7 +102,10 @@ class Encrypted(LabError):
 
 
 def examine(asked: Asked) -> Conduct:
-    """All checks, a few seconds. NoAnswer when the service does not answer at all; LabError where it must be asked otherwise."""
+    """Make all checks, in a few seconds.
+
+    NoAnswer when the service does not answer at all; LabError where it must be asked otherwise.
+    """
     try:
         seen = _repeated(asked)
     except Trouble as trouble:
@@ -127,7 +130,7 @@ def _named(asked: Asked) -> str:
 
 
 def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
-    """What to say where the first request got no answer."""
+    """Make the error for a first request that got no answer."""
     kind, began = trouble.kind, f"{_named(asked)} got no answer"
     if kind in MISTAKES:
         return LabError(f"{began}: {trouble.sentence}", MISTAKES[kind])
@@ -141,7 +144,7 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
 
 
 def _repeated(asked: Asked) -> _Sequence:
-    """One request after the other; a connection that the service closes is opened anew. Raises Trouble without any answer."""
+    """Send one request after the other; a connection that the service closes is opened anew. Trouble without any answer."""
     seen, wire = _Sequence(), None
     try:
         for _ in range(REPEATS):
@@ -174,7 +177,7 @@ def _repeated(asked: Asked) -> _Sequence:
 
 
 def _encryption(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
-    """What a handshake ended with, whether the certificate was believed for a reason, and what a browser would speak."""
+    """Tell what a handshake ended with, how far the certificate was checked, and what a browser would speak."""
     tls = asked.tls
     if tls is None:
         return
@@ -196,7 +199,7 @@ def _light(answer: Answer, before: Sequence[Answer]) -> Answer:
 
 
 def _answered(seen: _Sequence) -> Iterator[Finding]:
-    """What the repeated answers show: status, body, framing, kept connections, a plateau of latencies."""
+    """Tell what the repeated answers show: status, body, framing, kept connections, a plateau of latencies."""
     statuses = sorted({answer.status for answer in seen.answers})
     count = len(seen.answers)
     if len(statuses) > 1:
@@ -223,7 +226,7 @@ def _answered(seen: _Sequence) -> Iterator[Finding]:
 
 
 def _plateau(took_ms: list[float]) -> Finding:
-    """A mode near 40 ms on connections that were used before: the signature of a delayed acknowledgement."""
+    """Look for a mode near 40 ms on connections that were used before: the signature of a delayed acknowledgement."""
     low, high = PLATEAU_MS
     inside = sum(low <= ms <= high for ms in took_ms)
     if not took_ms:
@@ -242,7 +245,7 @@ def _plateau(took_ms: list[float]) -> Finding:
 
 
 def _on_the_wire(asked: Asked, status: int) -> Iterator[Finding]:
-    """The same request sent in other ways. A check never raises for what a service does."""
+    """Send the same request in other ways. A check never raises for what a service does."""
     safe = asked.method in SAFE
     checks: list[tuple[str, Severity, Callable[[Asked, int], str | None], str]] = [
         ("close", Severity.WARN, _close, "`connection: close` is honoured"),
@@ -295,7 +298,7 @@ def _old_client(asked: Asked, status: int) -> str | None:
 
 
 def _split(asked: Asked, status: int) -> str | None:
-    """Cut at several places, and once byte by byte: a server must wait for the rest."""
+    """Send the request cut at several places, and once byte by byte: a server must wait for the rest."""
     data, cuts = asked.encode(), CUTS if asked.method in SAFE else CUTS_OF_WRITES
     places = sorted({max(1, len(data) * number // (cuts + 1)) for number in range(1, cuts + 1)})
     partings = [[data[:place], data[place:]] for place in places]
@@ -316,7 +319,7 @@ def _split(asked: Asked, status: int) -> str | None:
 
 
 def _garbage(asked: Asked, _status: int) -> str | None:
-    """400 and a closed connection are asked for (RFC 9112 §2.2); a closed connection alone will do."""
+    """Send what is not HTTP. 400 and a closed connection are asked for (RFC 9112 §2.2); a closed connection alone will do."""
     with _wire(asked) as wire:
         wire.send(b"\x01\x02this is no request\r\n\r\n")
         try:
@@ -327,7 +330,7 @@ def _garbage(asked: Asked, _status: int) -> str | None:
 
 
 def _pipeline(asked: Asked, status: int) -> str | None:
-    """A server may close after some of them, and must not mix them up (RFC 9112 §9.3.2)."""
+    """Send several requests in one write. A server may close after some of them, and must not mix them up (RFC 9112 §9.3.2)."""
     answered = 0
     with _wire(asked) as wire:
         wire.send(asked.encode() * PIPELINED)
@@ -346,7 +349,7 @@ def _pipeline(asked: Asked, status: int) -> str | None:
 
 
 def _head(asked: Asked, status: int) -> str | None:
-    """A body after HEAD would be taken for the next answer: so a GET follows on the same connection."""
+    """Send HEAD. A body after it would be taken for the next answer: so a GET follows on the same connection."""
     with _wire(asked) as wire:
         wire.send(replace(asked, method="HEAD").encode())
         answer = wire.answer("HEAD")
@@ -362,7 +365,7 @@ def _head(asked: Asked, status: int) -> str | None:
 
 
 def _ends_with_connection(answer: Answer) -> bool:
-    """Whether only the end of the connection tells the end of the body."""
+    """True if only the end of the connection tells the end of the body."""
     bodiless = answer.status in (204, 304)
     return not bodiless and answer.header("content-length") is None and answer.header("transfer-encoding") is None
 

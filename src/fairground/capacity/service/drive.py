@@ -25,7 +25,7 @@ from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, 
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 
 CONNECTIONS = (1, 10, 100)
-"""Of the closed loops."""
+"""Those of the closed loops."""
 SHARES = (0.1, 0.25, 0.5, 0.7, 0.85, 1.0, 1.2)
 """Of the best closed loop's goodput: the rates of the load curve."""
 LEAD_S = 0.3
@@ -62,7 +62,11 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
 
 @dataclass(frozen=True)
 class Effort:
-    """How long each measurement is, in seconds, when an answer is too late, how many threads load, and how large an answer is."""
+    """The effort of a visit.
+
+    It says how long each measurement is, in seconds, when an answer is too late, how many threads load, and how large
+    an answer is.
+    """
 
     objective: Objective
     seconds: int
@@ -76,9 +80,10 @@ class Over(Exception):
 
 
 def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Ahead | Part]:
-    """The closed loops, then the load curve about the best of them, of the arm `label`, a service; before each load what it is.
+    """Measure the closed loops of the arm `label`, a service, and then the load curve about the best of them.
 
-    What is among the parts `done` is not measured again. It ends early where the arm cannot be loaded any more.
+    Before each load it yields what comes. What is among the parts `done` is not measured again. It ends early where the arm
+    cannot be loaded any more.
     """
     try:
         yield from _measured(done, session, label, effort, cores)
@@ -113,7 +118,7 @@ def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort
 
 
 def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort: Effort) -> Iterator[Ahead | Part]:
-    """The load curve about the best closed loop; empty where no loop got a good answer."""
+    """Measure the load curve about the best closed loop; empty where no loop got a good answer."""
     if best_per_s == 0:
         yield Part(Unit.CURVE, curve=())
         return
@@ -145,7 +150,7 @@ def _ahead(what: str, rates: Rates) -> Ahead:
 
 
 def _loop(measured: Window, cores: int) -> tuple[Part, Closed]:
-    """What came of one closed loop."""
+    """The part of one closed loop, and its numbers."""
     result, used = measured.whole, measured.roles.get("server")
     latency, cpu_us = result.latency_ok, used.cpu_us if used else None
     closed = Closed(
@@ -186,7 +191,7 @@ def _strangers(measured: Window, cores: int) -> str | None:
 
 
 def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
-    """LabError for a header that the engine writes itself."""
+    """Raise LabError for a header that the engine writes itself."""
     for name, _ in headers:
         if name.lower() in ("content-length", "connection", "transfer-encoding"):
             raise LabError(f"`--header {name}` cannot be given: the lab frames its requests itself", "leave it out")

@@ -1,4 +1,4 @@
-"""What a visit to a service finds, part by part, and the visit that the parts make together. Pure.
+"""The parts of a visit to a service, and the visit that they make together. Pure.
 
 Parts are: the checks, each closed loop, the load curve, and what the service itself did wrong. A visit is a function of them.
 """
@@ -18,7 +18,7 @@ from fairground.model import Finding
 
 @dataclass(frozen=True)
 class Checks:
-    """What a service answers, as text that JSON can hold. `server`: whose CPU is metered, in words.
+    """The answer of a service and how it behaves, as text that JSON can hold. `server`: whose CPU is metered, in words.
 
     `body_base64` None: its answers differ.
     """
@@ -33,20 +33,27 @@ class Checks:
 
     @classmethod
     def of(cls, conduct: Conduct, server: str | None) -> Checks:
-        """From what was seen."""
+        """Make the checks from what was seen."""
         body = None if conduct.body is None else base64.b64encode(conduct.body).decode()
-        seen = (conduct.status, conduct.content_type, body, conduct.body_bytes, conduct.kept_open, conduct.findings)
-        return cls(*seen, server)
+        return cls(
+            status=conduct.status,
+            content_type=conduct.content_type,
+            body_base64=body,
+            body_bytes=conduct.body_bytes,
+            kept_open=conduct.kept_open,
+            findings=conduct.findings,
+            server=server,
+        )
 
     @property
     def conduct(self) -> Conduct:
-        """What was seen."""
+        """The conduct that was seen."""
         body = None if self.body_base64 is None else base64.b64decode(self.body_base64)
         return Conduct(self.status, self.content_type, body, self.body_bytes, self.kept_open, self.findings)
 
 
 class Unit(StrEnum):
-    """What a part is of."""
+    """The unit that a part is of."""
 
     CHECKS = "checks"
     LOOP = "closed-loop"
@@ -73,7 +80,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Ahead:
-    """What is measured next. `load_s`: its planned seconds of load; `left_s`: those of all that is planned from here on."""
+    """The next measurement. `load_s`: its planned seconds of load; `left_s`: those of all that is planned from here on."""
 
     what: str
     load_s: float
@@ -86,7 +93,7 @@ def checks(parts: Sequence[Part]) -> Checks | None:
 
 
 def visit(url: str, method: str, objective: Objective, parts: Sequence[Part]) -> Visit:
-    """What the parts say so far."""
+    """The visit that the parts make so far."""
     seen = checks(parts)
     loops = [part for part in parts if part.closed is not None]
     notes = [part.note for part in loops if part.note is not None][-1:]

@@ -15,7 +15,7 @@ HELD_BYTES, HELD_EACH_BYTES = 256 << 20, 256 << 10
 
 
 def most_connections(body_bytes: int) -> int:
-    """Over so many connections at most a service with bodies of this size is loaded: the engine can hold two of them on each."""
+    """The most connections to a service with bodies of this size: the engine must hold two bodies on each of them."""
     if 2 * body_bytes <= HELD_EACH_BYTES:
         return OPEN_CONNECTIONS
     return min(OPEN_CONNECTIONS, max(1, HELD_BYTES // (2 * body_bytes)))
@@ -41,7 +41,7 @@ class Visit:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """What clients will break on, and what the service did wrong by itself."""
+        """The findings that clients will break on, and what the service did wrong by itself."""
         return (*self.findings, *(self.conduct.broken if self.conduct is not None else ()))
 
     @property
@@ -63,7 +63,7 @@ class Visit:
 
 
 def kept_by_rate(curve: Sequence[Point]) -> dict[float, bool | None]:
-    """Whether each rate kept the objective, by most of its steps that tell, lowest rate first. None: none of them tells."""
+    """Rate → whether it kept the objective, by most of its steps that tell, lowest rate first. None: none of them tells."""
     found: dict[float, bool | None] = {}
     for rate in sorted({point.step.rate_per_s for point in curve}):
         said = [point.judgement.low for point in curve if point.step.rate_per_s == rate]
@@ -82,7 +82,7 @@ def doubtful(curve: Sequence[Point]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Conduct:
-    """What a service answers, and how it behaves. `body` None: its answers differ."""
+    """The answer of a service, and how it behaves. `body` None: its answers differ."""
 
     status: int
     content_type: str | None
@@ -93,13 +93,13 @@ class Conduct:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """What clients will break on."""
+        """The findings that clients will break on."""
         return tuple(one for one in self.findings if one.severity is Severity.REJECT)
 
 
 @dataclass(frozen=True)
 class Closed:
-    """What N connections got that each ask again when they have their answer. Latencies in µs; None: unknown."""
+    """The result of N connections that each ask again when they have their answer. Latencies in µs; None: unknown."""
 
     connections: int
     goodput_per_s: float
@@ -111,4 +111,4 @@ class Closed:
     server_cores: float | None
     void: str | None
     handshakes: Handshakes | None = None
-    """Of TLS, for its connections; None for plain HTTP."""
+    """Those of TLS, for its connections; None for plain HTTP."""
