@@ -85,5 +85,4 @@ class Clusters(Lent):
 
 def lent(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:
     """The actor on the worker at an address, as a future that ends it when it is cancelled."""
-    words = (address, lab)
-    return client.submit(Clusters, *words, workers=[worker_address], resources={"database": 1}, actor=True, pure=False)
+    return client.submit(Clusters, address, lab, workers=[worker_address], resources={"database": 1}, actor=True, pure=False)

@@ -38,8 +38,7 @@ class RemoteDatabaseHost(Borrowed):
 
     def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start it there, one at a time. LabError where it cannot be had."""
-        words = durability, dict(overrides), version or OWN_MAJOR
-        address: Address = self.ask("start", *words, within_s=STARTS_S)
+        address: Address = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
         return Database(address, contract, RemoteCluster(self), errors=RemoteErrors(self))
 
 
