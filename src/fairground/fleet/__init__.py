@@ -13,7 +13,7 @@ from fairground.model import LabError
 
 
 def require_dask() -> None:
-    """LabError where Dask's `distributed` is not installed: it comes with an extra of the package."""
+    """Raise LabError if Dask's `distributed` is not installed. It comes with an extra of the package."""
     if find_spec("distributed") is None:
         hint = "pip install 'fairground[hosts]', or in a checkout: make setup"
         raise LabError("hosts need Dask's `distributed`, which is not installed", hint, 3)

@@ -1,4 +1,4 @@
-"""What a host says of itself when it joins, and which hosts can measure one run together. Pure."""
+"""The facts that a host tells when it joins, and which hosts can measure one run together. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from fairground.model import LabError, Machine, Seats
 
 PROTOCOL = 1
-"""Of orders and answers between the lab and its hosts. A host with another one is told, and not used."""
+"""The version of orders and answers between the lab and its hosts. A host with another one is told, and not used."""
 ROLES = ("server", "database", "generator")
-"""What a host may take on. One that measures a share by itself takes all of them."""
+"""The roles that a host may take on. One that measures a share by itself takes all of them."""
 EVERY_SERVER = "all"
 
 
@@ -22,7 +22,7 @@ class About:
 
     protocol: int
     version: str
-    """Of the lab on it."""
+    """The version of the lab on it."""
     name: str
     machine: Machine
     architecture: str
@@ -33,12 +33,12 @@ class About:
     allowed: tuple[str, ...]
 
     def to_json(self) -> str:
-        """As it is told to the scheduler."""
+        """The JSON that the scheduler is told."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> About:
-        """As a host told it. LabError where it cannot be read: the other side is no host of this lab."""
+        """Read what a host told of itself. LabError where it cannot be read: the other side is no host of this lab."""
         from pydantic import TypeAdapter, ValidationError
 
         try:
@@ -49,11 +49,11 @@ class About:
             ) from error
 
     def allows(self, server: str, digest: str) -> bool:
-        """Whether the owner lets this host run a server with these sources."""
+        """True if the owner lets this host run a server with these sources."""
         return any(name in self.allowed for name in (EVERY_SERVER, server, digest))
 
     def unfit(self, version: str, roles: Sequence[str] = ROLES) -> str | None:
-        """Why the host cannot take these roles for a lab of this version; None: it can."""
+        """The reason why the host cannot take these roles for a lab of this version; None: it can."""
         if self.protocol != PROTOCOL:
             return f"it speaks protocol {self.protocol}, and this lab {PROTOCOL}"
         if self.version != version:
@@ -63,7 +63,7 @@ class About:
 
 
 def kind(machine: Machine) -> Mapping[str, Any]:
-    """What two machines have in common that may measure one run: all of the fingerprint but the host's name."""
+    """The facts that two machines must share to measure one run: all of the fingerprint but the host's name."""
     return asdict(replace(machine, hostname_hash=""))
 
 

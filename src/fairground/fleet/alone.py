@@ -13,7 +13,7 @@ LOOK_S = 0.5
 
 
 def taken() -> socket.socket | None:
-    """What holds the machine until it is closed; None where somebody else holds it."""
+    """The socket that holds the machine until it is closed; None where somebody else holds it."""
     held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         held.bind(NAME)

@@ -17,23 +17,26 @@ from fairground.model import LabError, MachineError, RoleUse
 ANSWER_S = 10.0
 """A host that does not answer within so long is gone."""
 LENT_S = 30.0
-"""How long a host may take to be ready."""
+"""The time that a host may take to be ready."""
 ASKED = 10
-"""How often a host is asked for the time, to know how far its clock is off."""
+"""The number of times that a host is asked for the time, to know how far its clock is off."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """What a question to a host takes, and how far its clock is ahead of the lab's; that is known to half of what it takes."""
+    """The time that a question to a host takes, and how far the host's clock is ahead of the lab's.
+
+    `ahead_s` is known to half of `round_trip_s`.
+    """
 
     round_trip_s: float
     ahead_s: float
 
     @classmethod
     def of(cls, asked: Sequence[tuple[float, float, float]]) -> Distance:
-        """From questions: when each was asked, what the host's clock said, when the answer came. The quickest one counts.
+        """Compute it from questions: when each was asked, what the host's clock said, when the answer came.
 
-        That is how NTP finds an offset (RFC 5905, section 8): both ways are taken to be equally long.
+        The quickest one counts. That is how NTP finds an offset (RFC 5905, section 8): both ways are taken to be equally long.
         """
         before_s, there_s, after_s = min(asked, key=lambda one: one[2] - one[0])
         return cls(after_s - before_s, there_s - (before_s + after_s) / 2)
@@ -43,14 +46,14 @@ class Borrowed:
     """A host on which a role of this lab runs. `front`: the address of this machine as the host reaches it."""
 
     role: str
-    """What runs there."""
+    """The role that runs there."""
 
     def __init__(self, about: About, front: str, lent: Future[Any] | None) -> None:
         self.about, self.name, self.front, self._lent = about, about.name, front, lent
         with self._told():
             self._actor = None if lent is None else lent.result(timeout=LENT_S)
         self.is_here = about.machine.hostname_hash == machine.fingerprint().hostname_hash
-        """Whether the host is on the lab's own machine: then its roles meet the others there."""
+        """True if the host is on the lab's own machine: then its roles meet the others there."""
         self.here: Sequence[int] = (int(self.ask("process")),) if self.is_here else ()
         self.distance = Distance.of([self._asked() for _ in range(ASKED)])
 
@@ -59,13 +62,13 @@ class Borrowed:
         return before_s, there_s, time.time()
 
     def ask(self, method: str, *words: object, within_s: float = 0.0) -> Any:
-        """The answer of a method of the actor there, which may take so long. MachineError where the host is gone, or breaks."""
+        """Call a method of the actor there, which may take `within_s` seconds. MachineError where the host is gone, or breaks."""
         with self._told():
             return getattr(self._actor, method)(*words).result(timeout=ANSWER_S + within_s)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """MachineError for whatever Dask makes of a host that is gone or broken, with its words."""
+        """Raise MachineError for whatever Dask makes of a host that is gone or broken, with its words."""
         try:
             yield
         except LabError:
@@ -75,12 +78,12 @@ class Borrowed:
             raise MachineError(sentence, f"join it again, or place the {self.role} on another one") from error
 
     def let_go(self) -> None:
-        """What runs there ends, and another lab can have the host."""
+        """End what runs there, so that another lab can have the host."""
         if self._lent is not None:
             self._lent.cancel()
 
     def require(self) -> None:
-        """MachineError where the host is gone."""
+        """Raise MachineError if the host is gone."""
         self.ask("clock_s")
 
     def moment(self) -> Mapping[str, Moment]:
@@ -89,7 +92,7 @@ class Borrowed:
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What a person should know of it."""
+        """Yield what a person should know of it."""
         ahead_ms, doubt_ms = self.distance.ahead_s * 1e3, self.distance.round_trip_s * 500
         words = "ahead of this one's" if ahead_ms >= 0 else "behind this one's"
         yield (
@@ -103,7 +106,7 @@ class Borrowed:
 
     @property
     def reaching(self) -> str:
-        """Who reaches whom, and where."""
+        """A clause that says who reaches whom, and where."""
         raise NotImplementedError
 
     @property
@@ -115,14 +118,14 @@ class Borrowed:
 
 @dataclass
 class RemoteMeter:
-    """What something on a host uses (`host.Meter`). The host itself samples it."""
+    """A meter of something on a host (`host.Meter`). The host itself samples it."""
 
     host: Borrowed
     number: int
     memory_bytes: int | None = None
 
     def sample(self) -> None:
-        """The host does that."""
+        """Do nothing, since the host samples."""
 
     def cpu_ns(self) -> int:
         """CPU time so far."""
@@ -138,7 +141,7 @@ class RemoteMeter:
         return found
 
     def use(self, before: Clock, after: Clock) -> RoleUse:
-        """What it used between two readings, with the host's name where that is another machine."""
+        """Return what it used between two readings, with the host's name where that is another machine."""
         found: RoleUse = self.host.ask("use", self.number, before, after)
         there = self.host
         return found if there.is_here else replace(found, host=there.name, cores=there.about.machine.cores)

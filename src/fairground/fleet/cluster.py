@@ -125,7 +125,7 @@ def carried_out(
 
 
 def _next(finished: queue.SimpleQueue[Future[bytes]]) -> Future[bytes] | None:
-    """What is finished next; None where nothing is within LOOK_S seconds."""
+    """Wait for what is finished next; None where nothing is within LOOK_S seconds."""
     try:
         return finished.get(timeout=LOOK_S)
     except queue.Empty:

@@ -69,21 +69,20 @@ class Clusters(Lent):
             self._database = None
 
     async def free_bytes(self) -> int:
-        """What may still be written on the disk of the host's cache, where the data are."""
+        """The bytes that may still be written on the disk of the host's cache, where the data are."""
         return disk.free_bytes(self._host.cache)
 
     async def take(self, database: str) -> str:
-        """As `ErrorLog.take`."""
+        """Take the beginning of what was logged of one database, as `ErrorLog.take`."""
         assert self._errors is not None
         return self._errors.take(database)
 
     async def refused(self, role: str) -> int:
-        """As `ErrorLog.refused`."""
+        """Count the connections of one role that were refused, as `ErrorLog.refused`."""
         assert self._errors is not None
         return self._errors.refused(role)
 
 
 def lent(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:
     """The actor on the worker at an address, as a future that ends it when it is cancelled."""
-    words = (address, lab)
-    return client.submit(Clusters, *words, workers=[worker_address], resources={"database": 1}, actor=True, pure=False)
+    return client.submit(Clusters, address, lab, workers=[worker_address], resources={"database": 1}, actor=True, pure=False)

@@ -28,7 +28,7 @@ class Engines(Lent):
         return [meter for one, meter in zip(self._engines, self._meters, strict=True) if one.runs()]
 
     async def qualify(self, within_s: float) -> str:
-        """What the engine says of its own qualification here."""
+        """Run the engine's own qualification here, and return what it says."""
         said = self._folder / "qualify.json"
         with open(said, "wb") as output:
             child = self._keeper.spawn([str(self._engine), *QUALIFY], role="qualify", env={}, streams=Streams(stdout=output))
@@ -39,7 +39,7 @@ class Engines(Lent):
         return said.read_text(errors="replace")
 
     async def start(self) -> int:
-        """Start an engine; its number."""
+        """Start an engine, and return its number."""
         folder = self._folder / str(len(self._engines))
         folder.mkdir()
         one = Local(self._keeper, self._engine, folder)
@@ -53,7 +53,7 @@ class Engines(Lent):
         self._engines[number].write(text)
 
     async def read(self, number: int, within_s: float) -> bytes | None:
-        """What an engine says next, as `Running.read`."""
+        """Wait for what an engine says next, as `Running.read`."""
         one, loop = self._engines[number], asyncio.get_running_loop()
         there: asyncio.Future[None] = loop.create_future()
         loop.add_reader(one.fileno(), _set, there)

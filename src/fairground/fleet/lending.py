@@ -1,4 +1,4 @@
-"""What a host lends to a lab elsewhere: a Dask actor with a keeper of its own, that reads the clocks of what it has started.
+"""The Dask actor that lends a host to a lab elsewhere: it has a keeper of its own, and reads the clocks of what it has started.
 
 Its methods are coroutines. They run on the worker's loop, one between another, so that none may wait but by `await`.
 """
@@ -25,7 +25,7 @@ SAMPLE_S = 0.2
 
 
 class Lent:
-    """What a lab has started on this host. It ends when the lab lets go of this, or is gone.
+    """All that a lab has started on this host. It ends when the lab lets go of this, or is gone.
 
     `address`: where what it starts listens.
     """
@@ -63,7 +63,7 @@ class Lent:
         return self._meters
 
     def _sample(self) -> None:
-        """From now on look at what runs. To be called on the worker's loop."""
+        """Begin to look at what runs. To be called on the worker's loop."""
         if self._sampling is None:
             self._sampling = asyncio.create_task(self._look())
 
@@ -74,7 +74,7 @@ class Lent:
                 meter.sample()
 
     async def remark(self) -> str:
-        """What this host cannot do as it should; empty: nothing."""
+        """A remark on what this host cannot do as it should; empty: nothing."""
         return self._remark
 
     async def process(self) -> int:
@@ -90,7 +90,7 @@ class Lent:
         return Moment(self._keeper.spun_ns(), self._keeper.groups.pids())
 
     async def reaches(self, host: str, port: int) -> str:
-        """Why nothing can be connected to there from this host; empty: it can."""
+        """The reason why this host cannot connect to `host` at `port`; empty: it can."""
         try:
             async with asyncio.timeout(REACHES_S):
                 _, writer = await asyncio.open_connection(host, port)
@@ -100,17 +100,17 @@ class Lent:
         return ""
 
     async def cpu_ns(self, number: int) -> int:
-        """As `Meter.cpu_ns`."""
+        """CPU time so far, as `Meter.cpu_ns`."""
         return self._meters[number].cpu_ns()
 
     async def forget_peaks(self, number: int) -> None:
-        """As `Meter.start`."""
+        """Forget the peaks, as `Meter.start`."""
         self._meters[number].start()
 
     async def clock(self, number: int) -> Clock:
-        """As `Meter.clock`."""
+        """All that is read at a moment, as `Meter.clock`."""
         return self._meters[number].clock()
 
     async def use(self, number: int, before: Clock, after: Clock) -> RoleUse:
-        """As `Meter.use`."""
+        """Return what was used between two readings, as `Meter.use`."""
         return self._meters[number].use(before, after)

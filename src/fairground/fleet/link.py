@@ -1,4 +1,4 @@
-"""How a fleet's processes are connected: Dask's settings and TLS, and why a scheduler does not answer."""
+"""Connections of a fleet's processes: Dask's settings and TLS, and why a scheduler does not answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONNECT_S = 5.0
 SILENT_S = 15.0
 """A side that says nothing for so long is gone: its cable is cut, or it stands still. Hosts say something every few seconds."""
 NOT_SERVED = f"{LOOPBACK}:0"
-"""Where Dask's own pages are: beyond loopback nobody sees them, and nothing of ours needs them."""
+"""The address of Dask's own pages: beyond loopback nobody sees them, and nothing of ours needs them."""
 SETTINGS = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
@@ -63,7 +63,7 @@ def security(address: Address, certificate: Certificate | None) -> Security | No
 
 
 def reach(address: Address, secured: Security | None) -> None:
-    """LabError where no scheduler answers at this address, or does not trust us, or we not it."""
+    """Raise LabError if no scheduler answers at this address, or one side does not trust the other."""
     asyncio.run(_reach(address, secured))
 
 
@@ -77,7 +77,10 @@ async def _reach(address: Address, secured: Security | None) -> None:
 
 
 def _unreached(address: Address, error: BaseException) -> LabError:
-    """Why nobody answers, in words. A side that is not trusted hangs up: the other sees an end in the middle of the greeting."""
+    """The error that says why nobody answers.
+
+    A side that is not trusted hangs up: the other sees an end in the middle of the greeting.
+    """
     causes = list(_causes(error))
     if address.tls and any(isinstance(cause, ssl.SSLError | FatalCommClosedError) for cause in causes):
         return LabError(f"`{address}` does not trust this certificate, or this side does not trust its", tls.COPY)

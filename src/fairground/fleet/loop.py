@@ -13,9 +13,10 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Until `main` is done; KeyboardInterrupt once a signal says to end. What does not end when it is cancelled is left behind.
+    """Run until `main` is done; KeyboardInterrupt once a signal says to end.
 
-    Some of Dask's tasks wait on for a scheduler that is gone, where this machine stood still for a while. LEFT_S is their time.
+    What does not end when it is cancelled is left behind: some of Dask's tasks wait on for a scheduler that is gone, where this
+    machine stood still for a while. LEFT_S is their time.
     The loop takes the signals: an exception that a handler raises in the middle of Dask's work may be caught there, and then the
     signal is lost. In the main thread alone.
     """

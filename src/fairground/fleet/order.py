@@ -1,4 +1,4 @@
-"""What the lab sends to a host, and what it gets back: JSON, whose shapes both sides share."""
+"""Orders that the lab sends to a host, and the answers to them: JSON, whose shapes both sides share."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ if TYPE_CHECKING:
 
 
 class Work(StrEnum):
-    """What a host is asked for."""
+    """The kinds of work that a host is asked for."""
 
     READY = "ready"
     """Build the servers, start a database once, and say what there is."""
     LIMITS = "limits"
-    """What the machine can do at most on the plan's workloads."""
+    """Measure what the machine can do at most on the plan's workloads."""
     SHARE = "share"
     """Measure the slots of the plan."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """`plan` has the slots that are meant, and no others. `servers`: id → hash of the sources, which the host has by then."""
+    """An order to a host.
+
+    `plan` has the slots that are meant, and no others. `servers`: id → hash of the sources, which the host has by then.
+    """
 
     work: Work
     plan: Plan
@@ -36,12 +39,12 @@ class Order:
     """Trials of these slots that were made before: attempts go on from them."""
 
     def to_json(self) -> bytes:
-        """On one line."""
+        """The order as JSON, on one line."""
         return _orders().dump_json(self)
 
     @classmethod
     def from_json(cls, text: bytes) -> Order:
-        """Raises ValueError for what is none."""
+        """Read an order. Raises ValueError for what is none."""
         return _orders().validate_json(text)
 
 
@@ -60,7 +63,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a host found. Only `host` is told where `refusal` is; trials are new ones, in their order."""
+    """The answer of a host. One with a `refusal` has only `host` beside it; trials are new ones, in their order."""
 
     host: str
     machine: Machine | None = None
@@ -68,7 +71,7 @@ class Answer:
     database_settings: Mapping[str, str] = field(default_factory=dict)
     stacks: Mapping[str, StackInfo] = field(default_factory=dict)
     lacking: Mapping[str, str] = field(default_factory=dict)
-    """What of the plan is not available there, in the words of `plan.of_suite`."""
+    """The parts of the plan that are not available there, in the words of `plan.of_suite`."""
     remarks: tuple[str, ...] = ()
     trials: tuple[Trial, ...] = ()
     limits: tuple[Limit, ...] = ()
@@ -76,12 +79,12 @@ class Answer:
     refusal: Refusal | None = None
 
     def to_json(self) -> bytes:
-        """Numbers that are not finite become null, as in a run's folder."""
+        """The answer as JSON. Numbers that are not finite become null, as in a run's folder."""
         return _answers().dump_json(self)
 
     @classmethod
     def from_json(cls, text: bytes) -> Answer:
-        """Raises ValueError for what is none."""
+        """Read an answer. Raises ValueError for what is none."""
         return _answers().validate_json(text)
 
 

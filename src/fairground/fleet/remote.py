@@ -22,17 +22,17 @@ from fairground.model import LabError
 
 
 class RemoteHost(Borrowed):
-    """Where the engine runs (`generators.Elsewhere`)."""
+    """The host on which the engine runs (`generators.Elsewhere`)."""
 
     role = "generator"
 
     @property
     def reaching(self) -> str:
-        """Where it finds servers."""
+        """A clause that says where it finds servers."""
         return f"which reaches servers at {self.front}"
 
     def require_a_way_back(self) -> None:
-        """LabError where the host cannot connect to this machine, as a generator must."""
+        """Raise LabError if the host cannot connect to this machine, as a generator must."""
         with closing(socket.create_server((self.front, 0))) as listener:
             why = self.ask("reaches", self.front, listener.getsockname()[1], within_s=REACHES_S)
         if why:
@@ -44,7 +44,7 @@ class RemoteHost(Borrowed):
         return RemoteEngine(self, self.ask("start"), folder)
 
     def qualify(self, within_s: float) -> str:
-        """What the engine says of its own qualification there."""
+        """Run the engine's own qualification there, and return what it says."""
         return str(self.ask("qualify", within_s, within_s=within_s))
 
 
@@ -61,14 +61,14 @@ class RemoteEngine:
         return RemoteMeter(self._host, self._number)
 
     def pin(self, cores: Sequence[int] | None) -> None:
-        """Nothing: it has that machine to itself."""
+        """Do nothing: it has that machine to itself."""
 
     def write(self, text: bytes) -> None:
         """Send it this."""
         self._host.ask("write", self._number, text)
 
     def read(self, within_s: float) -> bytes | None:
-        """What it says next."""
+        """Wait for what it says next."""
         said: bytes | None = self._host.ask("read", self._number, within_s, within_s=within_s)
         return said
 

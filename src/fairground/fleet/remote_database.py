@@ -23,23 +23,22 @@ STOPS_S = 40.0
 
 
 class RemoteDatabaseHost(Borrowed):
-    """Where the database server runs (`postgres.Elsewhere`)."""
+    """The host on which the database server runs (`postgres.Elsewhere`)."""
 
     role = "database"
 
     @property
     def reaching(self) -> str:
-        """Who may connect to it."""
+        """A clause that says who may connect to it."""
         return f"and lets {self.front} connect to it"
 
     def free_bytes(self) -> int:
-        """What may still be written on the disk of its data there."""
+        """The bytes that may still be written on the disk of its data there."""
         return int(self.ask("free_bytes"))
 
     def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start it there, one at a time. LabError where it cannot be had."""
-        words = durability, dict(overrides), version or OWN_MAJOR
-        address: Address = self.ask("start", *words, within_s=STARTS_S)
+        address: Address = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
         return Database(address, contract, RemoteCluster(self), errors=RemoteErrors(self))
 
 
@@ -76,7 +75,7 @@ class RemoteErrors:
         return str(self._host.ask("take", database))
 
     def refused(self, role: str) -> int:
-        """How many connections of one role were refused since the last call for it."""
+        """Count the connections of one role that were refused since the last call for it."""
         return int(self._host.ask("refused", role))
 
 

@@ -1,4 +1,4 @@
-"""How a plan is shared out among hosts. Pure.
+"""The rule by which a plan is shared out among hosts. Pure.
 
 A share is measured by one host from its first slot to its last. It is a whole block where there are blocks enough for all hosts,
 and else one heat of a block: its stacks are compared with each other, so that they must not be apart.

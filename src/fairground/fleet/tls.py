@@ -23,7 +23,7 @@ COPY = "copy the folder that `./fairground host serve` made, and name it: --tls 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a scheduler is. `tls`: all of its connections are encrypted, on both sides with the fleet's certificate."""
+    """The address of a scheduler. `tls`: all of its connections are encrypted, on both sides with the fleet's certificate."""
 
     host: str
     port: int
@@ -35,7 +35,7 @@ class Address:
 
 
 def address(text: str, folder: Path | None = None) -> Address:
-    """`tls://10.0.0.5:8786`, `10.0.0.5` or `127.0.0.1:8786`. Beyond loopback, and where a folder is named, it is TLS.
+    """Read `tls://10.0.0.5:8786`, `10.0.0.5` or `127.0.0.1:8786`. Beyond loopback, and where a folder is named, it is TLS.
 
     LabError for what is no address, for all addresses at once, and for one beyond loopback without TLS.
     """
@@ -81,7 +81,7 @@ class Certificate:
 
     @property
     def is_there(self) -> bool:
-        """Whether both files are."""
+        """True if both files are there."""
         return self.certificate.is_file() and self.key.is_file()
 
 
@@ -94,7 +94,7 @@ def of_fleet(folder: Path) -> Certificate:
 
 
 def link(text: str, folder: Path | None) -> tuple[Address, Certificate | None]:
-    """Where a scheduler is, and the certificate for it. LabError for no address, and where a certificate is lacking."""
+    """The address of a scheduler, and the certificate for it. LabError for no address, and where a certificate is lacking."""
     at = address(text, folder)
     if not at.tls:
         return at, None

@@ -31,30 +31,30 @@ Sources = Mapping[str, tuple[str, build.Files]]
 
 ALLOW = "its owner lets it: ./fairground host join … --allow {id}"
 NAME = "fairground"
-"""Of the plugin, and of what a host says of itself."""
+"""The name of the plugin, and of what a host says of itself."""
 ENDING_S = 20.0
-"""How long a process has to stop what it started."""
+"""The time that a process has to stop what it started."""
 WORDS = 500
 """Characters of a broken process's last words that are told."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """How the process that carries out one order is started."""
+    """The command that starts the process which carries out one order."""
 
     words: Sequence[str]
     environ: Mapping[str, str] = field(repr=False)
 
 
 class Host(WorkerPlugin):
-    """What makes a Dask worker a host of the fleet."""
+    """The plugin that makes a Dask worker a host of the fleet."""
 
     name = NAME
 
     def __init__(self, about: About, command: Command, cache: Path, engine: Path, awake: bool) -> None:
         self.about, self.cache, self.engine, self._command = about, cache, engine, command
         self.awake = awake
-        """Whether processors are kept from idling while this host makes a load for a lab elsewhere."""
+        """True if processors are kept from idling while this host makes a load for a lab elsewhere."""
         self._running = dict[Any, subprocess.Popen[bytes]]()
         self._lent = dict[Any, Callable[[], None]]()
         self._lock = threading.Lock()
@@ -65,7 +65,7 @@ class Host(WorkerPlugin):
         return self._command.environ
 
     def lend(self, key: object, end: Callable[[], None]) -> None:
-        """Something is held for a lab under this key; `end` is called when the lab lets go of it, or is gone."""
+        """Hold something for a lab under this key; `end` is called when the lab lets go of it, or is gone."""
         self._lent[key] = end
 
     def carry_out(self, key: object, order: bytes) -> bytes:
@@ -111,7 +111,7 @@ class Host(WorkerPlugin):
             build.unpack(id, files, digest, self.cache)
 
     def transition(self, key: object, start: str, finish: str, **_: object) -> None:
-        """An order that is withdrawn ends its process, and what nobody holds any more ends."""
+        """End the process of an order that is withdrawn, and what nobody holds any more."""
         if finish in ("released", "forgotten") and (end := self._lent.pop(key, None)) is not None:
             end()
         if start == "executing" and finish in ("released", "cancelled", "forgotten"):
@@ -120,7 +120,7 @@ class Host(WorkerPlugin):
                     child.terminate()
 
     def teardown(self, worker: Worker) -> None:
-        """Nothing measures on without its worker."""
+        """End all that runs, since nothing measures on without its worker."""
         with self._lock:
             for child in self._running.values():
                 child.terminate()
@@ -196,7 +196,7 @@ def take(sources: Sources) -> None:
 
 
 def host_of(worker: Worker) -> Host:
-    """What a worker is to the fleet."""
+    """The host that a worker is to the fleet."""
     found = worker.plugins[NAME]
     assert isinstance(found, Host)
     return found

@@ -1,4 +1,4 @@
-"""Keeping the processors awake while something is measured.
+"""Keep the processors awake while something is measured.
 
 A hypervisor takes an idle processor away from its virtual machine, and gives it back late when the neighbours are busy. Every
 answer waits for a processor that was idle a moment ago, so that what is measured is the host's queue: it shows as steal, halves
@@ -27,7 +27,10 @@ SESSIONS_GROUPED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 
 @contextmanager
 def keep_awake(keeper: Keeper, engine: Path) -> Iterator[None]:
-    """Keep all processors that we may use from idling, for the length of a `with`; LabError where that took time from others."""
+    """Keep all processors that we may use from idling, for the length of a `with`.
+
+    LabError where that would take time from others.
+    """
     group = keeper.groups.yielding()
     if group is None and _sessions_grouped():
         raise LabError(
@@ -47,7 +50,7 @@ def keep_awake(keeper: Keeper, engine: Path) -> Iterator[None]:
 
 
 def _spinning() -> list[psutil.Process]:
-    """What other labs on this machine keep its processors awake with: it stands back too, and takes time from nobody."""
+    """Processes that keep this machine's processors awake for other labs: they stand back too, and take time from nobody."""
     return [one for one in psutil.process_iter(["cmdline"]) if _spins(one.info["cmdline"] or [])]
 
 

@@ -54,7 +54,7 @@ class Built:
     content_hash: str
     receipt: str
     seconds: float
-    """What building took now; 0 when it was already built."""
+    """The time that building took now; 0 when it was already built."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,17 @@ def missing(keeper: Keeper, server: Server) -> Unavailable | None:
 
 
 def lacks_program(server: Server, command: tuple[str, ...]) -> Unavailable:
-    """The server needs a command whose program is not on PATH."""
+    """Say that the server needs a command whose program is not on PATH."""
     return Unavailable(server, f"needs `{command[0]}` on PATH", INSTALL.get(command[0]))
 
 
 def fails(server: Server, command: tuple[str, ...], output: str) -> Unavailable:
-    """The server needs a command that failed with this output."""
+    """Say that the server needs a command that failed with this output."""
     return Unavailable(server, f"`{' '.join(command)}` failed: {_last_line(output)}", INSTALL.get(command[0]))
 
 
 def is_built(server: Server, cache: Path) -> bool:
-    """Whether the last build was made from what the folder holds now."""
+    """True if the last build was made from what the folder holds now."""
     try:
         stamped = json.loads(_stamp(server, cache).read_bytes())
     except (OSError, ValueError):  # there is none, or a full disk cut it off
@@ -262,7 +262,7 @@ class Command:
 
 
 class Output:
-    """Where a command's output goes: the end of a log that is kept, or a file without a name."""
+    """The file that a command's output goes to: the end of a log that is kept, or a file without a name."""
 
     def __init__(self, log: Path | None) -> None:
         self._file = open(log, "a+b") if log else open(os.memfd_create("output"), "w+b")

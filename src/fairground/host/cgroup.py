@@ -22,7 +22,7 @@ PERIOD_US = 100_000
 
 @dataclass(frozen=True)
 class Limits:
-    """What a process and all that descend from it may use at most; None: no limit. `cpus` may be a fraction of a core.
+    """Limits of a process and of all that descend from it; None: no limit. `cpus` may be a fraction of a core.
 
     `cores` are the numbers of those that it may run on.
     """
@@ -111,7 +111,7 @@ class Group:
         return _pids(self.folders[0]) if self.folders else None
 
     def threads(self) -> int | None:
-        """How many threads are in the group now; None where nobody counts them. One reading, however many processes there are."""
+        """Count the threads in the group now; None where nobody counts them. One reading, however many processes there are."""
         if not self.folders:
             return None
         try:
@@ -252,7 +252,7 @@ def _remove(folder: Path) -> None:
 
 
 def _enable(folder: Path, controller: str) -> None:
-    """Version 2 gives a controller to children only when asked; without the right to ask its figures stay None.
+    """Ask for a controller, which version 2 gives to children only when asked. Without the right to ask its figures stay None.
 
     Only the parent is asked: a version 2 group that hands controllers on may hold no processes itself.
     """

@@ -27,14 +27,14 @@ PR_SET_CHILD_SUBREAPER = 36
 CHANGED = ("PATH", "HOME")
 """Variables that wrappers of programs change, so that nobody is known by them."""
 NO_NAMESPACE = "as root it needs user namespaces: `./fairground doctor` says what forbids them; or start it as an ordinary user"
-"""What mends that root can make no user namespace."""
+"""The hint for where root can make no user namespace."""
 OPEN_FILES = 65_536
-"""How many files a child may have open, as far as the machine lets it."""
+"""The most files that a child may have open, as far as the machine lets it."""
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Where a process reads and writes: descriptors or files; None is /dev/null."""
+    """The streams of a process: descriptors or files; None is /dev/null."""
 
     stdin: int | IO[bytes] | None = None
     stdout: int | IO[bytes] | None = None
@@ -42,7 +42,7 @@ class Streams:
 
     @classmethod
     def into(cls, output: int | IO[bytes], stdin: int | IO[bytes] | None = None) -> Streams:
-        """All that it writes goes to one place."""
+        """Send all that it writes to one place."""
         return cls(stdin, output, output)
 
     def descriptors(self, null: int) -> list[int]:
@@ -55,7 +55,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class Stopped:
-    """How a process ended: `seconds` from the signal to the exit (None: it had to be killed), and strays that it left behind."""
+    """The end of a process: `seconds` from the signal to the exit (None: it had to be killed), and strays that it left behind."""
 
     seconds: float | None
     exit_code: int | None
@@ -83,7 +83,7 @@ class Keeper:
                 stdin=subprocess.DEVNULL,
             )
         self.spinners: tuple[psutil.Process, ...] = ()
-        """What keeps the processors from idling at present, other labs' included; see `awake`."""
+        """The processes that keep the processors from idling at present, other labs' included; see `awake`."""
         self._sent = 0
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
@@ -110,7 +110,7 @@ class Keeper:
 
     @property
     def awake(self) -> bool:
-        """Whether the processors are kept from idling at present."""
+        """True if the processors are kept from idling at present."""
         return bool(self.spinners)
 
     def spun_ns(self) -> int | None:
@@ -161,7 +161,7 @@ class Keeper:
         return self._alive[pid]
 
     def forget(self, child: Child) -> None:
-        """A child that was stopped has no processes any more."""
+        """Forget a child that was stopped: it has no processes any more."""
         self._alive.pop(child.pid, None)
 
     def exit_code(self, pid: int) -> int | None:
@@ -226,7 +226,7 @@ class Keeper:
                 return message  # type: ignore[no-any-return]
 
     def _lost(self) -> LabError:
-        """The keeper was killed: what it kept has come to us, so end it here, what forks meanwhile too."""
+        """End what the killed keeper kept, since it has come to us, and what forks meanwhile."""
         deadline = time.monotonic() + 5
         while (left := self._left_over()) and time.monotonic() < deadline:
             for process in left:
@@ -236,13 +236,13 @@ class Keeper:
         return LabError("the keeper process was killed; everything that this run had started has been ended", exit_code=3)
 
     def _left_over(self) -> list[psutil.Process]:
-        """What runs below the lab, apart from the keeper."""
+        """The processes that run below the lab, apart from the keeper."""
         return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and _runs(p)]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How a process is held to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
+    """The means that hold a process to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
 
     cores: tuple[int, ...] | None
     data_bytes: int | None
@@ -251,7 +251,10 @@ class Bounds:
 
     @classmethod
     def of(cls, group: Group, limits: Limits) -> Bounds:
-        """Without a quota the nearest whole number of cores has to do; without a memory controller each process has the limit."""
+        """Find what holds a process of this group to its limits.
+
+        Without a quota the next whole number of cores has to do; without a memory controller each process has the limit.
+        """
         cores, words = limits.cores or None, dict[str, str]()
         if limits.cpus is not None and "cpus" in group.held:
             words["cpus"] = f"cgroup{group.version} quota of {limits.cpus:g}"
@@ -284,12 +287,12 @@ class Child:
         self._keeper, self.pid, self.role, self.group, self.argv = keeper, pid, role, group, argv
         self.bounds = dict(bounds or {})
         self.env = {name: value for name, value in (env or {}).items() if name not in CHANGED}
-        """What its descendants are known by, wherever they go."""
+        """The variables that its descendants are known by, wherever they go."""
         self._asked_s: float | None = None
         self._ended_before: int | None = None
 
     def exit_code(self) -> int | None:
-        """None while it runs; else its exit code, negative for a signal."""
+        """The exit code, negative for a signal; None while it runs."""
         return self._keeper.exit_code(self.pid)
 
     def wait(self, timeout_s: float) -> int | None:
@@ -315,7 +318,7 @@ class Child:
         self.bounds = {"cores": ",".join(map(str, cores))} if cores else {}
 
     def alive(self) -> list[Process]:
-        """The process and all that descend from it, as far as they can still be told to be its, as the kernel shows them now."""
+        """The process and its descendants, as the kernel shows them now. One that can no longer be told to be its is left out."""
         pids = self.group.pids()
         if pids is None:
             return below([self.pid], session=self.pid)
@@ -411,7 +414,7 @@ def tasks(pid: int) -> list[int]:
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Whether it is there, and more than an exit code that nobody has asked for."""
+    """True if it is there, and more than an exit code that nobody has asked for."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE  # type: ignore[no-any-return]
     except psutil.NoSuchProcess:

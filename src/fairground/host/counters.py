@@ -29,7 +29,7 @@ LOOKS = 3
 
 
 class Kernel(Protocol):
-    """What counts: a descriptor for each thread, and what it has counted so far."""
+    """The part of a kernel that counts: a descriptor for each thread, and what it has counted so far."""
 
     def open(self, thread: int) -> int:
         """Count a thread of ours, with all threads and processes that it starts from now on. OSError where that is refused."""
@@ -45,7 +45,7 @@ class Linux:
     """The kernel of this machine."""
 
     def open(self, thread: int) -> int:
-        """As in `Kernel`."""
+        """Begin to count a thread, as in `Kernel`."""
         number = SYSCALLS.get(platform.machine())
         if number is None:
             raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -56,12 +56,12 @@ class Linux:
         return descriptor
 
     def read(self, descriptor: int) -> tuple[int, int, int]:
-        """As in `Kernel`."""
+        """Read the count of a thread, as in `Kernel`."""
         count, enabled_ns, running_ns = struct.unpack("QQQ", os.read(descriptor, 24))
         return count, enabled_ns, running_ns
 
     def close(self, descriptor: int) -> None:
-        """As in `Kernel`."""
+        """Count a thread no longer, as in `Kernel`."""
         os.close(descriptor)
 
 
@@ -78,7 +78,7 @@ class Instructions:
         self._descriptors, self._kernel = tuple(descriptors), kernel
 
     def read(self) -> int | None:
-        """How many there were so far. None: the processor had too few counters for some of them all along, or they are closed."""
+        """The instructions so far. None: the processor had too few counters for some threads all along, or they are closed."""
         total = 0
         for descriptor in self._descriptors:
             try:

@@ -15,20 +15,20 @@ LEAST_AFTER_BYTES = 1_000_000
 
 
 def free_bytes(folder: Path) -> int:
-    """What may still be written on the disk of `folder`, or of the nearest folder above it that is there."""
+    """The bytes that we may still write on the disk of `folder`, or of the nearest existing folder above it."""
     there = next(place for place in (folder, *folder.parents) if place.is_dir())
     found = os.statvfs(there)
     return found.f_frsize * (found.f_bfree if os.geteuid() == 0 else found.f_bavail)
 
 
 def require_room(folders: Iterable[Path], least_bytes: int) -> None:
-    """StorageError where on a folder's disk less is free."""
+    """Raise StorageError if less than `least_bytes` is free on a folder's disk."""
     for folder in folders:
         require_free(f"`{folder}`", free_bytes(folder), least_bytes)
 
 
 def require_free(whose: str, free: int, least_bytes: int) -> None:
-    """StorageError where less than the least is `free` on a disk; `whose` it is."""
+    """Raise StorageError if less than `least_bytes` is `free` on a disk; `whose` says which one."""
     if free < least_bytes:
         sentence = f"the disk of {whose} is full: {free / 1e6:.1f} MB are free, and {least_bytes / 1e6:.0f} are needed"
         raise StorageError(sentence, error.MAKE_SPACE)

@@ -1,4 +1,7 @@
-"""What holds the lab itself: its cgroup, its user, its container; and what a measurement loses by it. What is said is pure."""
+"""The bounds of the lab itself: its cgroup, its user, its container; and what a measurement loses by them.
+
+What is said is pure.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ NONE, FIRST, SECOND, HYBRID = "none", "1", "2", "hybrid"
 CONTROLLERS = ("cpu", "memory")
 SAMPLED = "CPU per role is sampled from schedstat"
 LOST = f"{SAMPLED}, `--cpus` gives whole cores, a memory limit is each process's own, and no slowdown can be planted"
-"""What is lost where no group can be made."""
+"""The loss where no group can be made."""
 OUT_OF_REACH = "kernel settings stay as they are, and `try` cannot read the CPU of another user's service"
-"""What is lost to who is not root of the machine."""
+"""The loss for a user who is not root of the machine."""
 DELEGATE = "systemd-run --user --scope -p Delegate=yes $SHELL"
 MARKS = ((".dockerenv", "Docker"), ("run/.containerenv", "Podman"))
 """Files that container engines leave in a container."""
 NAMES = (("kubepods", "Kubernetes"), ("docker", "Docker"), ("lxc", "LXC"), ("libpod", "Podman"))
-"""What their names look like in the path of a cgroup."""
+"""The names that they have in the path of a cgroup."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,19 @@ class Isolation:
     group: bool
     """A group can be made."""
     controllers: frozenset[str]
-    """What a group of ours can hold: `cpu`, `memory`."""
+    """The limits that a group of ours can hold: `cpu`, `memory`."""
     root: bool
     namespaces: str | None
-    """Why there are no user namespaces: the command that mends it; None where there are."""
+    """The command that mends it where there are no user namespaces; None where there are."""
     container: str | None
     processors: int
-    """Of the machine."""
+    """The processors of the machine."""
     usable: int
-    """By our affinity mask, which a cpuset narrows."""
+    """The processors of our affinity mask, which a cpuset narrows."""
     quota: float | None
-    """Of the group that we are in, in processors."""
+    """The quota of the group that we are in, in processors."""
     inside: bool = False
-    """In a user namespace: root there is an ordinary user to the rest of the machine."""
+    """True in a user namespace: root there is an ordinary user to the rest of the machine."""
 
 
 def checks(there: Isolation) -> Iterator[Check]:
@@ -88,7 +91,7 @@ def _cgroups(there: Isolation) -> Check:
 
 
 def _delegation(there: Isolation) -> str:
-    """What gives us a group: a matter of the container, of the user, or of systemd."""
+    """Say what gives us a group: a matter of the container, of the user, or of systemd."""
     if there.container is not None:
         return "start the container with a cgroup namespace of its own and /sys/fs/cgroup mounted for writing"
     if there.root:
@@ -154,7 +157,10 @@ def _version(root: Path) -> str:
 
 
 def _controllers(groups: Groups) -> frozenset[str]:
-    """Version 2 lists what a group has; with version 1 each is a hierarchy that a group was made in, quotas their own."""
+    """The controllers of a lab's groups.
+
+    Version 2 lists what a group has; with version 1 each is a hierarchy that a group was made in, quotas their own.
+    """
     if groups.version == 2:
         return frozenset(text_of(groups.folders[0] / "cgroup.controllers").split()) & frozenset(CONTROLLERS)
     quotas = groups.quotas is not None and os.access(groups.quotas.parent, os.W_OK)
@@ -170,7 +176,7 @@ def _no_namespaces(root: Path) -> str | None:
 
 
 def _inside(root: Path) -> bool:
-    """Whether a user namespace holds us: the first one maps all users to themselves."""
+    """True if a user namespace holds us: the first one maps all users to themselves."""
     mapped = text_of(root / "proc" / "self" / "uid_map").split()
     return bool(mapped) and mapped != ["0", "0", str(2**32 - 1)]
 

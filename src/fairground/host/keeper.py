@@ -115,7 +115,7 @@ def spawn(order: dict[str, Any], fds: list[int]) -> int:
 
 
 def become(order: dict[str, Any], fds: list[int]) -> None:
-    """In the child: take on the ordered surroundings, then the command. Does not return."""
+    """Take on the ordered surroundings in the child, then the command. Does not return."""
     keeper = os.getppid()
     os.setsid()
     for path in order["join"]:

@@ -29,14 +29,14 @@ DISK_WANTED_BYTES = 4 << 30
 MEMORY_WANTED_BYTES = 4 << 30
 NOISE_WARN = 0.05
 BESIDE_WARN = 0.05
-"""Of a core: from here on a trial would be warned of what other processes use (V9)."""
+"""The share of a core from which on a trial would be warned of what other processes use (V9)."""
 LISTENED_S = 1.0
 SHORT_HASHES, LONG_HASHES = 1_000, 6_000
-"""How long a fixed piece of work is, for the pace and for the noise: 2 ms and 12 ms on a machine of 2020."""
+"""The length of a fixed piece of work, for the pace and for the noise: 2 ms and 12 ms on a machine of 2020."""
 VIRTUAL = "virtual machine"
 VIRTUAL_VENDORS = ("QEMU", "Xen", "VMware, Inc.", "Parallels International GmbH.")
 VIRTUAL_PRODUCTS = ("KVM Virtual Machine", "Virtual Machine", "Google Compute Engine", "Apple Virtualization Generic Platform")
-"""What firmware calls virtual machines whose processors do not say it: those of ARM."""
+"""The names that firmware gives to virtual machines whose processors do not say it: those of ARM."""
 
 
 FILES_OF_ITS_OWN = 64
@@ -57,13 +57,13 @@ class Check:
 
 
 def most_connections() -> int:
-    """So many connections one process can open to one address: for each a local port and an open file."""
+    """The most connections that one process can open to one address: each takes a local port and an open file."""
     low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
     return min(high - low + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[1] - FILES_OF_ITS_OWN)
 
 
 def fingerprint(awake: bool = False) -> Machine:
-    """What identifies this machine in a result. The host's name is hashed: results are published, names need not be.
+    """The facts that identify this machine in a result. The host's name is hashed: results are published, names need not be.
 
     `awake`: its processors are kept from idling while it is measured.
     """
@@ -86,7 +86,7 @@ def fingerprint(awake: bool = False) -> Machine:
 
 
 def is_virtual(machine: Machine) -> bool:
-    """Whether a hypervisor shares this machine's processors out."""
+    """True if a hypervisor shares this machine's processors out."""
     return (machine.virtualization or "").startswith(VIRTUAL)
 
 
@@ -149,7 +149,7 @@ def _piece_s(hashes: int, clock: Callable[[], float]) -> float:
 
 
 def _beside(used: Used | None, seconds: float) -> Check:
-    """What other processes used meanwhile, as cores. `LISTENED_S`: one step of their clocks says little of a shorter time."""
+    """Say what other processes used meanwhile, as cores. `LISTENED_S`: one step of their clocks says little of a shorter time."""
     if used is None:
         return Check("strangers", "note", "other users' processes are hidden here: whether they are busy is not known")
     share = used.ns / 1e9 / max(seconds, LISTENED_S)
@@ -236,7 +236,7 @@ def _virtualization() -> str | None:
 
 
 def _has_hypervisor(vendor: str | None) -> bool:
-    """An x86 processor says so itself; elsewhere the firmware does, by what it calls the machine."""
+    """True if there is a hypervisor. An x86 processor says so; elsewhere the firmware does, by what it calls the machine."""
     flags = next((line for line in (_read("/proc/cpuinfo") or "").splitlines() if line.startswith("flags")), None)
     if flags is not None:
         return " hypervisor" in flags

@@ -1,4 +1,4 @@
-"""Which servers can be had here, asked of all of them at once and remembered: a list is to come fast.
+"""Find which servers can be had here. All are asked at once, and what is met is remembered: a list is to come fast.
 
 A need that was met is remembered in the cache under a digest of what its answer depends on: the declared command, the program
 that PATH finds (its place, size and time of change), PATH, and the content of the server's folder. One that was not met is asked
@@ -84,7 +84,7 @@ def _end(need: Need, command: build.Command) -> tuple[Need, int | None, str]:
 
 
 class Memory:
-    """What is known to be met: a file for each key, whose name is the key and whose content says the same of itself.
+    """The needs that are known to be met: a file for each key, whose name is the key and whose content says the same of itself.
 
     Files come whole, by a rename, so several labs may write at once. A file that says something else is as good as none.
     """
@@ -93,7 +93,7 @@ class Memory:
         self._folder = folder
 
     def has(self, key: str) -> bool:
-        """Whether this need was met before."""
+        """True if this need was met before."""
         try:
             said = json.loads((self._folder / f"{key}.json").read_bytes())
         except (OSError, ValueError):

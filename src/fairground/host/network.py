@@ -13,7 +13,7 @@ from fairground.model import MachineError, of_machine
 from fairground.model.wire import ACCEPT, request_bytes
 
 LOOPBACK = "127.0.0.1"
-"""Where what a lab starts listens on the lab's own machine. Nothing that measures has this address from elsewhere."""
+"""The address at which what a lab starts listens on its own machine. Nothing that measures has this address from elsewhere."""
 STATUS_WITHIN_S = 1.0
 BLOCK = 50
 """Ports of one lab in a range. Labs at work side by side have different blocks, so that none meets the other's servers."""
@@ -70,7 +70,7 @@ def netloc(host: str, port: int) -> str:
 
 
 def listens(host: str, port: int) -> bool:
-    """Whether something accepts connections there."""
+    """True if something accepts connections there."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
         return probe.connect_ex((host, port)) == 0

@@ -1,4 +1,4 @@
-"""What the kernel says of a process in the one line of /proc/PID/stat.
+"""The facts that the kernel tells of a process in the one line of /proc/PID/stat.
 
 Hundreds of processes are looked at five times a second where no cgroup tells of them all. psutil reads that line anew for each
 question, which took up to a fifth of a core.
@@ -41,12 +41,12 @@ class Process:
 
     @property
     def runs(self) -> bool:
-        """Whether it is more than an exit code."""
+        """True if it is more than an exit code."""
         return self.state not in ENDED
 
     @classmethod
     def parsed(cls, line: bytes) -> Process:
-        """What a line says, by proc_pid_stat(5). The name stands in parentheses, and may hold blanks and parentheses itself."""
+        """Parse a line by proc_pid_stat(5). The name stands in parentheses, and may hold blanks and parentheses itself."""
         head, _, rest = line.rpartition(b")")
         number, _, name = head.partition(b"(")
         of = rest.split()

@@ -25,7 +25,7 @@ class Resident:
 
 
 def listener(port: int) -> Resident | None:
-    """Who listens on a port of this machine; None when nobody is seen there (it may be another user's)."""
+    """The processes that listen on a port of this machine; None when none is seen there (it may be another user's)."""
     try:
         sockets = psutil.net_connections(kind="tcp")
     except psutil.AccessDenied:

@@ -1,4 +1,4 @@
-"""Which cores each role of a measurement gets: a pure rule over the processors that this process may use, and their reader.
+"""The cores that each role of a measurement gets: a pure rule over the processors that this process may use, and their reader.
 
 On shared cores the scheduler decides anew in each moment which roles meet on a core, and two identical servers differ by what
 it decided. Seats take that away: server, database and generator each have cores of their own.
@@ -33,7 +33,7 @@ class Processor:
 
 @dataclass(frozen=True)
 class Processors:
-    """What this process may use: the processors of its affinity mask, and a CPU quota in processors (None: none)."""
+    """The processors that this process may use: those of its affinity mask, and a CPU quota in processors (None: none)."""
 
     usable: tuple[Processor, ...]
     quota: float | None = None

@@ -48,7 +48,7 @@ def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int
 
 
 def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | None:
-    """None once `GET /ready` answers 204, else one phrase on why it did not."""
+    """Wait until `GET /ready` answers 204; None then, else one phrase on why it did not."""
     return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
 
 

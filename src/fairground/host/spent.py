@@ -21,7 +21,7 @@ class Ran:
     switches: int | None = None
 
     def since(self, before: Ran) -> Ran:
-        """What came after `before`."""
+        """Return what came after `before`."""
         switches = None if self.switches is None or before.switches is None else self.switches - before.switches
         return Ran(self.run_ns - before.run_ns, self.wait_ns - before.wait_ns, switches)
 

@@ -28,7 +28,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True)
 class Used:
-    """What strangers used between two moments, in ns: all of them, and the one that used most (None: none used any)."""
+    """CPU that strangers used between two moments, in ns: all of them, and the one that used most (None: none used any)."""
 
     ns: int
     busiest: str | None
@@ -41,7 +41,7 @@ class Strangers:
 
     cpu_ns: Mapping[Key, tuple[str, int]] = field(default_factory=dict)
     seen: bool = True
-    """Whether other users' processes are shown: some systems hide them (`hidepid`), and then nothing is known of strangers."""
+    """True if other users' processes are shown: some systems hide them (`hidepid`), and then nothing is known of strangers."""
 
     @classmethod
     def now(cls, lab: int | None = None, proc: Path = Path("/proc"), also: Iterable[int] = ()) -> Strangers:
@@ -61,7 +61,7 @@ class Strangers:
         return cls(cpu_ns, FIRST in found)
 
     def since(self, before: Strangers) -> Used | None:
-        """What they used since `before`; None where they are hidden. Who began meanwhile counts, who ended is not seen."""
+        """Return what they used since `before`; None where they are hidden. Who began meanwhile counts, who ended is not seen."""
         if not (self.seen and before.seen):
             return None
         used = [(max(0, ns - before.cpu_ns.get(key, ("", 0))[1]), name) for key, (name, ns) in self.cpu_ns.items()]
@@ -70,7 +70,7 @@ class Strangers:
 
 
 def _descends(pid: int, found: Mapping[int, Process], ours: set[int]) -> bool:
-    """Whether one of its parents is ours. A number that was used again meanwhile could close a circle: it is left at once."""
+    """True if one of its parents is ours. A number that was used again meanwhile could close a circle: it is left at once."""
     seen = set[int]()
     while pid in found and pid not in seen:
         if pid in ours:

@@ -1,4 +1,4 @@
-"""What surrounds the roles: memory, disk, clock rate and the lab's own quota. What a machine does not show is None."""
+"""The surroundings of the roles: memory, disk, clock rate and the lab's own quota. What a machine does not show is None."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Surroundings:
         )
 
     def since(self, before: Surroundings, passed_us: float) -> dict[str, Any]:
-        """What changed since `before`, `passed_us` ago, under the names of HostUse."""
+        """The changes since `before`, `passed_us` ago, under the names of HostUse."""
         waited_us = difference(before.pressure_io_full_us, self.pressure_io_full_us)
         rates = (before.frequency_khz, self.frequency_khz)
         return {
@@ -59,7 +59,7 @@ class Surroundings:
 
 
 def difference(before: int | None, after: int | None) -> int | None:
-    """What was counted between two readings; None where one of them is missing."""
+    """The count between two readings; None where one of them is missing."""
     return None if before is None or after is None else after - before
 
 

@@ -1,4 +1,4 @@
-"""What the roles and the machine used between two moments."""
+"""Meters of what the roles and the machine used between two moments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TCP_COUNTERS = (
 
 
 class Meter(Protocol):
-    """What one role uses, on whichever machine it is. `memory_bytes`: at the last sample."""
+    """A meter of what one role uses, on whichever machine it is. `memory_bytes`: at the last sample."""
 
     memory_bytes: int | None
 
@@ -52,7 +52,7 @@ class Meter(Protocol):
         """All that is read of the role when a window opens and when it closes."""
 
     def use(self, before: Clock, after: Clock) -> RoleUse:
-        """What the role used between two readings of its clock."""
+        """Return what the role used between two readings of its clock."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class RoleMeter:
     _instructions: counters.Instructions | None = None
     """None: they are not counted, or this machine cannot."""
     _earlier_ns: int | None = None
-    """What earlier processes of the role had used; None: it has had this one alone."""
+    """The CPU time of the role's earlier processes; None: it has had this one alone."""
 
     def sample(self) -> None:
         """Take in memory and threads, and CPU where it has to be sampled. Call it at 4 Hz or more.
@@ -122,7 +122,7 @@ class RoleMeter:
         return [thread for process in self.child.alive() for thread in tasks(process.pid)]
 
     def succeed(self, child: Child, spent_ns: int) -> None:
-        """The role goes on in another process; `spent_ns` is what `cpu_ns` said last of the one before."""
+        """Let the role go on in another process; `spent_ns` is what `cpu_ns` said last of the one before."""
         self._spent, self._earlier_ns, self.child = Spent(), spent_ns, child
 
     def start(self) -> None:
@@ -146,7 +146,7 @@ class RoleMeter:
         )  # fmt: skip
 
     def use(self, before: Clock, after: Clock) -> RoleUse:
-        """What the role used between two readings of its clock."""
+        """Return what the role used between two readings of its clock."""
         source = {1: "cgroup1", 2: "cgroup2"}.get(self.child.group.version or 0, "schedstat")
         passed_ns, busiest = after.at_ns - before.at_ns, after.busiest_thread(before)
         ran_ns, waited_ns, switches = (busiest.run_ns, busiest.wait_ns, busiest.switches) if busiest else (None, None, None)
@@ -180,7 +180,7 @@ class Clock:
     instructions: int | None = None
 
     def busiest_thread(self, before: Clock) -> Ran | None:
-        """What the busiest of the threads alive at both readings did between them."""
+        """Return what the busiest of the threads alive at both readings did between them."""
         spent = [ran.since(before.threads[thread]) for thread, ran in self.threads.items() if thread in before.threads]
         return max(spent, key=lambda ran: ran.run_ns, default=None)
 
@@ -222,7 +222,10 @@ class Moment:
 
 
 def machine_between(before: Moment, after: Moment, used: Iterable[RoleUse], database_is_ours: bool) -> tuple[RoleUse, HostUse]:
-    """What this process used between two moments, and what its machine did; `used`: what roles on that machine used meanwhile."""
+    """Return what this process used between two moments, and what its machine did.
+
+    `used`: what roles on that machine used meanwhile.
+    """
     own = RoleUse((after.own_ns - before.own_ns) / 1000, None, None, "process clock")
     # A given database is no role of ours, so what it used cannot be told from what strangers used: unknown, not foreign.
     known = [own.cpu_us, *(use.cpu_us for use in used)] + ([] if database_is_ours else [None])
@@ -259,7 +262,7 @@ def host_use(before: HostReading, after: HostReading, roles_cpu_us: Sequence[flo
 
 
 def stolen_us() -> float:
-    """What the hypervisor has taken of all processors so far, in steps of 10 ms as a rule."""
+    """The time that the hypervisor has taken of all processors so far, in steps of 10 ms as a rule."""
     return _cpu_ns()["steal"] / 1000
 
 

@@ -1,4 +1,7 @@
-"""What a PostgreSQL server does at a moment: what each arm's backends wait for and were last asked, and who else is at work."""
+"""The activity of a PostgreSQL server at a moment.
+
+It is what each arm's backends wait for and were last asked, and who else is at work.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ DOING = (
     "CASE WHEN state LIKE 'idle%%' THEN state WHEN wait_event IS NULL THEN 'running'"
     " ELSE wait_event_type || ':' || wait_event END"
 )
-"""What a backend does: `running`, `idle`, `idle in transaction` or the event that it waits for."""
+"""The state of a backend: `running`, `idle`, `idle in transaction` or the event that it waits for."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Hygiene:
-    """What else the database server does at a moment. None: we may not see it."""
+    """The other work of the database server at a moment. None: we may not see it."""
 
     checkpoints: int | None
     """Since the server's counters were reset; only differences mean anything."""
@@ -43,7 +46,7 @@ class Hygiene:
 
 
 def activity(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
-    """What the backends of all arms do at this moment, read in one query: name of the arm's database → its activity.
+    """Read what the backends of all arms do at this moment, in one query: name of the arm's database → its activity.
 
     What an arm's role does in another database is the arm's, too. A database without client backends is not in it.
     """
@@ -67,7 +70,10 @@ def activity(connection: psycopg.Connection[Any]) -> Mapping[str, Activity]:
 
 
 def waits(connection: psycopg.Connection[Any], database: str = TRIAL_DATABASE) -> Sequence[tuple[str, int]]:
-    """What the backends of one database do at this moment: (wait event, `running`, `idle` or `idle in transaction`; how many)."""
+    """Read what the backends of one database do at this moment.
+
+    A row is (wait event, `running`, `idle` or `idle in transaction`; how many).
+    """
     return connection.execute(
         f"SELECT {DOING}, count(*)::int FROM pg_stat_activity"
         f" WHERE datname = %s AND {THEIRS} AND backend_type = 'client backend' GROUP BY 1",
@@ -76,7 +82,7 @@ def waits(connection: psycopg.Connection[Any], database: str = TRIAL_DATABASE) -
 
 
 def hygiene(connection: psycopg.Connection[Any]) -> Hygiene:
-    """Whether anything but the arms keeps the database server busy at this moment."""
+    """Read what else than the arms keeps the database server busy at this moment."""
     version = connection.info.server_version
     if version >= 180_000:
         checkpoints = "(SELECT num_done FROM pg_stat_checkpointer)"

@@ -31,7 +31,7 @@ HOME = "postgres"
 
 @dataclass(frozen=True)
 class Address:
-    """Where and as whom to connect."""
+    """The server to connect to, and as whom."""
 
     host: str
     port: int
@@ -46,7 +46,7 @@ class Address:
 
 
 class Owner(Protocol):
-    """Who started the database server, when it was us."""
+    """The owner of a database server that we started."""
 
     @property
     def child(self) -> Child | None:
@@ -54,10 +54,10 @@ class Owner(Protocol):
 
     @property
     def log(self) -> Path | None:
-        """What it says, where that is a file here."""
+        """The file of what it says, where that is here."""
 
     def meter(self) -> Meter:
-        """What it uses."""
+        """A meter of what it uses."""
 
     def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
         """Stop it at once and start it again on its port."""
@@ -77,20 +77,20 @@ class Elsewhere(Protocol):
     here: Sequence[int]
 
     def require(self) -> None:
-        """MachineError where the host is gone."""
+        """Raise MachineError if the host is gone."""
 
     def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start a server there. LabError where it cannot be had."""
 
     def free_bytes(self) -> int:
-        """What may still be written on the disk of its data."""
+        """The bytes that may still be written on the disk of its data."""
 
     def moment(self) -> Mapping[str, Moment]:
         """The clocks of the host's machine by its name; nothing where it is the lab's own."""
 
     @property
     def remarks(self) -> Iterable[str]:
-        """What a person should know of it."""
+        """The sentences that a person should know of it."""
 
     @property
     def described(self) -> str:
@@ -98,13 +98,13 @@ class Elsewhere(Protocol):
 
 
 class Errors(Protocol):
-    """What a server logs of each arm (`ErrorLog`)."""
+    """The errors that a server logs of each arm (`ErrorLog`)."""
 
     def take(self, database: str) -> str:
         """The beginning of what was logged of one database since the last call for it."""
 
     def refused(self, role: str) -> int:
-        """How many connections of one role were refused since the last call for it."""
+        """Count the connections of one role that were refused since the last call for it."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Database:
         return self.owner.child if self.owner else None
 
     def meter(self) -> Meter | None:
-        """What the server uses, where it is ours to measure."""
+        """A meter of what the server uses, where it is ours to measure."""
         return self.owner.meter() if self.owner else None
 
     def server_url(self) -> str:
@@ -238,7 +238,7 @@ class Database:
         return name
 
     def reset(self, scale: int) -> None:
-        """Give this arm a fresh copy of the data, byte for byte, with counters at zero, and a fresh role without a limit."""
+        """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""
         template = self.prepare(scale)
         with storage.watched(self.owner.log if self.owner else None), self.connect(HOME) as connection:
             _drop(connection, self.name, self.owner is not None)
@@ -282,7 +282,7 @@ class Database:
     # ------------------------------------------------------------ counters
 
     def version(self) -> str:
-        """Such as `18.1`."""
+        """The server's version, such as `18.1`."""
         with self.connect(HOME) as connection:
             return str(connection.execute("SHOW server_version").fetchone()[0]).split()[0]  # type: ignore[index]
 
@@ -312,7 +312,7 @@ class Database:
             return work(connection)
 
     def wal_position(self) -> int | None:
-        """Bytes of WAL so far, of all arms and those not written out yet included, or None where we may not ask."""
+        """Bytes of WAL so far, of all arms, with those that are not written out yet; None where we may not ask."""
         try:
             with self.connect(HOME) as connection:
                 row = connection.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')").fetchone()
@@ -339,13 +339,13 @@ class Database:
             return False
 
     def connections(self) -> int:
-        """How many connections the server under test (or its pooler) holds now, to this arm's database or as its role."""
+        """Count connections that the server under test (or its pooler) holds now, to this arm's database or as its role."""
         with self.connect(HOME) as connection:
             row = connection.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {self._of_server}".encode()).fetchone()
         return int(row[0]) if row else 0
 
     def room(self) -> int:
-        """How many more connections the server would accept from our user, beside open and reserved ones."""
+        """Count the connections that the server would still accept from our user, beside open and reserved ones."""
         reserved = "coalesce(current_setting('reserved_connections', true)::int, 0)"  # PostgreSQL 16 and later
         with self.connect(HOME) as connection:
             row = connection.execute(
@@ -355,7 +355,7 @@ class Database:
         return int(row[0]) if row else 0
 
     def waiting_for_locks(self) -> int:
-        """How many of the server's backends wait for a lock now."""
+        """Count the server's backends that wait for a lock now."""
         with self.connect(HOME) as connection:
             return sum(count for event, count in waits(connection, self.name) if event.startswith("Lock:"))
 
@@ -369,7 +369,7 @@ class Database:
         return True
 
     def log_errors(self) -> None:
-        """From now on the errors of new connections to this arm's database are logged, where the server is ours."""
+        """Log the errors of new connections to this arm's database from now on, where the server is ours."""
         if self.owner:
             self.take_errors()
             with self.connect(HOME) as connection:
@@ -389,13 +389,13 @@ class Database:
 
     @property
     def _of_server(self) -> str:
-        """Holds for a row of `pg_stat_activity` that is the server's under test."""
+        """The condition that holds for a row of `pg_stat_activity` that is the server's under test."""
         mine = f"datname = '{self.name}'" + ("" if self.shared else f" OR usename = '{self.app.user}'")
         return f"({mine}) AND {THEIRS} AND backend_type = 'client backend'"
 
 
 def require_ours(connection: psycopg.Connection[Any], name: str) -> None:
-    """LabError when there is a database of that name which the lab did not make."""
+    """Raise LabError if there is a database of that name which the lab did not make."""
     row = connection.execute(
         "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s", [name]
     ).fetchone()

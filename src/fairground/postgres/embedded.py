@@ -116,7 +116,7 @@ class Cluster:
         return Database(Address(address, self._port, SUPERUSER, password), contract, self)
 
     def _with_another_password(self, database: Database) -> str:
-        """A password that nobody had before: who connects from elsewhere was told it for this run."""
+        """Set a password that nobody had before, and return it: who connects from elsewhere is told it for this run."""
         password = secrets.token_urlsafe(18)
         with database.connect(HOME) as connection:
             connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(SUPERUSER), sql.Literal(password)))
@@ -130,13 +130,13 @@ class Cluster:
         return self._child
 
     def meter(self) -> Meter:
-        """What it uses. Nobody asks for its busiest backend, and the arms of a round have hundreds."""
+        """A meter of what it uses. Nobody asks for its busiest backend, and the arms of a round have hundreds."""
         assert self._child is not None
         return RoleMeter(self._child, threads=False)
 
     @property
     def log(self) -> Path:
-        """What the server says."""
+        """The file of what the server says."""
         return self.folder / "postgres.log"
 
     def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
@@ -250,14 +250,14 @@ class Cluster:
 
 
 def _close_own_databases(database: Database) -> None:
-    """Only the lab connects to the databases that every cluster has: servers under test have one of their own."""
+    """Let only the lab connect to the databases that every cluster has: servers under test have one of their own."""
     with database.connect(HOME) as connection:
         for name in (HOME, "template1"):
             role.admit(connection, None, name)
 
 
 def _initdb_failed(said: str, folder: Path) -> LabError:
-    """Why no cluster could be made in this folder, in the words of who could not."""
+    """The error that says why no cluster could be made in this folder, in the words of the program."""
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
     namespaces = any(line.startswith("unshare:") for line in lines)
     # A namespace too many is refused in the words of a full disk.
@@ -269,7 +269,7 @@ def _initdb_failed(said: str, folder: Path) -> LabError:
 
 
 def binary(name: str) -> Path:
-    """The path of a client of the lab's own PostgreSQL (`pgbench`, `psql`), which serves every version that the lab can start.
+    """The path of a client of the lab's own PostgreSQL (`pgbench`, `psql`). It serves every version that the lab can start.
 
     The package of another version may lack them, and one client measures all versions alike. LabError where it is missing.
     """
@@ -283,7 +283,7 @@ def settings(durability: Durability) -> dict[str, str | int]:
 
 
 def check(overrides: Mapping[str, str], programs: Path | None = None) -> None:
-    """LabError when a setting does not exist, or is not for a person to change; a bad value is PostgreSQL's own to refuse.
+    """Raise LabError if a setting does not exist, or is not for a person to change; a bad value is PostgreSQL's own to refuse.
 
     `programs`: the folder of the version that has to know it; None: that of the lab's own.
     """

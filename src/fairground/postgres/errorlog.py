@@ -30,7 +30,7 @@ class ErrorLog:
             return self._kept.pop(database, b"").decode(errors="replace")
 
     def refused(self, role: str) -> int:
-        """How many connections of one role were refused since the last call for it, because it had as many as it may."""
+        """Count the connections of one role that were refused since the last call for it: it had as many as it may."""
         with self._lock:
             self._read()
             return self._refused.pop(role, 0)

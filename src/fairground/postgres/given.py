@@ -50,7 +50,7 @@ def given(url: str, contract: Path, version: int | None = None) -> Database:
 
 
 def _address(url: str) -> Address:
-    """Where and as whom to connect, by what the URL says. LabError for what it cannot say."""
+    """Read from the URL where and as whom to connect. LabError for what it cannot say."""
     try:
         info = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
@@ -86,7 +86,7 @@ def _require(found: Rights, version: int | None) -> None:
 
 
 def _require_plain(app: Address, shared: bool) -> None:
-    """LabError where servers under test, whose `DATABASE_URL` knows no TLS, could not log in without it."""
+    """Raise LabError if servers under test, whose `DATABASE_URL` knows no TLS, could not log in without it."""
     try:
         with psycopg.connect(app.url(HOME), connect_timeout=10, sslmode="disable", application_name=APPLICATION_NAME):
             return
@@ -100,7 +100,7 @@ def _require_plain(app: Address, shared: bool) -> None:
 
 
 def _why_shared(connection: psycopg.Connection[Any], app: Address) -> str | None:
-    """Why no role of its own can be made for an arm here, found out by making one and logging in; None where it can."""
+    """The reason why an arm can have no role of its own here; None where it can. It is found by making one and logging in."""
     try:
         role.make_rights(connection)
         role.make(connection, app.user, app.password)

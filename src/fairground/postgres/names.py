@@ -1,4 +1,4 @@
-"""What the lab's databases, roles and connections are called, so that they can be told from everybody else's."""
+"""Names of the lab's databases, roles and connections, by which they can be told from everybody else's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROLE = "fairground_app"
 ROLES = f"^{ROLE}(_[0-9]+)?$"
 """All of them, as a regular expression of PostgreSQL."""
 APPLICATION_NAME = "fairground lab"
-"""Of the lab's own connections: they are never counted as a server's."""
+"""The name of the lab's own connections: they are never counted as a server's."""
 THEIRS = "NOT (usename = current_user AND application_name = '" + APPLICATION_NAME + "')"
 """Holds for a row of `pg_stat_activity` that is none of the lab's own: a name alone is anybody's to take, a role is not."""
 MARK = "made by fairground: it drops and makes this database at will"

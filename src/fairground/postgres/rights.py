@@ -1,4 +1,4 @@
-"""What the lab's user may do on a given server, and what is lost where it may not. What is said of it is pure."""
+"""The rights of the lab's user on a given server, and what is lost without them. What is said of it is pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read(connection: psycopg.Connection[Any]) -> Rights:
 
 
 def without_roles(rights: Rights) -> str | None:
-    """What is lost where the user may not create roles, with the statement that gives the right; None where it may."""
+    """Say what is lost where the user may not create roles, with the statement that gives the right; None where it may."""
     if rights.roles:
         return None
     return (

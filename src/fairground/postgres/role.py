@@ -48,7 +48,7 @@ def admit(connection: psycopg.Connection[Any], name: str | None, database: str) 
 
 
 def limit(connection: psycopg.Connection[Any], name: str, most: int) -> None:
-    """From now on the database refuses a role's connections beyond `most` at once."""
+    """Make the database refuse a role's connections beyond `most` at once, from now on."""
     connection.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}").format(sql.Identifier(name), sql.Literal(most)))
 
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL says where its files cannot be written, told as what it is: the lab's own lack of room."""
+"""PostgreSQL's words for files that cannot be written, told as what it is: the lab's own lack of room."""
 
 from __future__ import annotations
 

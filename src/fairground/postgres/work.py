@@ -1,4 +1,4 @@
-"""What a PostgreSQL database counts of its own work: scans and rows of tables, calls of functions, statements where it can."""
+"""The counts of a PostgreSQL database's own work: scans and rows of tables, calls of functions, statements where it can."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TABLES = (
 )
 FUNCTIONS = "SELECT funcname, sum(calls)::bigint FROM pg_stat_user_functions GROUP BY funcname"
 COUNTED = "SELECT current_setting('pg_stat_statements.track', true) IN ('top', 'all')"
-"""Whether the module is preloaded (else it has no such setting) and counts."""
+"""True where the module is preloaded (else it has no such setting) and counts."""
 STATEMENTS = (
     "SELECT query, sum(calls)::bigint, sum(rows)::bigint, sum(total_exec_time) * 1000 FROM pg_stat_statements"
     " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query IS NOT NULL GROUP BY query"
@@ -22,7 +22,10 @@ STATEMENTS = (
 
 
 def work(connection: psycopg.Connection[Any]) -> Work:
-    """What the connection's database has counted since it was made. An open idle backend hands in its counts up to 10 s late."""
+    """Read what the connection's database has counted since it was made.
+
+    An open idle backend hands in its counts up to 10 s late.
+    """
     tables = {name: TableWork(*counts) for name, *counts in connection.execute(TABLES.encode()).fetchall()}
     functions = None
     if _value(connection, "SHOW track_functions") in ("pl", "all"):
@@ -31,9 +34,10 @@ def work(connection: psycopg.Connection[Any]) -> Work:
 
 
 def _statements(connection: psycopg.Connection[Any]) -> dict[str, StatementWork] | None:
-    """From the extension, made in the arm's own database if it may be; None where the server has none, or we may not ask.
+    """Read the statements from the extension; None where the server has none, or we may not ask.
 
-    The server counts whether or not the extension's view is there, so that making it late loses nothing.
+    The extension is made in the arm's own database if it may be. The server counts whether or not the extension's view is
+    there, so that making it late loses nothing.
     """
     try:
         if not _value(connection, COUNTED):
