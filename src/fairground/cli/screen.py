@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on. Progress goes to stderr; stdout is for results.
+"""The view that a person has of a run while it goes on. Progress goes to stderr; stdout is for results.
 
 Inside a window the live lines are redrawn once a second at most: the screen must not disturb what is measured.
 """
@@ -145,7 +145,7 @@ def duration(seconds: float) -> str:
 
 
 def _conditions(cell: Cell) -> tuple[str, ...]:
-    """What may set a cell apart from others of its stack and workload."""
+    """Return the conditions that may set a cell apart from others of its stack and workload."""
     return cell.topology.id, cell.load.id, f"PostgreSQL {cell.settings.postgres_version or OWN_MAJOR}"
 
 

@@ -1,4 +1,4 @@
-"""What a command line asks for, as values: loads, settings, topologies, and the suite that they make."""
+"""The values that a command line asks for: loads, settings, topologies, and the suite that they make."""
 
 from __future__ import annotations
 

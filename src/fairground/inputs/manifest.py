@@ -371,7 +371,7 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
 
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
-    """What a group says of its load, apart from connections and warm-up."""
+    """Read what a group says of its load, apart from connections and warm-up."""
     for key, wrong, hint in conditions.load_mistakes(merged):
         raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
@@ -381,7 +381,7 @@ def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Locati
 
 
 def _each(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location], key: str, parse: options.Parse) -> list[Any]:
-    """What the texts of a key mean, one load or path for each; the one without it where nothing is said."""
+    """Parse the texts of a key into one value for each load or path; `[None]` where nothing is said."""
     try:
         return list(parse(key, ",".join(merged[key] or ())))
     except LabError as error:
