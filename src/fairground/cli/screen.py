@@ -84,8 +84,9 @@ class Screen:
             self._done.add(trial.number)
         if not self._quiet:
             self._spoken = time.monotonic()
-            told = trial, len(self._plan.slots), self._what(trial.cell)
-            self._console.print(_trial_text(*told) if self._live else Text(_trial_line(*told)), soft_wrap=True)
+            slots, what = len(self._plan.slots), self._what(trial.cell)
+            shown = _trial_text(trial, slots, what) if self._live else Text(_trial_line(trial, slots, what))
+            self._console.print(shown, soft_wrap=True)
 
     def _what(self, cell: Cell) -> str:
         """The workload, and what of path, load and version is not the same for all cells of the run: `tx nginx c100`."""

@@ -394,6 +394,10 @@ def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, L
             if name not in (conditions.NONE, *there):
                 hint = nearest(name, (conditions.NONE, *there), key)
                 raise source.error(place[key], f"there is no `{name}` for `{key}` in", hint)
-    sizes = (merged["pooler_size"], merged["pooler_clients"])
-    distances = _each(source, merged, place, "wires", wires.parse)
-    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes, distances)
+    return conditions.topologies(
+        merged["proxies"] or (),
+        merged["poolers"] or (),
+        size=merged["pooler_size"],
+        clients=merged["pooler_clients"],
+        wires=_each(source, merged, place, "wires", wires.parse),
+    )
