@@ -71,7 +71,10 @@ def _complain(message: str, hint: str | None) -> None:
 
 
 def _refused(error: OSError) -> None:
-    """What the machine refused: exit code 3 where that is known of it, else a fault of our own."""
+    """Exit after the machine refused something, with exit code 3 if the error is known as one of the machine.
+
+    Any other error is a fault of our own.
+    """
     from fairground.model import of_machine
 
     found = of_machine(error, "standard output")

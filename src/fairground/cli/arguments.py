@@ -1,4 +1,4 @@
-"""From the table of options to the signature of a verb, which the command line's parser reads."""
+"""Make the signature of a verb, which the command line's parser reads, from the table of options."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ def _annotation(option: Option) -> Any:
 
 
 def _parser(option: Option) -> Callable[[Any], Any] | None:
-    """What reads a number, so that a wrong one is told in the lab's words; None: the command line's parser knows the kind."""
+    """Return the function that reads a number and reports a wrong one in the lab's words.
+
+    None: the command line's parser knows the kind.
+    """
     kind, *_ = get_args(option.kind) or (option.kind,)
     parse = {int: numbers.whole, float: numbers.number, numbers.Seconds: numbers.time_s}.get(kind)
     if parse is None:

@@ -88,7 +88,7 @@ def try_(_: typer.Context, given: Given) -> None:
 
 
 def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
-    """What is tried, and how. LabError for what cannot be meant."""
+    """Read what is tried, and how, from the command line. LabError for what cannot be meant."""
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
     threads = numbers.positive("--threads", given["threads"])
@@ -151,7 +151,7 @@ def _whole(text: str, scheme: str) -> str:
 
 
 def _is_guess(given: Given, url: str) -> bool:
-    """Whether the scheme was not written, and another one can stand before the port that was."""
+    """True if the URL was written with a port but without a scheme, so that another scheme can be tried."""
     if given["resume"] is not None:
         return False
     text, _ = _address(given["what"] or [], given["url"])

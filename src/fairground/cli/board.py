@@ -29,7 +29,7 @@ TIED = "Letters before the stacks: those that share one cannot be told apart."
 GAP = "  "
 MOST_BAR, LEAST_BAR, LEAST_ID = 16, 4, 8
 ROLES = ("server", "database")
-"""Those whose CPU per good answer has a column."""
+"""Roles whose CPU per good answer has a column."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class Row:
     numbers: tuple[str, ...]
     words: str
     share: float = 0.0
-    """Of the best of its board."""
+    """The share of the best number of its board."""
     tier: str = ""
     """The letters of its groups; empty where nothing is ranked."""
 
 
 @dataclass(frozen=True)
 class Widths:
-    """How many columns of a terminal each part has. `bar` 0: there is none.
+    """The columns of a terminal that each part has. `bar` 0: there is none.
 
     Words that are longer than `words` stand on a line of their own; None: all of them do. `tier` 0: nothing is ranked.
     """
@@ -182,7 +182,7 @@ def _not_valid(row: boards.Row) -> list[str]:
 
 
 def _untried(board: Board) -> str:
-    """Which cells the run did not come to, on one line: an interrupted run may have hundreds."""
+    """Name the cells that the run did not come to, on one line: an interrupted run may have hundreds."""
     left = [row for row in board.rows if not row.trials]
     return f"{words.listed([row.stack for row in left])}: {words.why_no_number(left[0])}" if left else ""
 

@@ -1,4 +1,7 @@
-"""What may stand next on a command line. Pure: of the words before it, of the verbs' options, and of what there is to name."""
+"""Completion of a command line: the words that may stand next on it.
+
+It is pure: a function of the words before it, of the verbs' options, and of what there is to name.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +16,36 @@ whether a value follows). `words.json` is one."""
 
 
 class There(Protocol):
-    """What there is to name. `lab.names` reads it from the folders."""
+    """The things that a command line can name. `lab.names` reads them from the folders."""
 
     def servers(self) -> Iterable[Name]:
-        """By id."""
+        """Every server, by id."""
 
     def stacks(self) -> Iterable[Name]:
         """Servers, each of which stands for all of its stacks, and stacks."""
 
     def workloads(self) -> Iterable[Name]:
-        """By id."""
+        """Every workload, by id."""
 
     def suites(self) -> Iterable[Name]:
-        """By id."""
+        """Every suite, by id."""
 
     def records(self, kind: str | None) -> Iterable[Name]:
-        """By id, of one kind or (None) of any, with `latest`."""
+        """Records of one kind, or (None) of any, by id, with `latest`."""
 
 
 Values = Callable[[There], Iterable[Name]]
 
 
 class Said(NamedTuple):
-    """What the words before the one that is typed say."""
+    """The meaning of the words before the one that is typed."""
 
     verb: str | None = None
     arguments: int = 0
     awaiting: str | None = None
     """The option whose value comes next."""
     ended: bool = False
-    """Whether `--` was said: what follows is no option."""
+    """True if `--` was said: what follows is no option."""
     given: Mapping[str, str] = {}
     """Option → the last value that was typed for it."""
 
@@ -119,7 +122,7 @@ RESUMES: Mapping[str, str] = {
 
 
 def said(words: Sequence[str], table: Table) -> Said:
-    """What the words after the program's name say, up to the one that is typed."""
+    """Read the words after the program's name, up to the one that is typed."""
     at = next((at for at, word in enumerate(words) if not word.startswith("-")), None)
     if at is None or words[at] not in table:
         return Said(None if at is None else words[at])
@@ -142,7 +145,7 @@ def said(words: Sequence[str], table: Table) -> Said:
 
 
 def candidates(before: Said, typed: str, table: Table, there: There) -> list[Name]:
-    """What the typed word may become. Nothing where no name is known: the shell then offers files."""
+    """List what the typed word may become. Nothing where no name is known: the shell then offers files."""
     if before.verb is None:
         return _beginning(typed, _options(table[""]) if typed.startswith("-") else _verbs(table))
     if before.verb not in table:
@@ -176,14 +179,14 @@ def _nothing(_: There) -> Iterable[Name]:
 
 
 def _values(verb: str, option: str) -> Values:
-    """What an option of a verb may be given."""
+    """Return the values that an option of a verb may be given."""
     if option == "--resume":
         return lambda there: there.records(RESUMES[verb])
     return OPTIONS.get(option, _nothing)
 
 
 def _argument(verb: str, earlier: int, arguments: Mapping[str, bool]) -> Values:
-    """What may be named after so many arguments; the last of a verb may take several."""
+    """Return what may be named after `earlier` arguments. The last argument of a verb may take several."""
     named = ARGUMENTS.get(verb, ())
     several = any(arguments.values())
     if earlier >= len(named) and not several:

@@ -89,7 +89,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
 
 
 def _asked(given: Given, places: Places) -> CapacityAsked:
-    """What is searched, and how. LabError for what cannot be meant."""
+    """Read what is searched, and how, from the command line. LabError for what cannot be meant."""
     kept = objective.parse(given["slo"])
     cells = capacities.cells(places, given["stack"] or [], given["workload"] or ["ping"])
     timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)

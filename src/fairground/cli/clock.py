@@ -33,18 +33,21 @@ class Clock:
 
     @staticmethod
     def wanted(console: Console, quiet: bool) -> bool:
-        """Whether anybody looks: a terminal, outside of CI, and nobody asked for silence."""
+        """True if somebody looks: on a terminal, outside of CI, and if nobody asked for silence."""
         return console.is_terminal and "CI" not in os.environ and not quiet
 
     def shows(self, what: str, left_s: float | None = None, *, about: bool = False) -> None:
-        """From now on this goes on. `left_s`: at most so long until the end, or `about` so long; None: unknown, and not told."""
+        """Show from now on that `what` goes on.
+
+        `left_s`: seconds until the end, at most, or with `about` roughly; None: unknown, and not shown.
+        """
         self._what, self._since, self._left_s = what, self._now(), left_s
         self._bound = "about" if about else "at most"
         if self._live is not None and not self._live.is_started:
             self._live.start()
 
     def line(self) -> Text:
-        """What stands there now."""
+        """Render the line as it stands now."""
         gone_s = self._now() - self._since
         left = "" if self._left_s is None else f" · {self._bound} {duration(max(0.0, self._left_s - gone_s))} left"
         return Text(f"{self._what} · {duration(gone_s)}{left} · {STOP}", style="dim", no_wrap=True, overflow="ellipsis")

@@ -62,7 +62,7 @@ OPTIONS = (
 
 @takes(*OPTIONS)
 def compare(_: typer.Context, given: Given) -> None:
-    """Whether two stacks, two revisions of one, or two runs differ. Both servers run at once, loaded in short turns.
+    """Tell whether two stacks, two revisions of one, or two runs differ. Both servers run at once, loaded in short turns.
 
     Examples: ./fairground compare SERVER:ONE SERVER:TWO -w tx · ./fairground compare RUN_A RUN_B ·
     ./fairground compare SERVER:ONE --revisions main,. --fail-on slower:5%
@@ -89,7 +89,7 @@ def compare(_: typer.Context, given: Given) -> None:
 
 
 def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonAsked:
-    """What is compared, and how. LabError for what cannot be meant."""
+    """Read what is compared, and how, from the command line. LabError for what cannot be meant."""
     window_s = numbers.positive("--window", given["window"])
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
     settings, load = seated(given, load, given["database"])

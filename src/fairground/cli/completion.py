@@ -20,11 +20,11 @@ from fairground.lab.names import Name, Names
 WORDS = Path(__file__).with_name("words.json")
 """The verbs, their options and arguments, as the parser knows them; `make golden` writes it."""
 BREAKS = ":="
-"""What bash breaks words at, beside blanks."""
+"""The characters at which bash breaks words, beside blanks."""
 
 
 class Answer(NamedTuple):
-    """What is printed, and the exit code."""
+    """The text that is printed, and the exit code."""
 
     text: str
     exit_code: int = 0
@@ -55,7 +55,7 @@ def answer(asked: str, environ: Mapping[str, str]) -> Answer | None:
 
 
 def found(line: Line) -> list[Name]:
-    """What the typed word may become, in this lab."""
+    """List what the typed word may become, in this lab."""
     known = table()
     before = candidates.said(line.words, known)
     servers, results = (Path(given) if (given := before.given.get(name)) else None for name in ("--servers", "--results"))
@@ -112,7 +112,7 @@ def _unquoted(word: str) -> str:
 
 
 def for_zsh(names: Sequence[Name]) -> str:
-    """What zsh evaluates: a list of words with their sentences; files where there is none."""
+    """Write the code that zsh evaluates: a list of words with their sentences; files where there is no word."""
     if not names:
         return "_files"
     lines = (f'"{_zsh(one.value)}"' + (f':"{_zsh(one.help)}"' if one.help else "") for one in names)

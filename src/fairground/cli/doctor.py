@@ -22,7 +22,7 @@ def doctor(
     install: Annotated[bool, typer.Option("--install", help="Run the commands that fix what is lacking (as root).")] = False,
     as_json: Json = False,
 ) -> None:
-    """What this machine lacks, or what disturbs measurements on it, with the command that fixes it.
+    """Name what this machine lacks, or what disturbs measurements on it, with the command that fixes it.
 
     Examples: ./fairground doctor · ./fairground doctor --install
     """

@@ -1,4 +1,4 @@
-"""What the command is called. Texts name the checkout's door, `./fairground`; an installed lab has none, and is on PATH."""
+"""The name of the command. Texts name the checkout's door, `./fairground`; an installed lab has none, and is on PATH."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TextIO, cast
 
 DOOR, PROGRAM = "./fairground", "fairground"
 INSTALLED = (Path(__file__).resolve().parents[1] / "data").is_dir()
-"""Whether a wheel brought the lab: `lab.places` says the same, but loads what a help does not need."""
+"""True if a wheel brought the lab: `lab.places` says the same, but loads what a help does not need."""
 
 
 class Renamed:

@@ -1,4 +1,4 @@
-"""From the events of a use case to what a person sees: lines on stderr, a live screen during trials, JSON lines on stdout."""
+"""Show the events of a use case to a person: lines on stderr, a live screen during trials, JSON lines on stdout."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ Work = Callable[[Sink], Iterator[Event]]
 """A use case with its inputs; it still lacks who hears what happens inside long calls."""
 PROGRESS_S = 1.0
 LONG_BUILD_S = 5.0
-"""From so many seconds on it is said how long the builds took."""
+"""The time of builds that took more than so many seconds is reported."""
 
 
 @dataclass(frozen=True)
 class Voice:
-    """How a verb speaks: `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more.
+    """The way in which a verb speaks.
 
+    `quiet` says nothing on the way, `as_json` tells each trial as a line, `progress` tells more.
     `again` is what goes on with an interrupted measurement; `RUN` in it stands for its folder. `tell` hears of each unit.
     """
 
@@ -108,7 +109,7 @@ def refuse_beside_resume(**given: object) -> None:
 
 
 class _Shown:
-    """What is on the terminal, and the live screen while there is one."""
+    """The state of the terminal, with the live screen while there is one."""
 
     def __init__(self, voice: Voice) -> None:
         self._voice = voice
@@ -118,13 +119,13 @@ class _Shown:
         self._screen: Screen | None = None
         self._clock = Clock(say.talk, Clock.wanted(say.talk, voice.quiet))
         self._folder: Path | None = None
-        """Of what is measured; None before there is one."""
+        """The folder of what is measured; None before there is one."""
         self._is_whole = False
-        """Whether nothing is missing in the record that is measured."""
+        """True if nothing is missing in the record that is measured."""
 
     @property
     def kept(self) -> str:
-        """What is kept of what was interrupted, and how to go on with it."""
+        """Say what is kept of an interrupted measurement, and how to go on with it."""
         if self._folder is None:
             return "interrupted before anything was finished: there is nothing to keep"
         place = shlex.quote(str(_near(self._folder)))
@@ -247,7 +248,7 @@ class _Shown:
         self._note(f"{found['sentences'][0]} → {record.id}")
 
     def _tell(self, event: Building | Progress) -> None:
-        """What goes on inside a long call, once a second at most."""
+        """Print a JSON line on what goes on inside a long call: each build, and progress once a second at most."""
         moment = time.monotonic()
         if isinstance(event, Building):
             _line("building", server=event.server)

@@ -102,7 +102,7 @@ def join(
 
 @host.command("list")
 def list_(address: Where, tls: TLS = None, as_json: Json = False) -> None:
-    """Who has joined: what each machine is, which roles it takes, and whether it can measure for this lab.
+    """Show who has joined: what each machine is, which roles it takes, and whether it can measure for this lab.
 
     Examples: ./fairground host list 127.0.0.1:8786 · ./fairground host list tls://10.0.0.5:8786 --tls certificate --json
     """

@@ -19,7 +19,7 @@ def list_(
     servers: Servers = None,
     results: Results = None,
 ) -> None:
-    """What there is: stacks (and why one is not runnable here), workloads, topologies, suites, runs.
+    """List what there is: stacks (and why one is not runnable here), workloads, topologies, suites, runs.
 
     Examples: ./fairground list · ./fairground list workloads · ./fairground list --json
     """

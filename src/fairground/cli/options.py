@@ -1,4 +1,4 @@
-"""What several verbs share: options, and exit codes. It loads nothing that measures."""
+"""Options and exit codes that several verbs share. This module loads nothing that measures."""
 
 from __future__ import annotations
 

@@ -63,7 +63,10 @@ def replicate(_: typer.Context, given: Given) -> None:
 
 
 def _again(asked: ReplicationAsked) -> str:
-    """What goes on with an interrupted run. Of all suites it also says what those after it are measured with."""
+    """Write the command that goes on with an interrupted run.
+
+    For all suites it also says what the suites after the interrupted one are measured with.
+    """
     words = ["replicate", asked.suite, "--profile", asked.profile]
     if asked.suite == use_case.ALL and asked.blocks is not None:
         words += ["--blocks", str(asked.blocks)]

@@ -27,7 +27,7 @@ from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Seats, Suite, Verdict
 
 MAY_GO_ON = (*options.SHARED, *options.some("progress", "budget", "resume", "why", "hosts", "tls", "place"))
-"""What may be said of a run that goes on."""
+"""The options that may be given for a run that goes on."""
 
 
 @takes(*options.OPTIONS)
@@ -127,7 +127,7 @@ def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -
 
 
 def _said(context: typer.Context, *names: str) -> bool:
-    """Whether one of these options stands on the command line."""
+    """True if one of these options stands on the command line."""
     sources = [context.get_parameter_source(name) for name in names]
     return any(source is not None and source.name == "COMMANDLINE" for source in sources)
 

@@ -1,4 +1,4 @@
-"""What the verbs print: results on stdout, talk on stderr."""
+"""Print the output of the verbs: results on stdout, talk on stderr."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def the_plan(planned: Plan, as_json: bool) -> None:
 
 
 def the_check(stack: str, findings: Sequence[Finding], verbose: bool, log: Path) -> None:
-    """What `check` found of one stack: the cases that failed, or all of them, and the sum."""
+    """Print what `check` found in one stack: the cases that failed (`verbose`: all of them), and the sum."""
     failed = [finding for finding in findings if finding.severity is Severity.REJECT]
     void = [finding for finding in findings if finding.severity is Severity.VOID]
     untried = [finding for finding in findings if finding.severity is Severity.WARN and finding.id.startswith("case:")]

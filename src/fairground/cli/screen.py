@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on. Progress goes to stderr; stdout is for results.
+"""The view that a person has of a run while it goes on. Progress goes to stderr; stdout is for results.
 
 Inside a window the live lines are redrawn once a second at most: the screen must not disturb what is measured.
 """
@@ -84,8 +84,9 @@ class Screen:
             self._done.add(trial.number)
         if not self._quiet:
             self._spoken = time.monotonic()
-            told = trial, len(self._plan.slots), self._what(trial.cell)
-            self._console.print(_trial_text(*told) if self._live else Text(_trial_line(*told)), soft_wrap=True)
+            slots, what = len(self._plan.slots), self._what(trial.cell)
+            shown = _trial_text(trial, slots, what) if self._live else Text(_trial_line(trial, slots, what))
+            self._console.print(shown, soft_wrap=True)
 
     def _what(self, cell: Cell) -> str:
         """The workload, and what of path, load and version is not the same for all cells of the run: `tx nginx c100`."""
@@ -145,7 +146,7 @@ def duration(seconds: float) -> str:
 
 
 def _conditions(cell: Cell) -> tuple[str, ...]:
-    """What may set a cell apart from others of its stack and workload."""
+    """Return the conditions that may set a cell apart from others of its stack and workload."""
     return cell.topology.id, cell.load.id, f"PostgreSQL {cell.settings.postgres_version or OWN_MAJOR}"
 
 

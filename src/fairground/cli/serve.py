@@ -19,7 +19,7 @@ EVERYWHERE = ("0.0.0.0", "::", "")
 WAITING = 1024
 """Connections that may wait to be accepted. The kernel counts one that finds no room, and a trial would warn of it."""
 CLOSING_S = 2
-"""How long a browser that watches may hold up the end."""
+"""Seconds for which a browser that watches may hold up the end."""
 
 
 def serve(

@@ -49,7 +49,7 @@ VERBS: Mapping[str, Verb] = {
     "cross-check": Verb(
         "cross_check", "cross_check", "Do several load generators agree? Exit code 1: they differ beyond their noise."
     ),
-    "compare": Verb("compare", "compare", "Whether two stacks, two revisions of one, or two runs differ."),
+    "compare": Verb("compare", "compare", "Tell whether two stacks, two revisions of one, or two runs differ."),
     "why": Verb("why", "why", "The experiment that a reason predicts: confirms what limits a cell of a run, or withdraws it."),
     "replicate": Verb(
         "replicate",
@@ -57,10 +57,10 @@ VERBS: Mapping[str, Verb] = {
         "Measure a published benchmark's cells here and say of each of its claims whether it holds, and why.",
     ),
     "list": Verb(
-        "lists", "list_", "What there is: stacks (and why one is not runnable here), workloads, topologies, suites, runs."
+        "lists", "list_", "List what there is: stacks (and why one is not runnable here), workloads, topologies, suites, runs."
     ),
     "doctor": Verb(
-        "doctor", "doctor", "What this machine lacks, or what disturbs measurements on it, with the command that fixes it."
+        "doctor", "doctor", "Name what this machine lacks, or what disturbs measurements on it, with the command that fixes it."
     ),
     "check": Verb("check", "check_", "Does a server fulfil the contract? Builds it, starts it, tries every case."),
     "report": Verb("report", "report", "Write the pages of a record again, from stored data; print again what has none."),
@@ -72,7 +72,7 @@ VERBS: Mapping[str, Verb] = {
     "init": Verb("new", "init", "Begin a project of your own: a folder with a README and one server, a copy of another."),
     "clean": Verb("clean", "clean", "Show what takes space, and remove it with --yes."),
 }
-"""In the order in which the help lists them."""
+"""The verbs, in the order in which the help lists them."""
 
 
 class Verbs(TyperGroup):

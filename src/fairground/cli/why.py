@@ -60,7 +60,7 @@ def why(_: typer.Context, given: Given) -> None:
 
 
 def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
-    """What is asked, anew or of the record that goes on."""
+    """Read the experiment that is asked for, from the command line or from the record that goes on."""
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
         refuse_beside_resume(RUN=given["run"], CELL=given["cell"], **{"--reason": given["reason"]})
@@ -74,7 +74,7 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
 
 
 def experiment(record: Record[WhyAsked, Start], as_json: bool) -> None:
-    """What an experiment found, as lines or as a document."""
+    """Print what an experiment found, as lines or as a document."""
     if as_json:
         say.document({"id": record.id, **told.rows(record.head.asked, record.entries), "folder": str(record.folder)})
         return
@@ -83,7 +83,7 @@ def experiment(record: Record[WhyAsked, Start], as_json: bool) -> None:
 
 
 def _announce(asked: WhyAsked) -> None:
-    """What was said, and what is tried."""
+    """Say what the run named as the limit, and what the experiment changes."""
     if asked.sentence:
         say.note(foreign.line(f"{asked.cell.id} was limited by {asked.reason}: {asked.sentence}"))
     say.note(f"beside it: {'; '.join(one.words for one in asked.experiment.changes)}")

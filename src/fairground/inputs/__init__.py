@@ -1,1 +1,1 @@
-"""What a person writes, as files or on the command line → values, checked: manifests, suites, conditions, published claims."""
+"""Read and check what a person writes, in files or on the command line: manifests, suites, conditions, published claims."""

@@ -1,4 +1,4 @@
-"""What a command line asks for, as values: loads, settings, topologies, and the suite that they make."""
+"""The values that a command line asks for: loads, settings, topologies, and the suite that they make."""
 
 from __future__ import annotations
 
@@ -105,8 +105,9 @@ def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
 def topologies(given: Given) -> tuple[Topology, ...]:
     """Every proxy with every pooler and every wire."""
     fields = _values(options.HOPS, given)
-    sizes = (fields["pooler_size"], fields["pooler_clients"])
-    return conditions.topologies(fields["proxy"], fields["pooler"], *sizes, fields["wire"])
+    return conditions.topologies(
+        fields["proxy"], fields["pooler"], size=fields["pooler_size"], clients=fields["pooler_clients"], wires=fields["wire"]
+    )
 
 
 def path(given: Given) -> Topology:

@@ -1,4 +1,4 @@
-"""What a workload's audit may say: names that a database can have, numbers that mean something, integer arithmetic."""
+"""Check what a workload's audit says: names that a database can have, numbers that mean something, integer arithmetic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def check_needs(source: Source, audit: Audit) -> None:
-    """What one answer needs of the database: numbers that mean something, and names that the database can have."""
+    """Check what one answer needs of the database: numbers that mean something, and names that the database can have."""
     for i, statement in enumerate(audit.statements):
         source.require_text(("audit", "statements", i), statement)
     if audit.statements_per_answer <= 0:
@@ -29,7 +29,7 @@ def check_needs(source: Source, audit: Audit) -> None:
 
 
 def is_expression(text: str) -> bool:
-    """Whether it is arithmetic of whole numbers, `before` and `acknowledged`."""
+    """True if the text is arithmetic on whole numbers, `before` and `acknowledged`."""
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError:

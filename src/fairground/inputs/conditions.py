@@ -1,4 +1,7 @@
-"""Topologies and settings as a person writes them, in a suite or on the command line, held against what there is."""
+"""Read topologies and settings as a person writes them, and check them against what there is.
+
+They are written in a suite or on the command line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, Pool
 from fairground.model.source import shape_key
 
 NONE = "none"
-"""How a person writes that a hop does not exist."""
+"""The word with which a person writes that a hop does not exist."""
 
 SETTING_NAME = re.compile(r"[a-z_][a-z0-9_.]*", re.IGNORECASE)
 
@@ -44,7 +47,7 @@ class SettingsTable:
 
 
 def mistakes(settings: Settings) -> Iterator[tuple[str, str, str]]:
-    """What cannot be meant in settings: (the field, what is wrong with it, what to do)."""
+    """Find what cannot be meant in settings: (the field, what is wrong with it, what to do)."""
     for key, least in options.LEAST.items():
         value = getattr(settings, key)
         if value is not None and value < least:
@@ -62,7 +65,7 @@ def mistakes(settings: Settings) -> Iterator[tuple[str, str, str]]:
 
 
 def load_mistakes(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """What cannot be meant in a load, by the keys of suites; None: not said. As `mistakes`."""
+    """Find what cannot be meant in a load, by the keys of suites, in the form of `mistakes`. A value of None: not said."""
     if said["arrivals"] not in (None, "poisson", "constant"):
         yield "arrivals", f"is `{said['arrivals']}`", "write poisson or constant"
     if not 0 <= (said["think_ms"] or 0) <= numbers.MOST_PAUSE_MS:

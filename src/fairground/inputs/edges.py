@@ -10,11 +10,14 @@ from fairground.model.source import Source, known
 from fairground.model.subject import SHARES
 
 MOST_SHARE = 0.05
-"""Of a load, in all edges together: a workload is measured by its other requests."""
+"""The largest share of a load in all edges together: a workload is measured by its other requests."""
 
 
 def check(source: Source, edges: Sequence[Edge], slots: Collection[str]) -> None:
-    """LabError unless they are few, have names of their own, and differ from the request in the values of its `slots` alone."""
+    """Raise LabError if a workload's edges cannot be meant.
+
+    They must be few, have names of their own, and differ from the request in the values of its `slots` alone.
+    """
     for i, edge in enumerate(edges):
         if not NAME.fullmatch(edge.name) or edge.name in [one.name for one in edges[:i]]:
             problem = f"`{edge.name}` is not a name of its own for an edge in"

@@ -1,4 +1,4 @@
-"""What a workload's number depends on, as its file names it, checked."""
+"""Check the events that a workload's number depends on, as its file names them."""
 
 from __future__ import annotations
 

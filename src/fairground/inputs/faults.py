@@ -35,7 +35,7 @@ def one(where: str, text: str) -> Fault:
 
 
 def wrong(load: Load) -> tuple[str, str] | None:
-    """Why a load cannot have its fault, and what to do; None where it can."""
+    """Say why a load cannot have its fault, and what to do; None where it can."""
     fault = load.fault
     if fault is None:
         return None

@@ -31,7 +31,7 @@ class HostsAsked:
 
 
 def asked(text: str, folder: Path | None) -> HostsAsked:
-    """What `--hosts` says, an address or a file, and `--tls`, which a file may say itself. LabError for a bad file."""
+    """Read `--hosts`, an address or a file, and `--tls`, which a file may say itself. LabError for a bad file."""
     if not text.endswith(".toml"):
         return HostsAsked(text, folder)
     path = Path(text)

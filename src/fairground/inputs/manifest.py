@@ -371,7 +371,7 @@ def _group(source: Source, location: Location, group: GroupTable, file: SuiteFil
 
 
 def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location]) -> dict[str, Any]:
-    """What a group says of its load, apart from connections and warm-up."""
+    """Read what a group says of its load, apart from connections and warm-up."""
     for key, wrong, hint in conditions.load_mistakes(merged):
         raise source.error(place[key], f"`{key}` {wrong} in", hint)
     given = {key: merged[key] for key in options.OF_A_LOAD if merged[key] is not None}
@@ -381,7 +381,7 @@ def _shape(source: Source, merged: Mapping[str, Any], place: Mapping[str, Locati
 
 
 def _each(source: Source, merged: Mapping[str, Any], place: Mapping[str, Location], key: str, parse: options.Parse) -> list[Any]:
-    """What the texts of a key mean, one load or path for each; the one without it where nothing is said."""
+    """Parse the texts of a key into one value for each load or path; `[None]` where nothing is said."""
     try:
         return list(parse(key, ",".join(merged[key] or ())))
     except LabError as error:
@@ -394,6 +394,10 @@ def _topologies(source: Source, merged: Mapping[str, Any], place: Mapping[str, L
             if name not in (conditions.NONE, *there):
                 hint = nearest(name, (conditions.NONE, *there), key)
                 raise source.error(place[key], f"there is no `{name}` for `{key}` in", hint)
-    sizes = (merged["pooler_size"], merged["pooler_clients"])
-    distances = _each(source, merged, place, "wires", wires.parse)
-    return conditions.topologies(merged["proxies"] or (), merged["poolers"] or (), *sizes, distances)
+    return conditions.topologies(
+        merged["proxies"] or (),
+        merged["poolers"] or (),
+        size=merged["pooler_size"],
+        clients=merged["pooler_clients"],
+        wires=_each(source, merged, place, "wires", wires.parse),
+    )

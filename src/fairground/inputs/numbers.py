@@ -129,14 +129,14 @@ def majors(option: str, text: str) -> tuple[int, ...]:
 
 
 def spacing(option: str, text: str) -> str:
-    """How the requests of a rate are spaced."""
+    """Read how the requests of a rate are spaced: `poisson` or `constant`."""
     if text not in ("poisson", "constant"):
         raise LabError(f"`{option} {text}` should be `poisson` or `constant`")
     return text
 
 
 def until(option: str, text: str) -> Until:
-    """What is enough before the time is up."""
+    """Read what is enough to end before the time is up: `narrow` or `decided`."""
     if text not in list(Until):
         raise LabError(f"`{option} {text}` should be `narrow` or `decided`", "decided: until no pair is left undecided")
     return Until(text)

@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 
 class Of(StrEnum):
-    """What an option sets."""
+    """The thing that an option sets."""
 
     LOAD = "load"
     SETTINGS = "settings"
@@ -64,17 +64,17 @@ class Option:
     flag: object = None
     """The value of the field when this flag is given. None: it is no flag of a field."""
     always: bool = False
-    """Whether the command that measures again says it, too, where it is the default."""
+    """True if the command that measures again says it even where it is the default."""
     short: str | None = None
     metavar: str | None = None
     spelled: str | None = None
     argument: bool = False
     separated: bool = False
-    """Whether one word may hold several of them, separated by commas."""
+    """True if one word may hold several of them, separated by commas."""
 
     @property
     def spelling(self) -> str:
-        """As it is typed: `--pool-size`."""
+        """The option as it is typed: `--pool-size`."""
         return self.spelled or "--" + self.name.replace("_", "-")
 
     @property
@@ -184,19 +184,19 @@ ONE_VERSION = Option(
     "postgres_version", "PostgreSQL of the lab's own: 16, 17 or 18 (default: 18).", str | None, None, Of.SETTINGS,
     parse=if_given(numbers.majors), key="postgres_versions", metavar="MAJOR",
 )  # fmt: skip
-"""That of a verb which measures on one."""
+"""The option of a verb which measures on one version."""
 VERSION = several(ONE_VERSION)
 """The version beneath the cells; several make a group of each."""
 SEATS = Option(
     "seats", "Cores of roles: apart (default; shared with --cpus), shared, or server=0-1,database=2,generator=3.", str | None,
     None, Of.SETTINGS, parse=if_given(seating.parse), key="seats",
 )  # fmt: skip
-"""What fills in the pins that are not said, and is itself no field of the settings."""
+"""The option that fills in the pins that are not said; it is itself no field of the settings."""
 PLACE = Option(
     "place", "A role on a host that has joined --hosts: generator=HOST, database=HOST, server=HOST.",
     list[str] | None, None, parse=lambda spelling, texts: placing.parse(spelling, texts or ()), metavar="ROLE=HOST",
 )  # fmt: skip
-"""What is said of the suite's settings beside it, since hosts are nobody's but who measures."""
+"""The option that places roles beside the suite's settings, since the hosts belong to whoever measures."""
 SUITE = (
     Option("blocks", "How often everything is measured (default: the suite's, or 1).", int | None, None, Of.SUITE, (),
            if_given(numbers.positive), "blocks"),

@@ -1,4 +1,4 @@
-"""What somebody published, as a suite's file holds it: the source, tables of numbers, and claims with their tests."""
+"""Published results, as a suite's file holds them: the source, tables of numbers, and claims with their tests."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _table(one: NumbersTable) -> PublishedTable:
 
 
 def _require_cells(source: Source, here: Location, table: NumbersTable) -> None:
-    """What a table needs to stand beside our numbers: a metric, cells, and how long was counted where it counts."""
+    """Require what a table needs to stand beside our numbers: a metric, cells, and for counts the seconds counted."""
     if table.metric not in TABLE_METRICS:
         raise source.error((*here, "metric"), f"`{table.metric}` is not a metric in", f"use one of {', '.join(TABLE_METRICS)}")
     if not table.cells.split():

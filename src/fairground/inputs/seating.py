@@ -22,7 +22,7 @@ ByRole = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Wish:
-    """What a person says of seats: `text` as typed, None where nothing is said; and whether workers and threads are said."""
+    """A person's wishes about seats: `text` as typed, None where nothing is said; and whether workers and threads are said."""
 
     text: str | None = None
     workers: bool = False
@@ -43,7 +43,9 @@ def group(asked: SuiteGroup, wish: Wish, machine: Seats | None) -> SuiteGroup:
 
 
 def seated(settings: Settings, topologies: Sequence[Topology], wish: Wish, machine: Seats | None) -> Settings:
-    """The settings with a core for each role that is not pinned already, and as many workers as the server has cores.
+    """Return the settings with a core for each role that is not pinned already.
+
+    They also have as many workers as the server has cores, unless a person says how many.
 
     Where nothing is said roles sit apart, unless the server has a quota, which may be more than its seat. While others are free,
     no role gets a core that another one is pinned to by hand. Proxy, pooler and wire sit with generator and database.
@@ -64,7 +66,7 @@ def seated(settings: Settings, topologies: Sequence[Topology], wish: Wish, machi
 
 
 def threaded(load: Load, settings: Settings, wish: Wish, machine: Seats | None) -> Load:
-    """The load in seats, with as many threads of the lab's generator as it has cores that it shares with no other role."""
+    """Return the load in seats, with one thread of the lab's generator for each core of its own."""
     if wish.threads or load.generator != Load.generator or not _seats(wish, settings, machine):
         return load
     roles = dict(settings.pin)
@@ -84,7 +86,7 @@ def _seats(wish: Wish, settings: Settings, machine: Seats | None) -> ByRole:
 
 
 def _is_spelled(wish: Wish) -> bool:
-    """Whether a person says which core is whose."""
+    """True if a person says which core is whose."""
     return wish.text not in (None, APART, SHARED)
 
 

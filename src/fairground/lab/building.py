@@ -77,7 +77,7 @@ def absent_versions(keeper: Keeper, places: Places, versions: Iterable[int | Non
 
 
 def reason(made: Unavailable) -> str:
-    """Why a server is not available, and what would make it so."""
+    """Say why a server is not available, and what would make it available."""
     return f"{made.reason}{f' → {made.hint}' if made.hint else ''}"
 
 

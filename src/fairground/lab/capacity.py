@@ -56,7 +56,10 @@ def capacity(inputs: Inputs, asked: CapacityAsked, sink: Sink = unheard) -> Iter
 
 
 def missing_parts(record: Record[CapacityAsked, Part], measure: Measure) -> Units:
-    """The parts of all cells that can be measured here, one cell after the other, from the first part that is missing."""
+    """Measure the missing parts of all cells that can be measured here, one cell after the other.
+
+    Each cell goes on from the first part that is missing.
+    """
     for number in available(record):
         here = of_cell(record, number)
         for part in () if is_whole(here) else measure(number, here):
@@ -84,10 +87,10 @@ def of_cell(record: Record[CapacityAsked, Part], number: int) -> list[Part]:
 
 
 def is_whole(made: Sequence[Part]) -> bool:
-    """Whether a cell needs no further part."""
+    """True if a cell needs no further part."""
     return any(part.rejected is not None for part in made) or all(parts.is_over(made, phase) for phase in Phase)
 
 
 def pace(asked: CapacityAsked) -> search.Pace:
-    """How the budget of one cell is spent."""
+    """Plan how the budget of one cell is spent."""
     return search.pace(asked.budget_s, objective.parse(asked.objective).least_requests, asked.width)

@@ -22,7 +22,7 @@ from fairground.model.record import ComparisonAsked, Kind
 from fairground.run import stopping
 
 TURN_S = Effort.turn_s
-"""Of a turn, unless somebody says otherwise."""
+"""Seconds of a turn, unless somebody says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,16 @@ def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | N
 
 
 def long_enough(places: Places, workload: str, settings: Settings, load: Load, turn_s: float) -> tuple[Load, float]:
-    """The load and the turns of a comparison, in seconds, both as long as a CPU quota or a workload's deadlocks ask for."""
+    """Return the load and the seconds of a turn of a comparison, both made long enough.
+
+    A CPU quota or a workload's deadlocks ask for longer ones.
+    """
     shortest_s = schedule.shortest_turn_s(settings, WorkloadEvent.DEADLOCKS in places.workload(workload).events)
     return replace(load, window_s=max(load.window_s, shortest_s)), max(turn_s, shortest_s)
 
 
 def is_stack(known: Sequence[Server], text: str) -> bool:
-    """Whether a word names a server or a stack."""
+    """True if a word names a server or a stack."""
     return any(text in (server.id, *(stack.id for stack in server.stacks)) for server in known)
 
 

@@ -86,7 +86,7 @@ def _new_record(inputs: Inputs, asked: CrossCheckAsked, folder: Path) -> CrossCh
 
 
 def _agreements(record: CrossCheck, run: Run) -> Units:
-    """What the trials say of the generators, as far as the record does not hold that already."""
+    """Find how far the generators agree in the trials, as far as the record does not hold that already."""
     here = {trial.cell.load.generator for trial in run.trials}
     names = [load.generator for load in record.head.asked.loads if load.generator in here]
     for found in agreement.of_generators(run.trials, names)[len(record.entries) :]:

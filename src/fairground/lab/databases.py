@@ -17,11 +17,11 @@ from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
 from fairground.postgres import Database, Elsewhere
 
 Version = int | None
-"""As a cell's settings say it; None: the lab's own, or that of the given database."""
+"""A version of PostgreSQL, as a cell's settings name it; None: the lab's own, or that of the given database."""
 
 
 class Databases:
-    """What starts and stops them. Leave it as a context: then none runs."""
+    """Start and stop the database servers of a run. This is a context: once it is left, none runs."""
 
     def __init__(
         self,

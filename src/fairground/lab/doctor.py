@@ -53,7 +53,7 @@ def fixes(lines: Sequence[Check]) -> Iterator[list[str]]:
 
 
 def can_measure(lines: Sequence[Check]) -> bool:
-    """Whether anything can be measured at all: not without the load engine."""
+    """True if anything can be measured at all: nothing can without the load engine."""
     return not any(line.id == "engine" and line.state == "lacking" for line in lines)
 
 

@@ -20,7 +20,7 @@ from fairground.postgres import Elsewhere as DatabaseElsewhere
 SERVER = "server"
 """The role whose host measures: the others' hosts are asked from there."""
 OWN_FAULTS = (FaultKind.DATABASE_RESTART, FaultKind.STALL)
-"""What goes wrong on the database server's own machine."""
+"""Faults that occur on the database server's own machine."""
 
 
 @dataclass(frozen=True)
@@ -32,18 +32,18 @@ class Others:
 
     @property
     def front(self) -> str | None:
-        """Where that listens which the generator speaks to; None: where all else does."""
+        """The address that the generator speaks to; None: the one where everything else listens."""
         return None if self.generator is None else self.generator.front
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What a person should know of them."""
+        """The sentences that a person should know of the hosts."""
         for one in (self.generator, self.database):
             yield from () if one is None else one.remarks
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """What a record says of them: a run has one set of machines."""
+        """The description of each host for the record: a run has one set of machines."""
         there = {"generator": self.generator, "database": self.database}
         return {f"{role}'s host": one.described for role, one in there.items() if one is not None}
 
@@ -112,7 +112,7 @@ def _fit(members: Mapping[str, Any], name: str, role: str, at: str) -> Any:
 
 
 def placed(planned: Plan) -> Placed:
-    """Which roles of a plan are on other hosts."""
+    """Return which roles of a plan are on other hosts."""
     return next((slot.cell.settings.place for slot in planned.slots), ())
 
 

@@ -1,4 +1,4 @@
-"""What the use cases tell while they work: frozen values, one for each thing that happens."""
+"""Events that the use cases tell while they work: frozen values, one for each thing that happens."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ fairground compare --revisions HEAD,. {name}:VARIANT
 
 Results are kept in `results/`. In a checkout of Fairground the command is that checkout's `fairground`, by its path.
 """
-"""What a project's README says first."""
+"""The first text of a project's README."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Fleet:
 
     @property
     def seats(self) -> Seats:
-        """Where roles sit apart on each of them."""
+        """The seats of each host where roles sit apart."""
         return self.members[0].about.seats
 
 
@@ -88,7 +88,10 @@ def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: s
 
 
 def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
-    """Who has joined, for `host list`. Machines of one number, `kind`, can measure one run. LabError where nobody answers."""
+    """List who has joined, for `host list`. LabError where nobody answers.
+
+    Machines of one number, `kind`, can measure one run.
+    """
     at, certificate = tls.link(address, folder)
     with cluster.connected(at, certificate) as client:
         members = cluster.members(client)
@@ -126,7 +129,10 @@ def dry_run(suite: Suite, inputs: Inputs, hosts: int) -> Plan:
 
 
 def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
-    """As `lab.run.run`, on hosts. Close it to end early: what is done is kept, and hosts stop what goes on."""
+    """Measure a suite on hosts, as `lab.run.run` does on one machine.
+
+    Close it to end early: what is done is kept, and hosts stop what goes on.
+    """
     places = inputs.places
     servers, workloads = places.load_servers(), places.workloads()
     foreseen = dry_run(suite, inputs, len(there.members))
@@ -258,7 +264,10 @@ def _common(answers: Sequence[Answer]) -> dict[str, str]:
 
 
 def _infos(chosen: Sequence[Stack], answers: Sequence[Answer]) -> dict[str, StackInfo]:
-    """What the run says of its stacks: a host's receipts, with the hash of the sources here, by which `--resume` knows them."""
+    """Describe the run's stacks: a host's receipts, with the hash of the sources here.
+
+    `--resume` knows the sources by that hash.
+    """
     found = dict[str, StackInfo]()
     for stack in chosen:
         infos = [one.stacks[stack.id] for one in answers]
@@ -334,9 +343,9 @@ class Task:
 
 
 def tasks(known: Run, members: Sequence[Member], digests: Mapping[str, str]) -> list[Task]:
-    """What is left of a run as orders for its hosts, in the plan's order; what was begun elsewhere is for none of them.
+    """Split what is left of a run into orders for its hosts, in the plan's order.
 
-    `digests`: server → hash of its sources.
+    What was begun on a machine that has not joined is for none of them. `digests`: server → hash of its sources.
     """
     found = list[Task]()
     if not known.limits and known.qualification is None:
@@ -379,7 +388,7 @@ def _kept(known: Run, share: Share | None, done: Done) -> Iterator[Event]:
 
 
 def answer_of(done: Done) -> Answer:
-    """What a host answered. LabError where it did not, refused, or said what cannot be read."""
+    """Read what a host answered. LabError where it did not answer, refused, or said what cannot be read."""
     if done.answer is None:
         raise LabError(done.failure)
     try:

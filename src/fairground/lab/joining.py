@@ -22,8 +22,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 
 
 def about_here(places: Places, name: str | None, allow: Sequence[str], roles: Sequence[str]) -> About:
-    """What this machine says of itself. `allow`: folders of servers, whose sources may run as they are there; servers by id,
-    whose sources may be any; or `all`. LabError for a role or a name that cannot be meant, and where nothing is allowed.
+    """Describe this machine as a host.
+
+    `allow`: folders of servers, whose sources may run as they are there; servers by id, whose sources may be any; or `all`.
+    LabError for a role or a name that cannot be meant, and where nothing is allowed.
     """
     named = platform.node() if name is None else name
     if not NAME.fullmatch(named):
@@ -47,7 +49,7 @@ def about_here(places: Places, name: str | None, allow: Sequence[str], roles: Se
 
 
 def _allowed(text: str) -> list[str]:
-    """What one `--allow` lets run: a folder's servers by the hashes of their sources, or what stands there."""
+    """List what one `--allow` lets run: a folder's servers by the hashes of their sources, or the word itself."""
     folder = Path(text)
     if "/" not in text and not folder.is_dir():
         return [text]
@@ -58,7 +60,7 @@ def _allowed(text: str) -> list[str]:
 
 
 def resources(said: About) -> Mapping[str, float]:
-    """What Dask may reckon with: each role once, and what the machine has."""
+    """Return the resources that Dask may reckon with: each role once, and what the machine has."""
     amounts = {"cores": float(said.machine.cores), "memory": float(said.machine.memory_bytes or 0), said.architecture: 1.0}
     return {**dict.fromkeys(said.roles, 1.0), **amounts}
 

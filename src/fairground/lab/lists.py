@@ -1,4 +1,4 @@
-"""What there is, as rows: dictionaries whose keys are the same on a terminal and as JSON."""
+"""Lists of what there is, as rows: dictionaries whose keys are the same on a terminal and as JSON."""
 
 from __future__ import annotations
 

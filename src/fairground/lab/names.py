@@ -18,14 +18,14 @@ START_BYTES = 256
 
 
 class Name(NamedTuple):
-    """What a person types, and a few words on it."""
+    """A word that a person types, and a few words on it."""
 
     value: str
     help: str = ""
 
 
 class Names:
-    """Of the lab at `root`, with the folders of servers and results that a command line gives."""
+    """The names in the lab at `root`, with the folders of servers and results that a command line gives."""
 
     def __init__(self, root: Path = roots.ROOT, servers: Path | None = None, results: Path | None = None) -> None:
         self.root = root

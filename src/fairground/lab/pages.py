@@ -32,7 +32,7 @@ RUN_PAGE = records.SHAPES[Kind.RUN].page
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison says, whatever it is shown as. `rejected`: why there is nothing to compare."""
+    """The content of a comparison, whatever it is shown as. `rejected`: why there is nothing to compare."""
 
     title: str
     a: str
@@ -44,7 +44,7 @@ class Compared:
 
     @property
     def sentences(self) -> list[str]:
-        """What is said, most important first."""
+        """The sentences of the comparison, most important first."""
         first = [] if self.rejected is None else [self.rejected]
         return [*first, *(comparison.sentence(line, self.a, self.b) for line in self.lines), *self.notes]
 
@@ -55,14 +55,14 @@ class Compared:
 
     @property
     def document(self) -> dict[str, Any]:
-        """For `--json`."""
+        """The document for `--json`."""
         found: dict[str, Any] = {"a": self.a, "b": self.b, "lines": comparison.rows(self.lines), "notes": list(self.notes)}
         found["modes"] = None if self.modes is None else asdict(self.modes)
         return found | ({} if self.rejected is None else {"rejected": self.rejected})
 
 
 def compared(record: Record[ComparisonAsked, Round]) -> Compared:
-    """What the rounds of a record say so far. An arm that is rejected leaves nothing to compare."""
+    """Say what the rounds of a record show so far. An arm that is rejected leaves nothing to compare."""
     asked, made = record.head.asked, record.entries
     title = f"{asked.label_b} against {asked.label_a}"
     rejected = next((one.rejected for one in made if one.rejected is not None), None)
@@ -108,7 +108,7 @@ def pages_of(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
 
 
 def _tried(found: Run) -> why.TriedBy:
-    """What experiments on a run's reasons found."""
+    """Find what experiments on a run's reasons found."""
     return why.tried(one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id)
 
 
@@ -198,7 +198,7 @@ def _whole(record: Record[Any, Any], document: Mapping[str, Any]) -> str:
 
 
 def _facts(record: Record[Any, Any]) -> tuple[str, ...]:
-    """When and on what a capacity or a comparison was measured."""
+    """Say when and on what a capacity or a comparison was measured."""
     machine, settings = record.head.machine, record.head.asked.settings
     workers, path = settings.workers, record.head.asked.topology
     return (

@@ -38,7 +38,7 @@ PARTS: Mapping[str, Part] = {
     "faults": Part("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
     "distance": Part("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),
 }
-"""By the name of their marks, and of the option that asks for them."""
+"""Parts by the name of their marks, which is also that of the option that asks for them."""
 
 
 def put(run: Run, asked: Mapping[str, Path]) -> None:

@@ -1,4 +1,4 @@
-"""Where things are: the folders of one lab, which is a checkout or was installed from a wheel."""
+"""The places of things: the folders of one lab, which is a checkout or was installed from a wheel."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Places:
     def of(
         cls, environ: Mapping[str, str], servers: Path | None = None, results: Path | None = None, root: Path = ROOT
     ) -> Places:
-        """From the environment (`FAIRGROUND_CACHE`, `XDG_CACHE_HOME`, `HOME`) and what the command line says.
+        """Find the places by the environment (`FAIRGROUND_CACHE`, `XDG_CACHE_HOME`, `HOME`) and what the command line says.
 
         `servers` of the current folder are found beside the lab's own. An installed lab keeps its results in the current folder.
         """
@@ -45,7 +45,7 @@ class Places:
 
     @property
     def installed(self) -> bool:
-        """Whether this lab was installed, so that its own folders are only read."""
+        """True if this lab was installed, so that its own folders are only read."""
         return roots.installed(self.root)
 
     @property
@@ -89,7 +89,7 @@ class Places:
 
     @property
     def tools(self) -> Path:
-        """Where load generators are installed that no package of the distribution has; its `bin` is searched before PATH."""
+        """The folder for load generators that no package of the distribution has; its `bin` is searched before PATH."""
         return self.cache / "tools"
 
     def workloads(self) -> tuple[Workload, ...]:
@@ -120,6 +120,6 @@ class Places:
 
 
 def _script_folders(package: Path) -> tuple[str, ...]:
-    """Where an installer puts programs: of this environment, of the user, and beside a package in a folder of its own."""
+    """Return where an installer puts programs: in this environment, for the user, and beside a package in its own folder."""
     user = sysconfig.get_path("scripts", sysconfig.get_preferred_scheme("user"))
     return sysconfig.get_path("scripts"), user, str(package.parent / "bin")

@@ -21,7 +21,7 @@ from fairground.stats.effects import Outcome
 EACH_S, LEAST_S = 60.0, 45.0
 """The time of one experiment where there is enough for several, and the least that three starts fit into."""
 SETUP_S = 6.0
-"""Of it the database and its data take so long."""
+"""Seconds of an experiment that the database and its data take."""
 
 
 def budget_s(typed: str | None) -> float | None:
@@ -106,12 +106,12 @@ def _doubt(run: Run, reason: str, cells: dict[Cell, list[Trial]], path: str | No
 
 
 def _unclear(run: Run, cell: Cell, reason: str, named: Sequence[Trial]) -> tuple[float, float]:
-    """How unclear a reason is on a cell: the share of trials that name another or none, then other reasons beside it."""
+    """Rate how unclear a reason is on a cell: the share of trials that name another or none, then other reasons beside it."""
     others = [one.id for trial in named for one in trial.findings if one.id in REASONS and one.id != reason]
     return 1 - len(named) / len(why.numbered(run, cell)), len(others) / len(named)
 
 
 def _lacking(asked: WhyAsked, path: str | None) -> str | None:
-    """What an experiment's changes need and this machine lacks."""
+    """Name what an experiment's changes need and this machine lacks; None: nothing."""
     found = (topology.lacking(one.cell.topology, path) for one in asked.experiment.changes)
     return next((one[0] for one in found if one is not None), None)

@@ -21,7 +21,7 @@ from fairground.report.replication import Replication
 from fairground.run import plan
 
 ALL = "all"
-"""What is said in place of a suite for all of those with claims."""
+"""The word in place of a suite that stands for all suites with claims."""
 NOT_HERE = 3
 """The exit code of what is missing on this machine."""
 
@@ -40,7 +40,7 @@ class ReplicationAsked:
 
     @property
     def command(self) -> str:
-        """What a person would type for it."""
+        """The command that a person would type for it."""
         words = f"./fairground replicate {self.suite} --profile {self.profile}"
         return words + ("" if self.blocks is None else f" --blocks {self.blocks}")
 

@@ -45,6 +45,6 @@ def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
 
 
 def _git(folder: Path, *words: str) -> str | None:
-    """What git prints, or None where it fails."""
+    """Return what git prints, or None where it fails."""
     done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None

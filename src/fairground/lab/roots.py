@@ -1,4 +1,4 @@
-"""Where the folders of one lab are found. It loads next to nothing, since a shell's completion asks it at each key."""
+"""Find the folders of one lab. This module loads next to nothing, since a shell's completion asks it at each key."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def root_of(package: Path) -> Path:
 
 
 ROOT = root_of(PACKAGE)
-"""What holds contract/, workloads/, suites/ and servers/."""
+"""The folder that holds contract/, workloads/, suites/ and servers/."""
 
 
 def installed(root: Path) -> bool:
-    """Whether this lab was installed, so that its own folders are only read."""
+    """True if this lab was installed, so that its own folders are only read."""
     return not (root / "engine").is_dir()
 
 
 def servers(root: Path, given: Path | None) -> tuple[Path, Path | None]:
-    """Where servers are read from, and the lab's own beside them (None: those are all there are).
+    """Return the folder of servers, and the lab's own beside it (None: there is no other).
 
     `servers` of the current folder are found beside the lab's own, unless a folder is given.
     """
@@ -36,5 +36,5 @@ def servers(root: Path, given: Path | None) -> tuple[Path, Path | None]:
 
 
 def results(root: Path, given: Path | None) -> Path:
-    """Where records are kept: an installed lab keeps them in the current folder."""
+    """Return where records are kept: an installed lab keeps them in the current folder."""
     return given or (Path("results") if installed(root) else root / "results")

@@ -63,7 +63,10 @@ def missing_parts(measured: Iterator[Ahead | Part], now: Callable[[], float] = t
 
 
 class _Pace:
-    """How long a planned second of load takes, by the loads that are done: starts and waits for the last answers are in it."""
+    """The time that a planned second of load takes, by the loads that are done.
+
+    Starts and waits for the last answers are in it.
+    """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now, self._since = now, 0.0
@@ -84,7 +87,7 @@ class _Pace:
 
 
 def found(record: Record[TryAsked, Part]) -> Visit:
-    """What is known of the service so far."""
+    """Return what is known of the service so far."""
     asked = record.head.asked
     return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)
 
@@ -137,7 +140,10 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Itera
 
 
 def _wrong(ended: Ended) -> Iterator[Part]:
-    """What the service did wrong under load, as a part. LabError where the instrument failed, and nothing can be said of it."""
+    """Report what the service did wrong under load, as a part.
+
+    LabError where the instrument failed, and nothing can be said of the service.
+    """
     if found := tuple(one for one in ended.findings if one.severity is Severity.REJECT):
         yield Part(Unit.SERVICE, findings=found)
     elif ended.void is not None:
@@ -158,7 +164,7 @@ def _not_ready(child: Child, name: str, request: Asked) -> Finding | None:
 
 
 def _ended(child: Child, name: str) -> Finding | None:
-    """That the service ended by itself; None while it runs."""
+    """Report that the service ended by itself; None while it runs."""
     code = child.exit_code()
     if code is None:
         return None
@@ -166,12 +172,15 @@ def _ended(child: Child, name: str) -> Finding | None:
 
 
 def _silent(error: LabError) -> Finding | None:
-    """That a service which runs and listens gives no answer; None where the error is another one."""
+    """Report that a service which runs and listens gives no answer; None where the error is another one."""
     return Finding("no-answers", Severity.REJECT, error.message) if isinstance(error, behaviour.NoAnswer) else None
 
 
 def _metered(child: Child | None, request: Asked) -> tuple[Child | Resident | None, str | None]:
-    """Whose CPU is read, and in words: the process that was started or, on this machine, the one that listens."""
+    """Choose the process whose CPU is read, and name it in words; both None where there is none.
+
+    It is the process that was started or, on this machine, the one that listens.
+    """
     if child is not None:
         return child, f"the process {child.pid} that was started"
     if not is_here(request.host):

@@ -1,4 +1,4 @@
-"""What the use cases share: what they start and must stop, what they build, and which versions of all of it are here."""
+"""The parts that use cases share: what they start and must stop, what they build, and the versions of it here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AWAKE_CHOICES = ("auto", "yes", "no")
 
 
 def wants_awake(environ: Mapping[str, str]) -> bool:
-    """Whether processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
+    """True if processors are to be kept from idling: as FAIRGROUND_AWAKE says, else in virtual machines."""
     said = environ.get(AWAKE) or "auto"
     if said not in AWAKE_CHOICES:
         raise LabError(f"{AWAKE} is `{said}`", f"write {', '.join(AWAKE_CHOICES[:-1])} or {AWAKE_CHOICES[-1]}")
@@ -89,13 +89,16 @@ def disks(places: Places, found: Database) -> tuple[Path, ...]:
 
 
 def machine_seats(database_url: str | None) -> Seats:
-    """What the seats are on this machine where roles sit apart. A given database has none: it is not the lab's to pin."""
+    """Find the seats on this machine where roles sit apart. A given database has none: it is not the lab's to pin."""
     found = seats.seats(seats.read())
     return replace(found, database=()) if database_url else found
 
 
 def check_pins(settings: Settings, database_url: str | None) -> None:
-    """LabError when a role is pinned to a core that this lab may not use, or a database that is not its own is pinned."""
+    """Raise LabError if a role is pinned to a core that this lab may not use.
+
+    It is also raised if a database that is not the lab's own is pinned.
+    """
     if database_url and settings.cores_of("database"):
         raise LabError("a given database cannot be pinned to cores", "pin it where it is started, or leave out `--database`")
     ours = os.sched_getaffinity(0)
@@ -136,7 +139,7 @@ def check_amounts(load: Load, settings: Settings) -> None:
 
 
 def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, Built | Unavailable]) -> dict[str, StackInfo]:
-    """What a run says of its stacks, the unavailable ones among them. `builds`: folder of a server → what came of it."""
+    """Describe the stacks of a run, the unavailable ones among them. `builds`: folder of a server → what came of it."""
     infos = {}
     for stack in stacks:
         server, made = stack.server, builds[stack.server.folder]

@@ -1,4 +1,4 @@
-"""What a host does with an order: the steps of a run of its own, on its own machine, into a folder that it leaves.
+"""Carry out an order on a host: the steps of a run of its own, on its own machine, into a folder that it leaves.
 
 This is a process of its own, and without Dask unless other roles are on other hosts: the measuring is that of `lab.run`.
 """

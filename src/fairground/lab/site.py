@@ -73,7 +73,7 @@ def _adapter() -> TypeAdapter[dict[str, _Written]]:
 
 
 def _before(target: Path) -> dict[str, _Written]:
-    """What the site holds; nothing where its list is not one of this lab's."""
+    """Read what the site holds; nothing where its list is not one of this lab's."""
     from pydantic import ValidationError
 
     try:
@@ -83,13 +83,16 @@ def _before(target: Path) -> dict[str, _Written]:
 
 
 def _of_lab() -> str:
-    """Another one whenever the lab's own files are others."""
+    """Return a stamp that changes whenever the lab's own files do."""
     files = sorted(PACKAGE.rglob("*.*"))
     return f"{max(path.stat().st_mtime_ns for path in files)}-{len(files)}"
 
 
 def _of_record(one: Listed, listed: Sequence[Listed]) -> str:
-    """Another one whenever the record has grown or was judged, or there is another experiment, which may be on this run."""
+    """Return a stamp that changes whenever the record has grown or was judged.
+
+    It also changes with each new experiment, which may be on this run.
+    """
     files = sorted(path for path in one.folder.iterdir() if path.is_file() and path.name not in _MADE)
     experiments = [f"{other.id}:{other.entries}" for other in listed if other.kind is Kind.WHY] if one.kind is Kind.RUN else []
     return " ".join([*(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files), *experiments])
@@ -131,7 +134,7 @@ def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) 
 
 
 def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str, Iterator[tuple[str, str]]]:
-    """What a record says in one sentence, and its files."""
+    """Return what a record says in one sentence, and its files."""
     if run is not None:
         shown = boards.boards(run)
         return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME)

@@ -71,7 +71,7 @@ def chosen(run: Run, words: Sequence[str]) -> Cell:
 
 
 def limited_by(run: Run, cell: Cell, trials: Sequence[Trial]) -> str:
-    """What most of a cell's trials named as their limit. LabError where none has a number, or none named anything."""
+    """Find what most of a cell's trials named as their limit. LabError where none has a number, or none named anything."""
     if not trials:
         raise LabError(f"{cell.id} has no number in `{run.id}`", "choose a cell with a number")
     named = Counter(trial.diagnosis for trial in trials if trial.diagnosis is not None)
@@ -93,14 +93,17 @@ def why(inputs: Inputs, asked: WhyAsked, sink: Sink = unheard) -> Iterator[Event
 
 
 def _short(cell: Cell, turn_s: float) -> Cell:
-    """The cell with windows and warm-ups of a length that lets several starts fit into a minute, and a turn into a window."""
+    """Shorten a cell's windows and warm-ups so that several starts fit into a minute, and a turn into a window."""
     low, high = WARMUP_S
     window_s = max(WINDOW_S, turn_s)
     return replace(cell, load=replace(cell.load, window_s=window_s, warmup_min_s=low, warmup_max_s=high))
 
 
 def _said(trials: Sequence[Trial], reason: str) -> tuple[str, Evidence]:
-    """What a trial said of a reason, and its evidence with the cores that roles used; nothing said where none said it."""
+    """Return what a trial said of a reason, and its evidence with the cores that roles used.
+
+    The sentence is empty where no trial named the reason.
+    """
     used = next((_cores(trial, trial.result.window_s) for trial in trials if trial.result is not None), {})
     found = [finding for trial in trials for finding in trial.findings if finding.id == reason]
     return (found[0].sentence, {**used, **found[0].evidence}) if found else ("", used)

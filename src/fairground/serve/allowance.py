@@ -1,4 +1,6 @@
-"""How much of a processor serving pages may use while something is measured beside it, whoever asks and however often.
+"""Limit the processor time that serving pages may use while something is measured beside it.
+
+The limit holds whoever asks and however often.
 
 The bound is on CPU time, not on requests. A flood costs by its bytes, its refusals and its cookies as well, and answering it with
 a refusal would cost nearly as much as the page.
@@ -13,7 +15,10 @@ from typing import Any
 from fairground.serve.guard import App, Receive, Scope, Send
 
 SHARE = 0.03
-"""Of one processor, in the long run. A trial warns of other processes from 5 % of a core on (V9), and whoever asks uses some."""
+"""The share of one processor, in the long run.
+
+A trial warns of other processes from 5 % of a core on (V9), and whoever asks uses some.
+"""
 BURST_S = 0.1
 """CPU time that may be used at once, as by a person who opens a page; what is saved up is no more."""
 SHORTEST_S, PIECE_S = 0.001, 0.05
@@ -54,7 +59,7 @@ class Allowance:
             self._pause(min(PIECE_S, max(SHORTEST_S, -self._left_s / SHARE)))
 
     def _left(self) -> float:
-        """What may be used now, in seconds of CPU time."""
+        """Seconds of CPU time that may be used now."""
         spent_s, now_s = self._spent_s(), self._now_s()
         saved_s = min(BURST_S, self._left_s + (now_s - self._at_s) * SHARE)
         self._left_s = saved_s - (spent_s - self._seen_s) if self._holds() else BURST_S

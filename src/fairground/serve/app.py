@@ -25,13 +25,13 @@ from fairground.serve.job import Job
 from fairground.serve.watch import Watch, latest, measuring
 
 LOOK_S = 0.5
-"""How often a browser that watches is told what is new."""
+"""Seconds between two looks at what is new for a browser that watches."""
 MOST_BYTES = 65_536
 """No request of the lab's own page is longer."""
 
 
 class Lab:
-    """What one server of pages holds: at most one measurement, the run that is watched, and the site of the records.
+    """The state of one server of pages: at most one measurement, the run that is watched, and the site of the records.
 
     Pages are written while nothing is measured, whoever began it: drawing takes all cores, and would be measured.
     """
@@ -45,7 +45,7 @@ class Lab:
         self._drawn: object = None
         self._watch: Watch | None = None
         self.measures = True
-        """Whether something is measured, as of half a second ago."""
+        """True if something is measured, as of half a second ago."""
         self._drawer = threading.Thread(target=self._draw_when_quiet, daemon=True)
         self._drawer.start()
 

@@ -1,4 +1,4 @@
-"""From what a page asks for to the words of a command: every word is one that the lab knows, or a number."""
+"""Turn what a page asks for into the words of a command: every word is one that the lab knows, or a number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BOUNDS: Mapping[str, tuple[float, tuple[type[float], ...]]] = {
 
 @dataclass(frozen=True)
 class Known:
-    """What can be measured here, by name."""
+    """The stacks, workloads and suites that can be measured here, by name."""
 
     stacks: tuple[str, ...]
     workloads: tuple[str, ...]
@@ -29,7 +29,7 @@ class Known:
 
     @classmethod
     def of(cls, places: Places) -> Known:
-        """What the folders of a lab hold."""
+        """Read what the folders of a lab hold."""
         stacks, workloads = (tuple(str(row["id"]) for row in lists.rows(what, places)) for what in ("stacks", "workloads"))
         return cls(stacks, workloads, tuple(Path(str(row["path"])).stem for row in lists.rows("suites", places)))
 

@@ -1,4 +1,4 @@
-"""Who may ask: only a browser that was given the token, at the address that was told, from a page of the lab's own."""
+"""Admit only a browser with the token, at the address that was told, from a page of the lab's own."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Guard:
         await self._app(scope, receive, self._with_policies(send))
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> str | None:
-        """Why a request is refused before anybody looks for a token; None: it is not."""
+        """Say why a request is refused before anybody looks for a token; None: it is not."""
         host = headers.get("host", "")
         if host not in self._hosts:
             return "This lab is not at the address in `Host`: open the address that `./fairground serve` printed."

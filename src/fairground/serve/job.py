@@ -50,7 +50,7 @@ class Job:
         return self._child.poll() is None
 
     def state(self) -> dict[str, Any]:
-        """What is known of it: `code` is None while it runs, `folder` None before there is a record."""
+        """Return what is known of the job: `code` is None while it runs, `folder` None before there is a record."""
         with self._lock:
             return {
                 "command": "./fairground " + " ".join(self.words),

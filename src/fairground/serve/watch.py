@@ -14,7 +14,7 @@ from fairground.run import plan
 SILENT_S = 180.0
 """A measurement of another process that wrote nothing for so long has ended or was killed."""
 AFTER = {records.END, *(shape.page for shape in records.SHAPES.values())} - {records.HEAD}
-"""What is written once there are no more units of a record."""
+"""Files that are written once there are no more units of a record."""
 
 
 class Watch:
@@ -78,19 +78,22 @@ def _row(trial: Trial) -> dict[str, Any]:
 
 
 def measuring(results: Path) -> bool:
-    """Whether a record of any kind is being written, by this process or another one."""
+    """True if a record of any kind is being written, by this process or another one."""
     return any(_is_written(path) for path in results.glob(f"*/{records.ENTRIES}"))
 
 
 def _is_written(entries: Path) -> bool:
-    """Whether a record's last unit was not long ago, and is newer than its end and its page: one that goes on has old ones."""
+    """True if a record's last unit is recent, and newer than its end and its page.
+
+    A record that goes on has an old end and page.
+    """
     last_s = _written_s(entries)
     over_s = (_written_s(entries.parent / name) for name in AFTER)
     return time.time() - last_s <= SILENT_S and all(one_s < last_s for one_s in over_s)
 
 
 def _written_s(path: Path) -> float:
-    """When a file was written last; 0 where there is none."""
+    """The time when a file was written last, in seconds since 1970; 0 where there is none."""
     try:
         return path.stat().st_mtime
     except OSError:
