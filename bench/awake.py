@@ -18,7 +18,7 @@ from pathlib import Path
 import frame
 from fairground import records
 from fairground.model import Trial, Verdict
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 
 ABOUT = """\
 # Idle processors of a virtual machine
@@ -62,7 +62,7 @@ def measured(stack: str, workloads: Sequence[str], window_s: float, choice: str)
         words = ["run", "-s", stack, "--window", str(window_s), "--results", folder, "--quiet"]
         words += [word for workload in workloads for word in ("-w", workload)]
         subprocess.run([frame.LAB, *words], stdout=subprocess.DEVNULL, env={**os.environ, "FAIRGROUND_AWAKE": choice})
-        return [trial for one in records.of_kind(Path(folder), Kind.RUN) for trial in records.run_of(one).everything]
+        return [trial for one in records.of_kind(Path(folder), RecordKind.RUN) for trial in records.run_of(one).everything]
 
 
 def row(cell: str, idle: str, trials: Sequence[Trial]) -> str:

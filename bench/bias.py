@@ -29,10 +29,10 @@ from fairground.inputs import manifest, seating
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
-from fairground.measure.arm import StackArm, Window
+from fairground.measure.arm import ArmWindow, StackArm
 from fairground.measure.schedule import SideBySide, Turns, Whole
-from fairground.measure.session import Session
-from fairground.model import Cell, Load, Settings, Topology
+from fairground.measure.session import ArmSession
+from fairground.model import Cell, CellSettings, Load, Topology
 from fairground.stats.intervals import t_interval
 
 STACKS = (
@@ -89,7 +89,7 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
     known = places.load_servers()
     stacks = [manifest.find_stack(known, one)[0] for one in options.stack or STACKS]
     chosen = next(one for one in places.workloads() if one.id == name)
-    settings = seating.seated(Settings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
+    settings = seating.seat_settings(CellSettings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=options.connections, warmup_min_s=0.5, warmup_max_s=0.5, window_s=1.0)
     workload = manifest.render(chosen, settings.scale)
     with ExitStack() as held:
@@ -101,9 +101,9 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
         bench = Bench(keeper, database, places.engine, contract.load(places.contract / "cases"), machine.cores())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         arms = [StackArm(one.id, Cell(one.id, chosen.id, Topology(), load, settings), workload, 7, one) for one in stacks]
-        with Session(bench, arms, folder) as session:
+        with ArmSession(bench, arms, folder) as session:
             labels = [arm.label for arm in arms]
-            wholes: list[Window] = []
+            wholes: list[ArmWindow] = []
             for number in range(options.repeat):
                 frame.tell(f"{chosen.id}: repetition {number + 1} of {options.repeat}")
                 for design, window in repetition(session, labels, load, number, wholes):
@@ -118,8 +118,8 @@ def measure(options: argparse.Namespace, name: str) -> Iterator[dict[str, object
 
 
 def repetition(
-    session: Session, labels: Sequence[str], load: Load, number: int, wholes: list[Window]
-) -> Iterator[tuple[str, Window]]:
+    session: ArmSession, labels: Sequence[str], load: Load, number: int, wholes: list[ArmWindow]
+) -> Iterator[tuple[str, ArmWindow]]:
     """Each design once; every other repetition goes through all of it backwards.
 
     `wholes`: whole windows so far, which decide on the lengths of turns as they do in a run. It grows.
@@ -130,8 +130,8 @@ def repetition(
 
 
 def _whole(
-    session: Session, order: tuple[str, ...], load: Load, number: int, wholes: list[Window]
-) -> Iterator[tuple[str, Window]]:
+    session: ArmSession, order: tuple[str, ...], load: Load, number: int, wholes: list[ArmWindow]
+) -> Iterator[tuple[str, ArmWindow]]:
     for arm in order:
         for window in session.load(Whole(arm, load, 1 + number)):
             wholes.append(window)
@@ -139,8 +139,8 @@ def _whole(
 
 
 def _in_turns(
-    session: Session, order: tuple[str, ...], load: Load, number: int, wholes: Sequence[Window]
-) -> Iterator[tuple[str, Window]]:
+    session: ArmSession, order: tuple[str, ...], load: Load, number: int, wholes: Sequence[ArmWindow]
+) -> Iterator[tuple[str, ArmWindow]]:
     """A run's warm-ups in turns, and then both designs; only the long turns where answers are too slow for those of a run."""
     schedule, windows = SideBySide(order, load, 1 + number, first=number), list(wholes)
     while isinstance(ask := schedule.next(windows, session.failed), Turns) and ask.warm_up:

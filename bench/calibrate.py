@@ -24,10 +24,10 @@ from pathlib import Path
 import frame
 from fairground import records
 from fairground.judge import thresholds, validity
-from fairground.judge.validity import Check, Facts
+from fairground.judge.validity import TrialFacts, ValidityCheck
 from fairground.judge.validity.check import bounds_for
 from fairground.model import Run, Severity, Trial, Verdict
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.stats import intervals
 
 WORKLOADS = ("ping", "db-ping")
@@ -51,7 +51,7 @@ def main() -> None:
         folder = options.runs or options.keep or Path(scratch)
         if options.runs is None:
             measure(options, folder)
-        runs, demos = ([records.run_of(one) for one in records.of_kind(some, Kind.RUN)] for some in (folder, folder / DEMO))
+        runs, demos = ([records.run_of(one) for one in records.of_kind(some, RecordKind.RUN)] for some in (folder, folder / DEMO))
     text = page(runs, None if options.runs else condition(loads[0])) + of_demos(demos)
     frame.publish(text, options.write, "calibration")
 
@@ -83,7 +83,7 @@ def condition(load: float) -> str:
 
 def page(runs: Sequence[Run], how: str | None) -> str:
     """The page: what was measured, and a table for each loop."""
-    trials = [trial for run in runs for trial in run.trials if Facts.of_trial(trial) is not None]
+    trials = [trial for run in runs for trial in run.trials if TrialFacts.of_trial(trial) is not None]
     if not trials:
         sys.exit("no trial was measured")
     machine, stacks = runs[0].machine, sorted({trial.cell.stack for trial in trials})
@@ -138,7 +138,7 @@ def found(trials: Iterable[Trial]) -> str:
 def table(trials: Sequence[Trial]) -> list[str]:
     """A row for each check that was made in one of the trials, and a line that names those that were not."""
     standard = thresholds.standard()
-    facts = [made for trial in trials if (made := Facts.of_trial(trial)) is not None]
+    facts = [made for trial in trials if (made := TrialFacts.of_trial(trial)) is not None]
     readings = [validity.readings(made, standard) for made in facts]
     rows = [row(check, facts, readings) for check in validity.CHECKS if any(check.id in one for one in readings)]
     missing = [check for check in validity.CHECKS if check.meant(facts[0]) and not any(check.id in one for one in readings)]
@@ -148,7 +148,7 @@ def table(trials: Sequence[Trial]) -> list[str]:
     return [*head, *rows, *(["", f"Not shown by this machine: {unread}."] if missing else [])]
 
 
-def row(check: Check, facts: Sequence[Facts], readings: Sequence[Mapping[str, float]]) -> str:
+def row(check: ValidityCheck, facts: Sequence[TrialFacts], readings: Sequence[Mapping[str, float]]) -> str:
     """One check's readings beside the bounds that held for these trials. Quantiles are nearest ranks."""
     values = [one[check.id] for one in readings if check.id in one]
     bounds = bounds_for(facts[0], check.bounds(thresholds.standard().checks))

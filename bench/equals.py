@@ -22,12 +22,12 @@ from typing import Any
 import frame
 from fairground import records
 from fairground.model import Run
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.stats import comparisons, differences
 from fairground.stats.comparisons import Judge, Quantity
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 
-CALLED = (Word.FASTER, Word.SLOWER)
+CALLED = (DifferenceWord.FASTER, DifferenceWord.SLOWER)
 ABOUT = """\
 # How often a run calls equal stacks different
 
@@ -71,7 +71,7 @@ def measured(folder: Path, stack: str, arms: int, workloads: Iterable[str], how:
     places = ["--servers", str(folder / "servers"), "--results", str(folder / "results")]
     command = [frame.LAB, "run", "-s", server, *asked, *how, *places, "--no-controls", "--quiet", "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    (record,) = records.of_kind(folder / "results", Kind.RUN)
+    (record,) = records.of_kind(folder / "results", RecordKind.RUN)
     yield from judged(records.run_of(record))
 
 
@@ -81,7 +81,7 @@ def judged(run: Run) -> Iterator[dict[str, Any]]:
     for field, quantity in itertools.product(comparisons.fields_of(run.trials), Quantity):
         measured = judge.measured[comparisons.field_of(field[0].cell), quantity]
         pairs = itertools.combinations([(stack, None) for stack in measured.levels], 2)
-        for one in differences.estimated({pair: measured.against(*pair) for pair in pairs}).values():
+        for one in differences.differences_of({pair: measured.against(*pair) for pair in pairs}).values():
             if one.ratio is not None:
                 ends = {"low": one.ratio.low, "high": one.ratio.high}
                 yield {"workload": field[0].cell.workload, "quantity": str(quantity), "word": str(one.word), **ends}
@@ -109,7 +109,7 @@ def table(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 def line(stack: str, how: str, workload: str, quantity: str, rows: list[dict[str, Any]]) -> str:
     """One row of the table."""
-    called, alike = (sum(row["word"] in words for row in rows) for words in (CALLED, [Word.EQUIVALENT]))
+    called, alike = (sum(row["word"] in words for row in rows) for words in (CALLED, [DifferenceWord.EQUIVALENT]))
     own = sum(row["low"] > 1 or row["high"] < 1 for row in rows)
     half = statistics.median((row["high"] / row["low"]) ** 0.5 - 1 for row in rows)
     cells = [

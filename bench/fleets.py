@@ -22,7 +22,7 @@ from fairground.fleet.cluster import Done, Member
 from fairground.host import machine
 from fairground.inputs import manifest
 from fairground.lab import hosts
-from fairground.lab.hosts import Task
+from fairground.lab.hosts import HostTask
 from fairground.lab.places import Places
 from fairground.model import SCHEMA_VERSION, Machine, Plan, Run, Seats
 from fairground.run import plan
@@ -88,9 +88,9 @@ def simulated(measured: Plan, count: int) -> Told:
     return Told(max(clock.free_s.values()), len(asked), done, busy_s, max(clock.lasts_s.values()))
 
 
-def seconds(task: Task) -> float:
+def seconds(task: HostTask) -> float:
     """What a task takes a host: its trials by their loads alone, and what is around them."""
-    return AROUND_S + (0.0 if task.share is None else plan.seconds(task.share.slots))
+    return AROUND_S + (0.0 if task.share is None else plan.plan_seconds(task.share.slots))
 
 
 def member(name: str, here: Machine) -> Member:

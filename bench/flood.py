@@ -32,10 +32,10 @@ from fairground.inputs import manifest, seating
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench
-from fairground.measure.arm import StackArm, Window
+from fairground.measure.arm import ArmWindow, StackArm
 from fairground.measure.schedule import Whole
-from fairground.measure.session import Session
-from fairground.model import Cell, Load, Settings, Severity, Topology
+from fairground.measure.session import ArmSession
+from fairground.model import Cell, CellSettings, Load, Severity, Topology
 from fairground.stats import differences
 from fairground.stats.intervals import Interval
 
@@ -89,12 +89,12 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[tuple[Session, Load]]:
+def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[tuple[ArmSession, Load]]:
     """A session with the stack once for each workload, warm, and the load of its windows."""
     places = Places.of(os.environ)
     stack = manifest.find_stack(places.load_servers(), options.stack)[0]
     known = {one.id: one for one in places.workloads()}
-    settings = seating.seated(Settings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
+    settings = seating.seat_settings(CellSettings(), (Topology(),), seating.Wish(), setup.machine_seats(None))
     load = replace(Load(), connections=32, warmup_min_s=0.5, warmup_max_s=0.5, window_s=options.window)
     with ExitStack() as held:
         keeper = held.enter_context(Keeper(os.environ))
@@ -109,7 +109,7 @@ def stack_up(options: argparse.Namespace, workloads: Sequence[str]) -> Iterator[
             )
             for name in workloads
         ]
-        with Session(bench, arms, folder) as session:
+        with ArmSession(bench, arms, folder) as session:
             for arm in arms:
                 session.load(Whole(arm.label, replace(load, warmup_min_s=2.0, warmup_max_s=2.0), 1))
             yield session, load
@@ -161,7 +161,7 @@ def serving(results: Path) -> Iterator[Served]:
         served.wait()
 
 
-def measured(session: Session, ask: Whole, served: Served, rate: int) -> dict[str, Any] | None:
+def measured(session: ArmSession, ask: Whole, served: Served, rate: int) -> dict[str, Any] | None:
     """One window, with a flood of `rate` requests a second or in peace; None where the arm has failed."""
     served.settle()
     served.is_measured_beside()
@@ -173,7 +173,7 @@ def measured(session: Session, ask: Whole, served: Served, rate: int) -> dict[st
     return row(windows[0]) | {"serve_share": share, "flood": counts} if windows else None
 
 
-def row(window: Window) -> dict[str, Any]:
+def row(window: ArmWindow) -> dict[str, Any]:
     """What is kept of a window; numbers are None where nothing was measured."""
     said = [finding.severity for finding in window.machine if finding.id == "foreign-cpu"]
     foreign_us = window.host.foreign_cpu_us if window.host else None
@@ -225,7 +225,7 @@ def ratio(rows: Sequence[Mapping[str, Any]], key: str) -> Interval | None:
     for one in rows:
         if one[key]:
             found[one["flooded"]][one["round"]] = one[key]
-    return differences.of_pairs(differences.paired(found[True], found[False])).ratio
+    return differences.of_pairs(differences.pair_ratios(found[True], found[False])).ratio
 
 
 def sentences(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

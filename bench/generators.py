@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fairground.generators import TOOLS, engine, wrk
 from fairground.generators.slots import Templates
-from fairground.generators.tool import Job, Output, Tool
+from fairground.generators.tool import Tool, ToolJob, ToolOutput
 from fairground.model import LabError, Load, Outcomes, Workload
 from fairground.model.subject import Audit, Expectation
 from frame import ROOT
@@ -108,11 +108,11 @@ class Generator:
             return str(FAIRLOAD) if FAIRLOAD.exists() else None
         return shutil.which(self.program)
 
-    def job(self, shape: Shape, folder: Path) -> Job:
+    def job(self, shape: Shape, folder: Path) -> ToolJob:
         """The run of a tool. All but oha wait for whole seconds."""
         whole_ms = shape.timeout_ms if self.name == "oha" else max(1000, round(shape.timeout_ms, -3))
         load, workload = shape.load(whole_ms), shape.workload()
-        return Job(load, workload, Templates.of(workload), "127.0.0.1", shape.port, 7, shape.seconds, None, 1, folder)
+        return ToolJob(load, workload, Templates.of(workload), "127.0.0.1", shape.port, 7, shape.seconds, None, 1, folder)
 
     def argv(self, shape: Shape, folder: Path) -> list[str]:
         """The words after the program's name; files that they name are written into `folder`."""
@@ -135,7 +135,7 @@ class Generator:
         """The numbers of a run by the lab's own reader; none, and its last words, where it told nothing."""
         try:
             if self.tool is not None:
-                told = self.tool.read(self.job(shape, folder), Output(ran.stdout, ran.stderr, ran.code, folder))
+                told = self.tool.read(self.job(shape, folder), ToolOutput(ran.stdout, ran.stderr, ran.code, folder))
                 rate = told.completed / told.duration_s if told.completed and told.duration_s else None
                 return Seen.of(told.outcomes, told.completed, rate)
             if not ran.stdout:

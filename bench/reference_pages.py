@@ -25,7 +25,7 @@ from fairground.inputs.options import Of
 from fairground.inputs.published import Publication
 from fairground.inputs.suite_file import GroupTable, SuiteFile
 from fairground.judge import thresholds, validity
-from fairground.judge.validity import Check
+from fairground.judge.validity import ValidityCheck
 from fairground.model.experiment import Direction
 from fairground.model.reason import REASONS, Prediction, Reason
 
@@ -50,11 +50,11 @@ def checks() -> str:
     return table(("no.", "finding", "looks at", "warned", "void"), map(_check, validity.CHECKS))
 
 
-def _check(check: Check) -> Sequence[str]:
+def _check(check: ValidityCheck) -> Sequence[str]:
     return (check.number, f"`{check.id}`", check.what, _bounds(check, "warn"), _bounds(check, "void"))
 
 
-def _bounds(check: Check, name: str) -> str:
+def _bounds(check: ValidityCheck, name: str) -> str:
     bounds = check.bounds(thresholds.standard().checks)
     plain = "open loop " if bounds.closed else "own cores " if bounds.shared else ""
     parts = [(plain, bounds), ("closed loop ", bounds.closed), ("shared cores ", bounds.shared)]

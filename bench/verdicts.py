@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 import frame
 from fairground import records
 from fairground.claims import judgement
-from fairground.claims.judgement import ClaimVerdict, Judgement
+from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
 from fairground.lab import replicate, splice
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -37,27 +37,27 @@ class Twice:
 
     suite: str
     began: tuple[str, str]
-    claims: tuple[tuple[Judgement, Judgement], ...]
+    claims: tuple[tuple[ClaimJudgement, ClaimJudgement], ...]
     alone: int
 
     @classmethod
-    def of(cls, suite: str, began: tuple[str, str], first: Sequence[Judgement], second: Sequence[Judgement]) -> Twice:
+    def of(cls, suite: str, began: tuple[str, str], first: Sequence[ClaimJudgement], second: Sequence[ClaimJudgement]) -> Twice:
         """The judgements of two runs, in the suite's order of claims."""
         tested = [(both, sum(one.verdict in MEASURED for one in both)) for both in zip(first, second, strict=True)]
         return cls(suite, began, tuple(both for both, many in tested if many == 2), sum(many == 1 for _, many in tested))
 
     @property
-    def decided(self) -> list[tuple[Judgement, Judgement]]:
+    def decided(self) -> list[tuple[ClaimJudgement, ClaimJudgement]]:
         """Those that at least one of the runs decided."""
         return [both for both in self.claims if any(one.verdict in DECIDED for one in both)]
 
     @property
-    def differing(self) -> list[tuple[Judgement, Judgement]]:
+    def differing(self) -> list[tuple[ClaimJudgement, ClaimJudgement]]:
         """Those of the decided ones whose two verdicts are not the same."""
         return [(one, other) for one, other in self.decided if one.verdict != other.verdict]
 
     @property
-    def opposite(self) -> list[tuple[Judgement, Judgement]]:
+    def opposite(self) -> list[tuple[ClaimJudgement, ClaimJudgement]]:
         """Those that hold by one run, and do not by the other."""
         ends = {ClaimVerdict.HOLDS, ClaimVerdict.FAILS}
         return [(one, other) for one, other in self.differing if {one.verdict, other.verdict} == ends]
@@ -129,7 +129,7 @@ def _row(name: str, when: str, some: Sequence[Twice]) -> str:
     return f"| {name} | {when} | {sum(one.alone for one in some)} | {tested} | {decided} | {share} | {opposite} |"
 
 
-def _said(one: Judgement) -> str:
+def _said(one: ClaimJudgement) -> str:
     if one.measured is None:
         return str(one.verdict)
     return f"{one.verdict}: {one.measured.middle:.3g} ({one.measured.low:.3g} to {one.measured.high:.3g})"

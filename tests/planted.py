@@ -23,7 +23,7 @@ from fairground.lab import setup, why
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
 from fairground.measure.experiment import one_start
-from fairground.model import Cell, Durability, LabError, Load, Settings, Slot, Stack, Topology, Trial
+from fairground.model import Cell, CellSettings, Durability, LabError, Load, PlanSlot, Stack, Topology, Trial
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
 from fairground.model.reason import REASONS
 from fairground.run import stopping
@@ -124,13 +124,13 @@ def cell(row: Mapping[str, Any], connections: int | None = None, seats: str = se
         warmup_max_s=1.0,
         timeout_ms=5000,
     )
-    settings = Settings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
+    settings = CellSettings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
     if row.get("one_core"):
         settings = replace(settings, pin=(("server", (min(os.sched_getaffinity(0)),)),))
     if row.get("place") == "durable":
         settings = replace(settings, durability=Durability.DURABLE)
     wish = seating.Wish(seats, workers=True)
-    settings = seating.seated(settings, (path(row),), wish, setup.machine_seats(None))
+    settings = seating.seat_settings(settings, (path(row),), wish, setup.machine_seats(None))
     return Cell(row["stack"], row["workload"], path(row), load, settings)
 
 
@@ -149,7 +149,9 @@ def tried(
     seats: str = seating.SHARED,
 ) -> Trial:
     """One trial of a row, in these seats; with other than its own `connections`, where they are given."""
-    return run(bench, Slot(1, 1, cell(row, connections, seats), seed), 1, stack(row), WORKLOADS[row["workload"]], folder, "trial")
+    return run(
+        bench, PlanSlot(1, 1, cell(row, connections, seats), seed), 1, stack(row), WORKLOADS[row["workload"]], folder, "trial"
+    )
 
 
 def experiment(
@@ -160,7 +162,7 @@ def experiment(
     It is asked after a trial, which has the evidence.
     """
     trials = [tried(bench, row, folder / "trial", seed)]
-    asked = why.posed("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s)
+    asked = why.pose("planted", cell(row), row.get("wrong") or row["diagnosis"], trials, budget_s)
     changes = {AS_IT_WAS: asked.cell, **{one.label: one.cell for one in asked.experiment.changes}}
     for changed in changes.values():
         if problem := topology.lacking(changed.topology, os.environ.get("PATH")):

@@ -24,6 +24,7 @@ OF_THE_REPOSITORY = {
     "test_approaches.py",
     "test_arrows.py",
     "test_documents.py",
+    "test_names.py",
     "test_neutral.py",
     "test_passes.py",
     "test_tidy.py",

@@ -14,7 +14,7 @@ import planted
 from builders.bench import bench
 from builders.paths import ROOT
 from fairground.judge import experiments
-from fairground.model.experiment import Change, Direction
+from fairground.model.experiment import ArmChange, Direction
 
 REASONS = bench("reasons")
 
@@ -81,7 +81,7 @@ def test_what_an_earlier_page_shows_stays_on_it(tmp_path: Path) -> None:
 def test_what_could_not_be_measured_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An experiment whose windows were all void says nothing: it is left for another call, on the page and in the file."""
     row = planted.ROWS[0]
-    change = Change("twice", "with twice as many", planted.cell(row))
+    change = ArmChange("twice", "with twice as many", planted.cell(row))
     asked = SimpleNamespace(experiment=SimpleNamespace(changes=(change,), direction=Direction.MORE))
     monkeypatch.setattr(planted, "standing", lambda *_: nullcontext((None, tmp_path)))
     monkeypatch.setattr(planted, "experiment", lambda *_: (asked, []))

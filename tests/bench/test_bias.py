@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from builders.bench import bench
-from fairground.measure.arm import Window
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Turns, Whole
 from fairground.model import Load
 
@@ -65,9 +65,9 @@ def test_windows_without_a_whole_one_of_their_repetition_are_left_out() -> None:
     assert row.line.count("–") == 4
 
 
-def window(arm: str, number: int, ok: int, result: object | None = None) -> Window:
+def window(arm: str, number: int, ok: int, result: object | None = None) -> ArmWindow:
     """A second of an arm."""
-    return Window(arm, number, LOAD, ok, 0, 1.0, {}, None, (), result=cast(Any, result), warm_up=result is None)
+    return ArmWindow(arm, number, LOAD, ok, 0, 1.0, {}, None, (), result=cast(Any, result), warm_up=result is None)
 
 
 class FakeSession:
@@ -79,7 +79,7 @@ class FakeSession:
         self.rates = rates
         self.asked: list[Whole | Turns] = []
 
-    def load(self, ask: Whole | Turns) -> list[Window]:
+    def load(self, ask: Whole | Turns) -> list[ArmWindow]:
         """A window of each arm."""
         self.asked.append(ask)
         if isinstance(ask, Whole):
@@ -91,7 +91,7 @@ class FakeSession:
 
 def test_turns_are_those_that_a_run_would_have() -> None:
     """Each arm's are as long as its answers ask for, and warm-ups precede them; every other repetition goes backwards."""
-    session, wholes = FakeSession(a=10_000, b=2_000), list[Window]()
+    session, wholes = FakeSession(a=10_000, b=2_000), list[ArmWindow]()
     made = [design for design, _ in BIAS.repetition(session, "ab", LOAD, 0, wholes)]
     assert made == [*[BIAS.WHOLE] * 2, *[BIAS.OWN] * 2, *[BIAS.LONG] * 2]
     own, long = (ask for ask in session.asked if isinstance(ask, Turns) and not ask.warm_up)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from builders.bench import bench
 from builders.facts import CLOSED, HOST, OPEN, facts
-from fairground.model import Finding, Settings, Severity, Trial, Verdict
+from fairground.model import CellSettings, Finding, Severity, Trial, Verdict
 from report import fixture
 
 CALIBRATE = bench("calibrate")
@@ -14,7 +14,7 @@ CALIBRATE = bench("calibrate")
 
 def trial(number: int, steal: float, open_loop: bool = False, *found: Finding) -> Trial:
     """A trial of a machine that lost such a share of its time."""
-    cell = replace(OPEN if open_loop else CLOSED, settings=Settings())
+    cell = replace(OPEN if open_loop else CLOSED, settings=CellSettings())
     host = replace(HOST, steal_share=steal)
     verdict = Verdict.VOID if found else Verdict.VALID
     result = facts(cell, busiest_thread_share=0.5).result

@@ -8,7 +8,7 @@ from typing import Any
 
 from builders.bench import bench
 from fairground.stats.comparisons import Judge, Quantity, fields_of
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 from report import fixture
 
 EQUALS = bench("equals")
@@ -21,7 +21,7 @@ def test_every_pair_is_judged_once() -> None:
     judge = Judge.of(run.plan, run.trials, ())
     found = [one for field, what in itertools.product(fields_of(run.trials), Quantity) if (one := judge.field(field, what))]
     assert len(rows) == sum(one.pairs for one in found) > 0
-    assert sum(row["word"] != Word.INCONCLUSIVE for row in rows) == sum(one.decided for one in found)
+    assert sum(row["word"] != DifferenceWord.INCONCLUSIVE for row in rows) == sum(one.decided for one in found)
     assert Counter(row["quantity"] for row in rows).keys() == set(map(str, Quantity))
     assert all(0 < row["low"] <= row["high"] for row in rows)
 

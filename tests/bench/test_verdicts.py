@@ -11,7 +11,7 @@ import pytest
 
 from builders.bench import bench
 from cli.command import stored
-from fairground.claims.judgement import ClaimVerdict, Judgement
+from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
 from fairground.lab import replicate
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
@@ -25,9 +25,9 @@ PAPER, UNTESTED = ClaimVerdict.REFUTED_ON_PAPER, ClaimVerdict.UNTESTED
 HOLDS, FAILS, TIE, OPEN = ClaimVerdict.HOLDS, ClaimVerdict.FAILS, ClaimVerdict.TIE, ClaimVerdict.INCONCLUSIVE
 
 
-def judged(name: str, verdict: ClaimVerdict) -> Judgement:
+def judged(name: str, verdict: ClaimVerdict) -> ClaimJudgement:
     """A judgement of a claim of this name."""
-    return Judgement(Claim(name, "it is so", "rps(a) > rps(b)"), verdict, "so", Interval(1.2, 1.1, 1.3, 2, 0.95))
+    return ClaimJudgement(Claim(name, "it is so", "rps(a) > rps(b)"), verdict, "so", Interval(1.2, 1.1, 1.3, 2, 0.95))
 
 
 def twice(*verdicts: tuple[ClaimVerdict, ClaimVerdict]) -> object:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from fairground.claims import judgement
-from fairground.model import Cell, Claim, Load, Settings, Suite, Topology, Trial, Verdict
+from fairground.model import Cell, CellSettings, Claim, Load, Suite, Topology, Trial, Verdict
 from report.fixture import run
 
 PATTERN = run(1).trials[0]
@@ -21,7 +21,7 @@ def trial(
     verdict: Verdict = Verdict.VALID,
     load: Load | None = None,
     topology: Topology | None = None,
-    settings: Settings | None = None,
+    settings: CellSettings | None = None,
     diagnosis: str | None = None,
 ) -> Trial:
     """A trial of `stack` whose goodput is `rps` and whose window had 1,000 good answers and no other."""
@@ -29,7 +29,7 @@ def trial(
     result = PATTERN.result
     assert result is not None
     window = replace(result.window, ok=1000, shed=0, status={}, timeout=0)
-    cell = Cell(stack, workload, topology or Topology(), load, settings or Settings())
+    cell = Cell(stack, workload, topology or Topology(), load, settings or CellSettings())
     return replace(
         PATTERN,
         cell=cell,
@@ -46,7 +46,7 @@ def suite(*claims: Claim, **more: Any) -> Suite:
     return Suite("one", "One", "", 1, 1, (), claims=claims, **more)
 
 
-def verdict_of(test: str, trials: Sequence[Trial], **more: str) -> judgement.Judgement:
+def verdict_of(test: str, trials: Sequence[Trial], **more: str) -> judgement.ClaimJudgement:
     """The judgement on one statement."""
     (found,) = judgement.judge(suite(Claim("one", "it is so", test, **more)), trials)  # type: ignore[arg-type]
     return found

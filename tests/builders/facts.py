@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from fairground.judge.validity import Facts
+from fairground.judge.validity import TrialFacts
 from fairground.model import (
     Cell,
+    CellSettings,
     DatabaseUse,
     HostUse,
     Latency,
@@ -15,11 +16,10 @@ from fairground.model import (
     Outcomes,
     Result,
     Second,
-    Settings,
     Topology,
 )
 
-APART = Settings(pin=(("generator", (0,)), ("server", (1,)), ("database", (1,))))
+APART = CellSettings(pin=(("generator", (0,)), ("server", (1,)), ("database", (1,))))
 OPEN = Cell("one:plain", "ping", Topology(), Load(model="open", rate_per_s=1e5, connections=10**9, window_s=10.0), APART)
 CLOSED = replace(OPEN, load=Load(connections=100, window_s=10.0))
 MILLION = 1_000_000
@@ -69,6 +69,6 @@ def result(window: Outcomes | None = None, **fields: Any) -> Result:
     return Result(**(plain | fields))
 
 
-def facts(cell: Cell = OPEN, window: Outcomes | None = None, **fields: Any) -> Facts:
+def facts(cell: Cell = OPEN, window: Outcomes | None = None, **fields: Any) -> TrialFacts:
     """Ten seconds, with these fields of the result."""
-    return Facts(10.0, cell, result(window, **fields), {}, None, None)
+    return TrialFacts(10.0, cell, result(window, **fields), {}, None, None)

@@ -20,17 +20,17 @@ from fairground.measure.bench import Bench
 from fairground.model import (
     Audit,
     Cell,
+    CellSettings,
+    DatabaseWork,
     Expectation,
     Finding,
     Invariant,
     LabError,
     Load,
     Result,
-    Settings,
     Severity,
     Stack,
     Topology,
-    Work,
     Workload,
 )
 from fairground.postgres import Counters
@@ -111,7 +111,7 @@ class World:
         return [
             StackArm(
                 label,
-                Cell(label, WORKLOAD.id, Topology(), LOAD, Settings()),
+                Cell(label, WORKLOAD.id, Topology(), LOAD, CellSettings()),
                 WORKLOAD,
                 7,
                 cast(Stack, FakeStack(label)),
@@ -134,13 +134,13 @@ class World:
         monkeypatch.setattr(loaded.machine, "pace_us", lambda: 10.0)
         monkeypatch.setattr(loaded.generators, "start", lambda *words: FakeEngine(self, self.label_at(words[3].port)))
         monkeypatch.setattr(
-            loaded.engine, "Session", lambda _, plan: FakeEngine(self, self.label_at(plan["target"]["port"]), True)
+            loaded.engine, "EngineSession", lambda _, plan: FakeEngine(self, self.label_at(plan["target"]["port"]), True)
         )
-        monkeypatch.setattr(loaded.running, "started", lambda *_: None)
+        monkeypatch.setattr(loaded.running, "start_engine", lambda *_: None)
         hurried = SimpleNamespace(sleep=lambda _: None, monotonic=loaded.time.monotonic)
         for module in (loaded, turntaking):
             monkeypatch.setattr(module, "time", hurried)
-        monkeypatch.setattr(session, "Watch", lambda *_: FakeWatch(self.watch_failure))
+        monkeypatch.setattr(session, "ArmWatch", lambda *_: FakeWatch(self.watch_failure))
         return self
 
     def label_at(self, port: int) -> str:
@@ -224,7 +224,7 @@ class FakePath:
     def wait(self, _: float) -> str | None:
         return self._server.not_ready
 
-    def exposed(self) -> None:
+    def exposure(self) -> None:
         """It is not."""
 
     def listens(self) -> bool:
@@ -290,7 +290,7 @@ class FakeDatabase:
     def limit_connections(self, _: int) -> None:
         """Nobody connects."""
 
-    def refused(self) -> int:
+    def refused_connections(self) -> int:
         return 0
 
     def alter(self, statements: Sequence[str]) -> None:
@@ -302,8 +302,8 @@ class FakeDatabase:
         self._world.does(self.name, "count")
         return [(self._server.rows,)]
 
-    def work(self) -> Work:
-        return Work({})
+    def work(self) -> DatabaseWork:
+        return DatabaseWork({})
 
     def transactions(self) -> int | None:
         """The next number of a transaction, at each reading; unknown where none is left."""

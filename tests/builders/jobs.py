@@ -7,17 +7,17 @@ from typing import Any
 
 from builders.paths import ROOT
 from fairground.generators.slots import Templates
-from fairground.generators.tool import Job
+from fairground.generators.tool import ToolJob
 from fairground.inputs import manifest
 from fairground.model import Load
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 
 
-def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> Job:
+def job(workload: str = "ping", folder: Path = Path(), **load: Any) -> ToolJob:
     """One run of a second with four connections, or what `load` says otherwise."""
     shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000} | load))
     asked = WORKLOADS[workload]
-    return Job(
+    return ToolJob(
         shape, asked, Templates.of(asked), "127.0.0.1", 17_123, 15, shape.window_s, shape.requests, 1, folder, shape.stages
     )

@@ -9,11 +9,11 @@ from pathlib import Path
 from fairground.model import (
     Approach,
     Audit,
+    CellSettings,
     Expectation,
     Load,
     Plan,
     Server,
-    Settings,
     Stack,
     Suite,
     SuiteGroup,
@@ -53,7 +53,7 @@ def workloads(count: int) -> tuple[Workload, ...]:
 def compared(stack_count: int, blocks: int, workload_count: int = 1, **more: object) -> Suite:
     """A suite of so many stacks."""
     names = tuple(stack.id for stack in stacks(stack_count))
-    group = SuiteGroup(names, tuple(one.id for one in workloads(workload_count)), (Load(),), Settings(), (Topology(), TX))
+    group = SuiteGroup(names, tuple(one.id for one in workloads(workload_count)), (Load(),), CellSettings(), (Topology(), TX))
     return replace(Suite("s", "S", "", blocks, 7, (group,)), **more)  # type: ignore[arg-type]
 
 

@@ -9,14 +9,14 @@ from typing import Any
 from builders.full import full
 from builders.paths import ROOT
 from fairground import model, records
-from fairground.model import Plan, Slot, StackInfo, Trial, Verdict
-from fairground.model.record import Head, Kind, Record
+from fairground.model import Plan, PlanSlot, StackInfo, Trial, Verdict
+from fairground.model.record import Head, Record, RecordKind
 
 SCHEMA_FILE = ROOT / "docs" / "result-schema.json"
 START = 1_795_174_081.25  # 2026-11-20 11:28:01 UTC
 
 
-def head(kind: Kind, seed: int = 100) -> Head[Any]:
+def head(kind: RecordKind, seed: int = 100) -> Head[Any]:
     """A head with every field filled."""
     asked = full(records.SHAPES[kind].asked, seed)
     thresholds = {"checks": {"steal": 0.02}}
@@ -24,7 +24,7 @@ def head(kind: Kind, seed: int = 100) -> Head[Any]:
     return Head(model.SCHEMA_VERSION, kind, "", "command", START, full(model.Machine, 200), {"lab": "1"}, thresholds, info, asked)
 
 
-def written(results: Path, kind: Kind, entries: int = 2) -> Record[Any, Any]:
+def written(results: Path, kind: RecordKind, entries: int = 2) -> Record[Any, Any]:
     """A record with some entries and the files beside it, each with every field filled."""
     shape = records.SHAPES[kind]
     beside = {name: full(one, 400) for name, one in shape.beside.items() if name.endswith(".json")}
@@ -34,10 +34,10 @@ def written(results: Path, kind: Kind, entries: int = 2) -> Record[Any, Any]:
     return record
 
 
-def slot(number: int) -> Slot:
+def slot(number: int) -> PlanSlot:
     """A slot of a small plan."""
     cell = replace(full(model.Cell), stack="one:plain", workload="db-ping")
-    return Slot(number, 1, cell, 99)
+    return PlanSlot(number, 1, cell, 99)
 
 
 def small_plan(slots: int = 2, title: str = "Demo") -> Plan:

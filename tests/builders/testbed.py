@@ -11,7 +11,7 @@ import pytest
 
 from fairground import host
 from fairground.host import build
-from fairground.host.build import Built, Unavailable
+from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import preparation, setup
 from fairground.model import Server
 
@@ -45,11 +45,11 @@ def start_nothing(monkeypatch: pytest.MonkeyPatch, absent: Collection[str] = (),
         yield SimpleNamespace(awake=False, groups=SimpleNamespace(version=2 if slows else None), environ={})
         log.append("keeper ends")
 
-    def made(_: object, server: Server, *__: object) -> Built | Unavailable:
+    def made(_: object, server: Server, *__: object) -> BuiltServer | Unavailable:
         log.append(f"build {server.id}")
         if server.id in absent:
             return Unavailable(server, "no such program", "install it")
-        return Built(server, "a hash", "a receipt", 0.0)
+        return BuiltServer(server, "a hash", "a receipt", 0.0)
 
     @contextmanager
     def database(*given: Any) -> Iterator[FakeServer]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairground.model import Cell, Control, Load, Outcomes, Result, RoleUse, Settings, Topology, Trial, Verdict
+from fairground.model import Cell, CellSettings, Control, Load, Outcomes, Result, RoleUse, Topology, Trial, Verdict
 
-CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
+CELL = Cell("a:plain", "tx", Topology(), Load(), CellSettings())
 
 
 def trial(stack: str, block: int, rate: float, cost_us: float | None = 100.0, control: Control | None = None) -> Trial:

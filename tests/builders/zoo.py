@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from builders.paths import ROOT, TESTS
 from fairground.inputs import manifest
 from fairground.measure import Bench
-from fairground.model import Finding, Load, Settings, Severity, Stack
+from fairground.model import CellSettings, Finding, Load, Severity, Stack
 from fairground.run.rounds import ARMS_AT_ONCE
 
 Row = Mapping[str, Any]
@@ -52,9 +52,9 @@ def stack_of(row: Row, name: str | None = None) -> Stack:
     return found
 
 
-def settings_of(row: Row) -> Settings:
+def settings_of(row: Row) -> CellSettings:
     """The settings of a row."""
-    return Settings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
+    return CellSettings(workers=1, pool_size=row.get("pool_size", 8), scale=SCALE, **row.get("settings", {}))
 
 
 def load_of(row: Row, window_s: float) -> Load:

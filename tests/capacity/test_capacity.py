@@ -9,18 +9,18 @@ import numpy
 import pytest
 
 from fairground.capacity import search
-from fairground.capacity.search import Ask, Bounds, End, Goal, Tried
+from fairground.capacity.search import Ask, Goal, RateBounds, SearchEnd, SearchTrial
 
 System = Callable[[float, float], bool]
 MOST_TRIALS = 40
 
 
-def searched(goal: Goal, start: float, system: System) -> tuple[list[Tried], End]:
+def searched(goal: Goal, start: float, system: System) -> tuple[list[SearchTrial], SearchEnd]:
     """Carry a search out against a system that says whether a rate is kept for some seconds."""
-    tried: list[Tried] = []
+    tried: list[SearchTrial] = []
     while isinstance(ask := search.next_trial(goal, start, tried), Ask):
         assert len(tried) < MOST_TRIALS, "the search does not end"
-        tried.append(Tried(ask.rate_per_s, ask.duration_s, system(ask.rate_per_s, ask.duration_s)))
+        tried.append(SearchTrial(ask.rate_per_s, ask.duration_s, system(ask.rate_per_s, ask.duration_s)))
     return tried, ask
 
 
@@ -46,7 +46,7 @@ def test_a_step_is_bracketed(capacity_per_s: float, start: float) -> None:
     """A system that keeps all rates up to one is bracketed to 5 % from wherever the search begins, in few trials."""
     tried, end = searched(Goal(least_requests=0), start, lambda rate, _: rate <= capacity_per_s)
     found = search.bounds(Goal(least_requests=0), tried)
-    assert end is End.NARROW and found.lower is not None and found.upper is not None
+    assert end is SearchEnd.NARROW and found.lower is not None and found.upper is not None
     assert found.lower <= capacity_per_s < found.upper <= found.lower * 1.06
     assert len(tried) <= 30
 
@@ -57,7 +57,7 @@ def test_a_queue_is_bracketed_near_its_capacity(seed: int) -> None:
     known = 1000 - math.log(100) / 0.05
     tried, end = searched(Goal(), 300, queue(1000, 0.05, seed))
     found = search.bounds(Goal(), tried)
-    assert end is End.NARROW and found.lower is not None and found.upper is not None
+    assert end is SearchEnd.NARROW and found.lower is not None and found.upper is not None
     assert 0.93 * known < found.lower < found.upper < 1.12 * known
     assert sum(trial.duration_s for trial in tried) < 120
 
@@ -68,7 +68,7 @@ def test_noise_does_not_mislead_for_good(seed: int) -> None:
     draw = numpy.random.default_rng(seed)
     tried, end = searched(Goal(), 1000, lambda rate, _: bool(draw.uniform() < 1 / (1 + (rate / 1500) ** 20)))
     found = search.bounds(Goal(), tried)
-    assert end is End.NARROW and found.lower is not None and found.upper is not None
+    assert end is SearchEnd.NARROW and found.lower is not None and found.upper is not None
     assert 1500 * 0.85 < found.lower < found.upper < 1500 * 1.2
 
 
@@ -86,29 +86,31 @@ def test_a_bound_that_longer_trials_take_back() -> None:
     """A system that only short trials keep is searched on below, and ends where long trials keep it."""
     tried, end = searched(Goal(), 1000, lambda rate, seconds: rate <= (2000 if seconds < 4 else 1500))
     found = search.bounds(Goal(), tried)
-    assert end is End.NARROW and found.lower is not None and found.upper is not None
+    assert end is SearchEnd.NARROW and found.lower is not None and found.upper is not None
     assert found.lower <= 1500 < found.upper
 
 
 def test_why_a_search_ends_early() -> None:
     """A system that keeps nothing, one that keeps everything, and one too slow to be judged each end with their reason."""
-    assert searched(Goal(least_requests=0), 100, lambda *_: False)[1] is End.LEAST
-    assert searched(Goal(), 100_000, lambda *_: True)[1] is End.MOST
+    assert searched(Goal(least_requests=0), 100, lambda *_: False)[1] is SearchEnd.LEAST
+    assert searched(Goal(), 100_000, lambda *_: True)[1] is SearchEnd.MOST
     tried, end = searched(Goal(least_requests=1000, longest_s=20), 400, lambda rate, _: rate < 30)
-    assert end is End.SLOW and min(trial.rate_per_s for trial in tried) >= 50
+    assert end is SearchEnd.SLOW and min(trial.rate_per_s for trial in tried) >= 50
 
 
 def test_the_bracket_is_known_before_the_end() -> None:
     """A search that is broken off has the bracket of its last whole round; without one, what there is."""
     goal = Goal()
-    assert search.bounds(goal, []) == Bounds(None, None)
-    assert search.bounds(goal, [Tried(1000, 2, True)]) == Bounds(1000, None)
-    assert search.bounds(goal, [Tried(1000, 2, True), Tried(2000, 2, False)]) == Bounds(1000, 2000)
+    assert search.bounds(goal, []) == RateBounds(None, None)
+    assert search.bounds(goal, [SearchTrial(1000, 2, True)]) == RateBounds(1000, None)
+    assert search.bounds(goal, [SearchTrial(1000, 2, True), SearchTrial(2000, 2, False)]) == RateBounds(1000, 2000)
 
 
 def test_a_rate_kept_above_one_that_missed_counts_for_nothing() -> None:
     """The draft's relevant bounds: the lowest miss decides."""
-    assert search.bounds(Goal(), [Tried(1000, 2, False), Tried(2000, 2, True), Tried(500, 2, True)]) == Bounds(500, 1000)
+    assert search.bounds(
+        Goal(), [SearchTrial(1000, 2, False), SearchTrial(2000, 2, True), SearchTrial(500, 2, True)]
+    ) == RateBounds(500, 1000)
 
 
 def test_the_search_says_the_same_again() -> None:
@@ -128,13 +130,13 @@ def test_bad_goals() -> None:
 # ---------------------------------------------------------------- confirmation
 
 
-def confirm(outcomes: Sequence[bool]) -> tuple[float | None, list[Tried]]:
+def confirm(outcomes: Sequence[bool]) -> tuple[float | None, list[SearchTrial]]:
     """Confirm from 1000/s on with these outcomes; the rate asked for after them."""
-    tried: list[Tried] = []
+    tried: list[SearchTrial] = []
     for low in outcomes:
         rate = search.next_confirmation(Goal(), 1000, tried)
         assert rate is not None
-        tried.append(Tried(rate, 10, low))
+        tried.append(SearchTrial(rate, 10, low))
     return search.next_confirmation(Goal(), 1000, tried), tried
 
 
@@ -158,9 +160,9 @@ def test_a_miss_lowers_the_rate() -> None:
 
 def test_confirmation_ends_at_the_least_rate() -> None:
     """What keeps missing is not confirmed for ever."""
-    goal, tried = Goal(least_rate=900), list[Tried]()
+    goal, tried = Goal(least_rate=900), list[SearchTrial]()
     while (rate := search.next_confirmation(goal, 1000, tried)) is not None:
-        tried.append(Tried(rate, 10, False))
+        tried.append(SearchTrial(rate, 10, False))
     assert [trial.rate_per_s for trial in tried] == [1000, 909.1]
 
 

@@ -21,7 +21,7 @@ from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.judge import validity
 from fairground.judge.clocks import with_cpu
-from fairground.model import Cell, Finding, LabError, Load, Settings, Topology
+from fairground.model import Cell, CellSettings, Finding, LabError, Load, Topology
 from fairground.postgres import Database
 
 MOST = 200.0
@@ -92,7 +92,7 @@ def made(keeper: Keeper, database: Database, tmp_path: Path, monkeypatch: pytest
     def make(animal: str, workload: str, slo: str = "p50<900ms,errors<50%", pace: Pace = PACE, budget_s: float = 120) -> Climb:
         (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), animal)
         load = Load(200, model="open", timeout_ms=2000)
-        cell = Cell(stack.id, workload, Topology(), load, Settings(workers=1, pool_size=8, scale=1))
+        cell = Cell(stack.id, workload, Topology(), load, CellSettings(workers=1, pool_size=8, scale=1))
         return Climb(bench, cell, stack, workloads[workload], objective.parse(slo), pace, budget_s, tmp_path, 7)
 
     return make

@@ -15,10 +15,10 @@ from builders.steps import step
 from fairground import measure
 from fairground.capacity import drive, objective
 from fairground.capacity.drive import Climb
-from fairground.capacity.loadcurve import Judgement, Point, Word
-from fairground.capacity.parts import Part, Phase
+from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
+from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Goal, Pace
-from fairground.model import Cell, Load, Settings, Stack, Topology, Workload
+from fairground.model import Cell, CellSettings, Load, Stack, Topology, Workload
 
 KEEPS_PER_S = 1000.0
 GOAL = Goal(width=0.1, initial_s=0.5, final_s=1.0, sum_s=2.0, least_requests=10, longest_s=5)
@@ -55,20 +55,20 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple
     """Climbs on the simulated server, with what they asked of it; `parts` exist already, `fault` is found at the server's end."""
     asked = list[float]()
 
-    def judge(one: Any, *_: object) -> Judgement:
-        return Judgement(Word.KEPT if one.rate_per_s <= KEEPS_PER_S else Word.MISSED, "")
+    def judge(one: Any, *_: object) -> StepJudgement:
+        return StepJudgement(StepWord.KEPT if one.rate_per_s <= KEEPS_PER_S else StepWord.MISSED, "")
 
-    def fresh(self: Climb, load: Load, rate: float, number: int) -> Part:
+    def fresh(self: Climb, load: Load, rate: float, number: int) -> CapacityPart:
         asked.append(rate)
         at = replace(step(10), rate_per_s=rate)
-        return self._part(Phase.CONFIRM, points=(Point("confirm", number, at, judge(at)),), rate_per_s=rate, duration_s=1.0)
+        return self._part(Phase.CONFIRM, points=(CurvePoint("confirm", number, at, judge(at)),), rate_per_s=rate, duration_s=1.0)
 
     monkeypatch.setattr(drive.loadcurve, "judge", judge)
     monkeypatch.setattr(Climb, "_fresh", fresh)
 
-    def make(parts: Sequence[Part] = (), fault: str | None = None) -> tuple[Climb, list[float]]:
+    def make(parts: Sequence[CapacityPart] = (), fault: str | None = None) -> tuple[Climb, list[float]]:
         monkeypatch.setattr(Climb, "_up", lambda *_: Simulated(asked, fault))
-        cell = Cell("one:a", "ping", Topology(), Load(200, model="open"), Settings())
+        cell = Cell("one:a", "ping", Topology(), Load(200, model="open"), CellSettings())
         stack, workload = cast(Stack, SimpleNamespace(id="one:a")), cast(Workload, SimpleNamespace(id="ping"))
         bench = cast(measure.Bench, SimpleNamespace(cores=2))
         kept = objective.parse("p99<50ms")

@@ -10,24 +10,24 @@ import pytest
 
 from builders.steps import step
 from fairground.capacity import objective
-from fairground.capacity.loadcurve import Judgement, Point, Word
+from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.capacity.service import drive
-from fairground.capacity.service.parts import Ahead, Part
+from fairground.capacity.service.parts import Ahead, ServicePart
 from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
 from fairground.measure.schedule import Rates
-from fairground.model import Load, Step
+from fairground.model import Load, RateStep
 from fairground.report import visit as words
 
-Answer = Callable[[float, int], Step]
+Answer = Callable[[float, int], RateStep]
 """The rate, and how often it was measured before → what comes of it."""
 
 
-def kept(rate: float) -> Step:
+def kept(rate: float) -> RateStep:
     """All answers are in time."""
     return step(9900, rate=rate)
 
 
-def missed(rate: float) -> Step:
+def missed(rate: float) -> RateStep:
     """Half of the answers are late."""
     return step(5000, 5000, rate=rate)
 
@@ -46,8 +46,8 @@ def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 
         loads.append(rates)
         return SimpleNamespace(steps=steps, void=None)
 
-    *ahead, part = drive._curve(load, best_per_s, drive.Effort(objective.parse("p99<50ms"), 2, 5000, threads=3))
-    assert isinstance(part, Part) and all(isinstance(one, Ahead) for one in ahead)
+    *ahead, part = drive._curve(load, best_per_s, drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, threads=3))
+    assert isinstance(part, ServicePart) and all(isinstance(one, Ahead) for one in ahead)
     assert [one.left_s for one in ahead] == [2.0 * len(rates) + drive.LEAD_S for rates in loads]
     return Visit("u", "GET", "p99<50ms", 50_000.0, None, None, curve=part.curve or ())
 
@@ -86,15 +86,15 @@ def test_large_rates_are_written_out() -> None:
 @pytest.mark.parametrize(
     ("said", "kept_word", "again"),
     [
-        ((Word.MISSED,), False, (1.0,)),
-        ((Word.MISSED, Word.KEPT, Word.KEPT), True, ()),
-        ((Word.MISSED, Word.KEPT), False, (1.0,)),
-        ((Word.VOID,), None, (1.0,)),
-        ((Word.UNKNOWN,), None, ()),
+        ((StepWord.MISSED,), False, (1.0,)),
+        ((StepWord.MISSED, StepWord.KEPT, StepWord.KEPT), True, ()),
+        ((StepWord.MISSED, StepWord.KEPT), False, (1.0,)),
+        ((StepWord.VOID,), None, (1.0,)),
+        ((StepWord.UNKNOWN,), None, ()),
     ],
 )
-def test_most_steps_decide(said: tuple[Word, ...], kept_word: bool | None, again: tuple[float, ...]) -> None:
+def test_most_steps_decide(said: tuple[StepWord, ...], kept_word: bool | None, again: tuple[float, ...]) -> None:
     """Steps that tell nothing have no vote; a rate with too few requests is not measured again, since it would have too few again."""
-    points = [Point("curve", number, kept(1.0), Judgement(word, "")) for number, word in enumerate(said, 1)]
-    points.append(Point("curve", 1, kept(2.0), Judgement(Word.KEPT, "")))
+    points = [CurvePoint("curve", number, kept(1.0), StepJudgement(word, "")) for number, word in enumerate(said, 1)]
+    points.append(CurvePoint("curve", 1, kept(2.0), StepJudgement(StepWord.KEPT, "")))
     assert kept_by_rate(points) == {1.0: kept_word, 2.0: True} and doubtful(points) == again

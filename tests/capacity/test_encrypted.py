@@ -96,9 +96,9 @@ def test_what_a_browser_would_speak(protocols: tuple[str, ...], chosen: str, say
 def test_a_choice_that_nobody_saw_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the handshake that asks for it fails, no choice is made up."""
     monkeypatch.setattr(encryption.socket, "create_connection", refused)
-    assert encryption.chosen("localhost", 1, Tls("localhost", paper("authority"))) is None
+    assert encryption.chosen_protocol("localhost", 1, Tls("localhost", paper("authority"))) is None
     monkeypatch.undo()
-    monkeypatch.setattr(behaviour, "chosen", lambda *_: None)
+    monkeypatch.setattr(behaviour, "chosen_protocol", lambda *_: None)
     with encrypted("good") as port:
         found = behaviour.examine(asked(port, Tls("localhost", paper("authority"))))
     (alpn,) = [one for one in found.findings if one.id == "alpn"]

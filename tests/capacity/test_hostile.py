@@ -15,7 +15,7 @@ import pytest
 from fairground.capacity import objective
 from fairground.capacity.service import behaviour
 from fairground.capacity.service.behaviour import Asked, NoAnswer
-from fairground.capacity.service.parts import Checks, Part, Unit, visit
+from fairground.capacity.service.parts import ServiceChecks, ServicePart, Unit, visit
 from fairground.capacity.service.values import Closed, most_connections
 from fairground.contract import wire
 from fairground.host import network
@@ -149,16 +149,16 @@ def test_large_answers_are_asked_for_over_few_connections() -> None:
     """The engine holds two bodies on each connection of a load; small ones leave the load as it is."""
     assert most_connections(0) == most_connections(100_000) == 1000
     assert most_connections(1 << 20) == 128 and most_connections(16 << 20) == 8 and most_connections(1 << 40) == 1
-    large = Checks(200, None, None, 10 << 20, True, (), None)
+    large = ServiceChecks(200, None, None, 10 << 20, True, (), None)
     closed = Closed(10, 1.0, None, None, 10, 0, None, None, None)
-    loops = (Part(Unit.CHECKS, checks=large), Part(Unit.LOOP, closed=closed))
+    loops = (ServicePart(Unit.CHECKS, checks=large), ServicePart(Unit.LOOP, closed=closed))
     notes = visit("u", "GET", objective.parse("p99<50ms"), loops).notes
     assert notes == ("answers of 10.5 MB were asked for over 12 connections at most: the load engine holds no more of them",)
 
 
 def test_equal_answers_are_kept_once() -> None:
     """Of twenty answers with one body that body is kept once; of another one what tells it apart."""
-    first = wire.Answer(200, "1.1", (), b"x" * 1000)
-    same = behaviour._light(wire.Answer(200, "1.1", (), b"x" * 1000), [first])
-    other = behaviour._light(wire.Answer(200, "1.1", (), b"y" * 1000), [first])
+    first = wire.HttpAnswer(200, "1.1", (), b"x" * 1000)
+    same = behaviour._light(wire.HttpAnswer(200, "1.1", (), b"x" * 1000), [first])
+    other = behaviour._light(wire.HttpAnswer(200, "1.1", (), b"y" * 1000), [first])
     assert same.body is first.body and len(other.body) < 100 and other.body != first.body

@@ -8,75 +8,75 @@ import pytest
 
 from builders.steps import outcomes, step
 from fairground.capacity import loadcurve, objective
-from fairground.capacity.loadcurve import Judgement, Point, Word
+from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.generators.latency import of_counts
-from fairground.model import Second, Step
+from fairground.model import RateStep, Second
 
 KEPT = objective.parse("p99<50ms,errors<1%")
 
 
-def word(one: Step, text: str = "p99<50ms,errors<1%") -> Word:
+def word(one: RateStep, text: str = "p99<50ms,errors<1%") -> StepWord:
     """What is said of a step."""
     return loadcurve.judge(one, objective.parse(text)).word
 
 
 def test_a_percentile_is_a_share_of_all_requests() -> None:
     """1 % may be late or without a good answer, together; one more and the objective is missed."""
-    assert word(step(9900, 100)) is Word.KEPT
-    assert word(step(9899, 101)) is Word.MISSED
-    assert word(step(9900, 50, timeout=50)) is Word.KEPT
-    assert word(step(9899, 50, timeout=51)) is Word.MISSED
-    assert word(step(9899, 0, shed=101)) is Word.MISSED, "a refusal is no fast answer"
+    assert word(step(9900, 100)) is StepWord.KEPT
+    assert word(step(9899, 101)) is StepWord.MISSED
+    assert word(step(9900, 50, timeout=50)) is StepWord.KEPT
+    assert word(step(9899, 50, timeout=51)) is StepWord.MISSED
+    assert word(step(9899, 0, shed=101)) is StepWord.MISSED, "a refusal is no fast answer"
 
 
 def test_every_clause_counts() -> None:
     """A step that keeps one clause and misses another has missed, and the reason names the clause."""
     one = step(9800, 200)
-    assert word(one, "p90<50ms") is Word.KEPT and word(one, "p90<50ms,p99<50ms") is Word.MISSED
+    assert word(one, "p90<50ms") is StepWord.KEPT and word(one, "p90<50ms,p99<50ms") is StepWord.MISSED
     assert "2.00% of the requests missed p99<50ms" in loadcurve.judge(one, objective.parse("p90<50ms,p99<50ms")).why
 
 
 def test_too_few_requests_are_not_judged() -> None:
     """With few requests only what luck cannot explain is said: MLPerf's counts for 95 % are 299 without a miss, 473 with one."""
-    assert [word(step(count)) for count in (298, 299)] == [Word.UNKNOWN, Word.KEPT]
-    assert [word(step(count - 1, 1)) for count in (472, 473)] == [Word.UNKNOWN, Word.KEPT]
-    assert word(step(50, 50)) is Word.MISSED
-    assert word(step(98, 2)) is Word.UNKNOWN
-    assert word(step(0)) is Word.UNKNOWN
+    assert [word(step(count)) for count in (298, 299)] == [StepWord.UNKNOWN, StepWord.KEPT]
+    assert [word(step(count - 1, 1)) for count in (472, 473)] == [StepWord.UNKNOWN, StepWord.KEPT]
+    assert word(step(50, 50)) is StepWord.MISSED
+    assert word(step(98, 2)) is StepWord.UNKNOWN
+    assert word(step(0)) is StepWord.UNKNOWN
 
 
 def test_a_busy_machine_says_nothing_of_the_server() -> None:
     """What spoils the machine voids a step whether it kept the objective or not."""
     for one in (step(9900), step(5000, 5000)):
-        assert loadcurve.judge(one, KEPT, "others computed") == Judgement(Word.VOID, "others computed")
+        assert loadcurve.judge(one, KEPT, "others computed") == StepJudgement(StepWord.VOID, "others computed")
 
 
 def test_a_late_generator_is_not_the_servers_fault() -> None:
     """A miss is void when it would have been none counted from the send, and stands where the server missed from there, too."""
-    assert word(step(9000, 1000, sent_late=True)) is Word.VOID
-    assert word(step(9000, 1000)) is Word.MISSED
-    assert word(step(9000, 0, unsent=1000)) is Word.VOID
-    assert word(step(9000, 1000, lag_us=60_000)) is Word.VOID, "beyond the deadline the generator sends in bursts"
-    assert word(step(9990, 10, lag_us=60_000)) is Word.KEPT, "lag only ever makes a server look worse"
+    assert word(step(9000, 1000, sent_late=True)) is StepWord.VOID
+    assert word(step(9000, 1000)) is StepWord.MISSED
+    assert word(step(9000, 0, unsent=1000)) is StepWord.VOID
+    assert word(step(9000, 1000, lag_us=60_000)) is StepWord.VOID, "beyond the deadline the generator sends in bursts"
+    assert word(step(9990, 10, lag_us=60_000)) is StepWord.KEPT, "lag only ever makes a server look worse"
 
 
 def test_a_full_generator_is_not_the_servers_fault() -> None:
     """A miss under a generator without CPU to spare is void."""
-    assert word(step(5000, 5000, busy=0.95)) is Word.VOID
-    assert word(step(9990, 10, busy=0.95)) is Word.KEPT
+    assert word(step(5000, 5000, busy=0.95)) is StepWord.VOID
+    assert word(step(9990, 10, busy=0.95)) is StepWord.KEPT
 
 
 def test_waiting_for_a_connection_is_the_servers_doing() -> None:
     """Where all connections are in use it is the server that has them."""
     at_cap = step(9000, 1000, sent_late=True, unsent=500, in_flight=(0, 1000, 1000, 1000))
-    assert word(at_cap) in (Word.MISSED, Word.UNSTABLE)
+    assert word(at_cap) in (StepWord.MISSED, StepWord.UNSTABLE)
 
 
 def test_a_growing_queue_is_unstable() -> None:
     """A queue that grows by more than chance makes a step UNSTABLE, with its growth; a queue that wanders does not."""
     grows = step(9000, 1000, in_flight=tuple(range(10, 900, 80)))
     found = loadcurve.judge(grows, KEPT)
-    assert found.word is Word.UNSTABLE and found.low is False
+    assert found.word is StepWord.UNSTABLE and found.low is False
     assert found.backlog_per_s == pytest.approx((grows.in_flight[-1] - 10) / grows.duration_s)
     assert loadcurve.backlog_per_s(step(10_000, in_flight=(300, 310, 290, 305, 320, 280, 300, 295, 310, 310, 305))) is None
     assert loadcurve.backlog_per_s(step(10_000, in_flight=(5, 600, 700, 300, 10, 20, 500, 600, 100, 50, 500))) is None
@@ -99,11 +99,11 @@ def test_percentiles_need_a_tail_and_count_failures_as_late() -> None:
     assert loadcurve.few(step(9000), 0.99) and not loadcurve.few(step(10_000), 0.99)
 
 
-def point(rate: float, mean_us: int, found: Word = Word.KEPT, share: float = 1.0) -> Point:
+def point(rate: float, mean_us: int, found: StepWord = StepWord.KEPT, share: float = 1.0) -> CurvePoint:
     """A stable point with one latency."""
     count = round(rate * 10 * share)
     one = replace(step(count), rate_per_s=rate, duration_s=10.0, latency_ok=of_counts({mean_us: count}))
-    return Point("curve", 1, one, Judgement(found, ""))
+    return CurvePoint("curve", 1, one, StepJudgement(found, ""))
 
 
 def test_the_knee_of_a_queue_is_at_half_of_its_capacity() -> None:
@@ -114,7 +114,7 @@ def test_the_knee_of_a_queue_is_at_half_of_its_capacity() -> None:
 
 def test_the_knee_needs_three_stable_rates() -> None:
     """Steps whose queue grew have no place on the curve."""
-    points = [point(100, 1000), point(200, 1000), point(300, 1000, Word.UNSTABLE)]
+    points = [point(100, 1000), point(200, 1000), point(300, 1000, StepWord.UNSTABLE)]
     assert loadcurve.knee(points) is None
     assert loadcurve.knee([*points, point(400, 1000)]) == (400, 200, 400)
 

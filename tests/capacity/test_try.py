@@ -120,4 +120,4 @@ def test_a_scheme_is_guessed_and_said(tmp_path: Path) -> None:
 )
 def test_what_is_taken_for_a_url(text: str, url: str | None) -> None:
     """Addresses without a scheme; a name alone or a path could be a program."""
-    assert address.guessed(text) == url
+    assert address.guess_url(text) == url

@@ -12,11 +12,11 @@ from fairground.claims import cells, judgement, tables
 from fairground.claims.judgement import ClaimVerdict
 from fairground.claims.statement import Term
 from fairground.model import (
+    CellSettings,
     Claim,
     Durability,
     Load,
     PublishedTable,
-    Settings,
     Topology,
     Trial,
     Verdict,
@@ -290,7 +290,7 @@ def test_words_choose_the_cell() -> None:
         trial("a:x", 400, load=Load(100, keep_alive=False, window_s=5.0)),
         trial("a:x", 700, load=Load(100, window_s=5.0, think_ms=5.0)),
         trial("a:x", 900, load=Load(100, window_s=5.0), topology=Topology("nginx", None)),
-        trial("a:x", 50, load=Load(100, window_s=5.0), settings=Settings(pool_wait_ms=0)),
+        trial("a:x", 50, load=Load(100, window_s=5.0), settings=CellSettings(pool_wait_ms=0)),
     ]
     for words, value in {"": 100, "close": 400, "think=5": 700, "nginx": 900, "wait=0": 50}.items():
         measured = verdict_of(f"rps(a:x ping {words}) > 1", trials).measured
@@ -336,12 +336,12 @@ def test_a_published_table_of_what_nothing_measures_has_no_numbers_of_ours() -> 
     table = PublishedTable("Relative speed", None, "of the fastest", "", {"a:x": 1.0}, unmeasured="a ratio to another machine's")
     (reading,) = tables.read_tables(suite(tables=(table,)), STEADY)
     assert [(row.published, row.measured) for row in reading.rows] == [(1.0, None)]
-    assert tables.published(Term("rps", ("a:x",)), [table]) is None
+    assert tables.published_value(Term("rps", ("a:x",)), [table]) is None
 
 
 def test_what_the_suite_says_for_all_is_plain() -> None:
     """Durability, pool, threads and generator are those of the suite unless a claim says otherwise, and so are its other settings."""
-    usual, load = Settings(pool_size=15, durability=Durability.DURABLE), Load(generator="wrk", threads=4, window_s=5.0)
+    usual, load = CellSettings(pool_size=15, durability=Durability.DURABLE), Load(generator="wrk", threads=4, window_s=5.0)
     theirs = suite(Claim("x", "it is so", "rps(a:x ping c100) > 1"), load=load, settings=usual)
     assert {"durable", "pool=15", "threads=4", "wrk"} < cells.plain(theirs) and not {"relaxed", "c100"} & cells.plain(theirs)
     trials = [

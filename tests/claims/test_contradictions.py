@@ -12,7 +12,7 @@ import pytest
 
 from builders.paths import ROOT
 from fairground.claims import judgement, statement, tables
-from fairground.claims.judgement import SAME, ClaimVerdict, Judgement
+from fairground.claims.judgement import SAME, ClaimJudgement, ClaimVerdict
 from fairground.claims.statement import Statement, Term
 from fairground.claims.tables import TableReading
 from fairground.inputs import manifest
@@ -72,7 +72,7 @@ def is_so(one: Statement, left: float, right: float) -> bool:
     return left > right if one.op in (">", ">=") else left < right
 
 
-def told(judged: Sequence[Judgement], readings: Sequence[TableReading]) -> Iterator[tuple[Judgement, bool]]:
+def told(judged: Sequence[ClaimJudgement], readings: Sequence[TableReading]) -> Iterator[tuple[ClaimJudgement, bool]]:
     """Each verdict that the tables know as well, with whether they say the same. A pattern means each stack of the tables."""
     known = measured(readings)
     for one in judged:
@@ -116,7 +116,7 @@ def test_a_verdict_that_its_table_denies_is_found() -> None:
     first = max(suite.tables[0].values, key=lambda stack: rate(trials, stack))
     second = max((one for one in suite.tables[0].values if one != first), key=lambda stack: rate(trials, stack))
     claim = Claim("one", "it is the fastest", f"rps({second} users c128 engine) / rps(* users c128 engine) > 1")
-    held = Judgement(claim, ClaimVerdict.HOLDS, "against a slow one")
+    held = ClaimJudgement(claim, ClaimVerdict.HOLDS, "against a slow one")
     assert [same for _, same in told([held], readings)] == [False]
 
 

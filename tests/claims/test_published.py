@@ -140,7 +140,7 @@ def test_every_explanation_is_tested_or_not_measured(name: str) -> None:
         assert claim.test or not claim.says.startswith("(our explanation)"), claim.id
         assert set(claim.shown_by) <= deciding, claim.id
         if claim.reason:
-            told = replication.explained(judged, page)
+            told = replication.explain(judged, page)
             assert told.endswith("Not measured.") if not claim.shown_by else all(one in told for one in claim.shown_by), claim.id
 
 

@@ -9,13 +9,13 @@ import pytest
 from builders.claims import trial, verdict_of
 from fairground.claims.judgement import ClaimVerdict
 from fairground.model import Load, Trial
-from fairground.model.window import Window
+from fairground.model.window import WindowTally
 
 
 def in_turns(stack: str, block: int, rps: float, cost_us: float, whole: float = 1000.0, connections: int = 64) -> Trial:
     """A trial of one round in each block: `rps` and `cost_us` per answer in its turns, and another goodput in its whole window."""
     made = trial(stack, whole, block, load=Load(window_s=5.0, connections=connections))
-    return replace(made, round=block, turns=(Window(round(rps), 0, 1.0, cost_us * round(rps)),))
+    return replace(made, round=block, turns=(WindowTally(round(rps), 0, 1.0, cost_us * round(rps)),))
 
 
 TURNS = [

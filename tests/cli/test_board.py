@@ -116,7 +116,7 @@ def test_cells_that_the_run_did_not_come_to() -> None:
     last = boards(run)[-1]
     kept = tuple(trial for trial in run.trials if trial.cell.workload != last.workload)
     lines = drawn(140, replace(run, trials=kept))
-    names = words.listed(sorted(row.stack for row in last.rows))
+    names = words.join_names(sorted(row.stack for row in last.rows))
     assert lines[-3:-1] == [f"  {last.workload}", f"    {names}: not measured: the run ended before its turn"]
     assert drawn(140, replace(run, trials=())) == []
 
@@ -143,16 +143,16 @@ def test_what_differs_within_a_workload_is_in_its_head() -> None:
 def test_the_bar_goes_first_and_ids_last() -> None:
     """Wide: bars. Narrow: none. Narrower: long words go to their own lines, then all. Narrower than all numbers: ids are cut."""
     numbers = ("31,800", "± 3.1 %", "1.20", "9.80", "152", "20.5")
-    row = board.Row(Verdict.VALID, "a-server:some-variant", numbers, "db-cpu", 1.0)
+    row = board.BoardLine(Verdict.VALID, "a-server:some-variant", numbers, "db-cpu", 1.0)
     more = replace(row, words="db-cpu, 1 of 2 warned")
-    assert board.fitted([row, more], 140).bar == board.MOST_BAR
-    narrow = board.fitted([row, more], 98)
+    assert board.fit_widths([row, more], 140).bar == board.MOST_BAR
+    narrow = board.fit_widths([row, more], 98)
     assert (narrow.bar, narrow.id, narrow.words) == (0, 21, 21)
-    mixed = board.fitted([row, more], 90)
+    mixed = board.fit_widths([row, more], 90)
     assert (mixed.bar, mixed.id, mixed.words) == (0, 21, 17)
-    narrower = board.fitted([row, more], 75)
+    narrower = board.fit_widths([row, more], 75)
     assert (narrower.id, narrower.words) == (21, None)
-    assert board.fitted([row, more], 60).id < 21
+    assert board.fit_widths([row, more], 60).id < 21
     assert any("█" in line for line in drawn(140)) and not any("█" in line for line in drawn(70))
 
 

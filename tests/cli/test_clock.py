@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from fairground.cli import follow, say
-from fairground.cli.clock import Clock
+from fairground.cli.clock import ProgressClock
 from fairground.cli.streams import Terminal
 from fairground.lab.events import Building
 
@@ -21,7 +21,7 @@ def screen() -> Console:
 def test_the_line_counts_up_and_down() -> None:
     """Time gone grows, time left shrinks and is never below 0; where it is unknown none is given."""
     moment = [100.0]
-    clock = Clock(screen(), live=False, now=lambda: moment[0])
+    clock = ProgressClock(screen(), live=False, now=lambda: moment[0])
     clock.shows("compare, part 3", 30.0)
     moment[0] += 12
     assert clock.line().plain == "compare, part 3 · 12 s · at most 18 s left · Ctrl-C keeps what is finished"
@@ -38,12 +38,12 @@ def test_the_line_counts_up_and_down() -> None:
 def test_only_a_terminal_has_the_line(live: bool) -> None:
     """On a terminal it is drawn and taken away again; elsewhere nothing is written."""
     console = screen()
-    clock = Clock(console, live)
+    clock = ProgressClock(console, live)
     clock.shows("building one")
     clock.close()
     assert isinstance(console.file, io.StringIO)
     assert ("building one" in console.file.getvalue()) is live
-    assert not Clock.wanted(Terminal(file=io.StringIO()), quiet=False)
+    assert not ProgressClock.is_wanted(Terminal(file=io.StringIO()), quiet=False)
 
 
 def test_builds_say_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from cli.command import MANIFEST, PLAIN, Golden
 from fairground.cli import candidates, columns, completion, verbs
 from fairground.cli.candidates import Table
 from fairground.lab.names import Name
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 
 HELP = {"--help": ["Show this message and exit.", False], "-h": ["Show this message and exit.", False]}
 
@@ -62,7 +62,7 @@ def test_what_has_names_is_there() -> None:
     taking = {spelling for told in table.values() for spelling, (_, takes) in told["options"].items() if takes}
     assert set(candidates.OPTIONS) <= taking
     assert {verb for verb, told in table.items() if "--resume" in told["options"]} == set(candidates.RESUMES)
-    assert set(candidates.RESUMES.values()) == {str(kind) for kind in Kind}
+    assert set(candidates.RESUMES.values()) == {str(kind) for kind in RecordKind}
     assert all(len(named) <= len(table[verb]["arguments"]) for verb, named in candidates.ARGUMENTS.items())
     assert {one.value for one in candidates.ARGUMENTS["list"][0](Fair())} == set(columns.WIDTHS)
 
@@ -86,7 +86,7 @@ class Fair:
         return [Name("demo", "All of it.")]
 
     def records(self, kind: str | None) -> Iterable[Name]:
-        return [Name("latest"), *(Name(f"2026-{one}") for one in Kind if kind in (None, one))]
+        return [Name("latest"), *(Name(f"2026-{one}") for one in RecordKind if kind in (None, one))]
 
 
 RUNS = ["latest", "2026-run"]
@@ -97,7 +97,7 @@ def values(line: str) -> list[str]:
     """What the last word of a line may become; a blank at its end begins a new one."""
     *words, typed = line.split(" ")
     table = completion.table()
-    return [one.value for one in candidates.candidates(candidates.said(words, table), typed, table, Fair())]
+    return [one.value for one in candidates.candidates(candidates.read_words(words, table), typed, table, Fair())]
 
 
 @pytest.mark.parametrize(

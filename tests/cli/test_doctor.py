@@ -9,7 +9,7 @@ import pytest
 
 from fairground import generators
 from fairground.cli import doctor as verb
-from fairground.host.machine import Check
+from fairground.host.machine import MachineCheck
 from fairground.lab import doctor, setup
 from fairground.lab.places import Places
 
@@ -23,7 +23,7 @@ def test_a_generator_that_is_not_here_is_optional(tmp_path: Path) -> None:
 @pytest.mark.parametrize("state", ["optional", "lacking"])
 def test_install_gets_both(state: str) -> None:
     """What is optional is installed when that is asked for, as what is lacking is."""
-    fixes = list(doctor.fixes([Check("x", state, "x is missing", "apt-get install x")]))
+    fixes = list(doctor.fixes([MachineCheck("x", state, "x is missing", "apt-get install x")]))
     assert ["apt-get", "install", "x"] in fixes
 
 

@@ -16,7 +16,7 @@ from fairground.lab import reasons
 from fairground.lab.events import Began, Building, Checking, Event, Finished, Planned, Replicating, Sink, TrialDone, TriedReason
 from fairground.model import Progress
 from fairground.model.experiment import WhyAsked
-from fairground.model.record import Head, Kind, Record
+from fairground.model.record import Head, Record, RecordKind
 from report import fixture
 
 GOLDEN = TESTS / "golden"
@@ -58,7 +58,7 @@ def test_the_lines_of_json_keep_their_names(
     trial, slot = run.trials[0], run.plan.slots[0]
     limited = replace(run, trials=tuple(replace(one, diagnosis="pool") for one in run.trials))
     asked = next(one.asked for one in reasons.doubts(limited, {}, None) if one.asked is not None)
-    head: Head[WhyAsked] = Head(1, Kind.WHY, "pool-why", "", 1.0, run.machine, {"fairground": "1"}, {}, {}, asked)
+    head: Head[WhyAsked] = Head(1, RecordKind.WHY, "pool-why", "", 1.0, run.machine, {"fairground": "1"}, {}, {}, asked)
 
     def work(sink: Sink) -> Generator[Event]:
         sink(Building("alder", "make", 1, 2))

@@ -59,7 +59,7 @@ def test_the_screen_of_a_run(out: io.StringIO) -> None:
     run = poisoned(fixture.two_blocks())
     with screen.Screen(run.plan, (), terminal, live=False) as shown:
         for trial in run.trials:
-            shown.finished(replace(trial, verdict=Verdict.VOID))
+            shown.show_trial(replace(trial, verdict=Verdict.VOID))
     terminal.print(board.Table(boards(run)))
     said = sink.getvalue()
     assert is_clean(said) and "[/x] [bold]" in said

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from fairground.cli import follow
-from fairground.lab.events import Event, Finished, Opened, Planned, Sink
+from fairground.lab.events import Event, Finished, Planned, RecordOpened, Sink
 from fairground.model.record import Record
 from report import fixture
 
@@ -38,8 +38,8 @@ RECORD = cast("Record[object, object]", Kept())
             (Planned(fixture.two_blocks().plan, Path("/results/a run"), 1.0),),
             "Go on with: ./fairground run --resume '/results/a run'",
         ),
-        ((Opened(RECORD),), "what is finished is kept. Go on with: ./fairground run --resume '/results/a record'"),
-        ((Opened(RECORD), Finished(RECORD)), "all of it is kept: ./fairground report '/results/a record'"),
+        ((RecordOpened(RECORD),), "what is finished is kept. Go on with: ./fairground run --resume '/results/a record'"),
+        ((RecordOpened(RECORD), Finished(RECORD)), "all of it is kept: ./fairground report '/results/a record'"),
     ],
 )
 def test_what_is_kept_is_said(events: tuple[Event, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from builders.stored import written
 from cli.command import ROOT, Run, document, stored
 from fairground import records
 from fairground.model import Ending
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from report.fixture import six_blocks
 
 
@@ -84,7 +84,7 @@ def test_list_of_no_runs(lab: Run) -> None:
 
 def test_records_of_other_kinds_are_listed_beside_the_runs(lab: Run, tmp_path: Path) -> None:
     """Each with its page, or with its head where it has none; what is no record is not taken for one."""
-    for kind in (Kind.TRY, Kind.CHECK):
+    for kind in (RecordKind.TRY, RecordKind.CHECK):
         written(tmp_path / "some", kind)
     rows = document(lab("list", "runs", "--results", "some", "--json"))["runs"]
     assert [(row["kind"], Path(row["page"]).name, row["finished"]) for row in rows] == [

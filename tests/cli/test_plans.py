@@ -16,7 +16,7 @@ import pytest
 from builders.full import full
 from cli.command import ONE, ROOT, RUN, Run, document
 from fairground.lab import setup
-from fairground.model import Cell, Durability, Load, PoolScope, Settings, Topology, Trial, Wire
+from fairground.model import Cell, CellSettings, Durability, Load, PathWire, PoolScope, Topology, Trial
 from fairground.report.trial import again
 
 
@@ -42,7 +42,7 @@ def test_a_small_budget_shortens_windows_that_nobody_asked_for(lab: Run) -> None
     assert window_s("--budget", "90s", "--warmup", "1") == Load().window_s
 
 
-CELL = Cell("alder-one:fancy", "tx", Topology(), Load(), Settings())
+CELL = Cell("alder-one:fancy", "tx", Topology(), Load(), CellSettings())
 CELLS = (
     CELL,
     replace(CELL, load=Load(7, False, 1.5, 0.25, 3.0, 900, threads=2)),
@@ -50,12 +50,12 @@ CELLS = (
     replace(CELL, workload="ping", load=Load(requests=5000, generator="ab")),
     replace(CELL, topology=Topology("nginx", "pgbouncer-tx", 40, 300)),
     replace(CELL, topology=Topology(pooler="pgcat-session")),
-    replace(CELL, topology=Topology(wire=Wire(0.2, 5.0))),
+    replace(CELL, topology=Topology(wire=PathWire(0.2, 5.0))),
     replace(
         CELL,
-        settings=Settings(3, 15, 0, False, PoolScope.PER_WORKER, 1.5, 512, durability=Durability.DURABLE, scale=2),
+        settings=CellSettings(3, 15, 0, False, PoolScope.PER_WORKER, 1.5, 512, durability=Durability.DURABLE, scale=2),
     ),
-    replace(CELL, settings=Settings(pin=(("server", (0,)),), postgres=(("jit", "off"), ("work_mem", "8MB")))),
+    replace(CELL, settings=CellSettings(pin=(("server", (0,)),), postgres=(("jit", "off"), ("work_mem", "8MB")))),
 )
 
 

@@ -17,7 +17,7 @@ def left(budget_s: float | None, *took_s: float, later_s: float = 0.0, hosts: in
     planned, terminal = replace(run.plan, budget_s=budget_s), Terminal(file=io.StringIO())
     shown = Screen(planned, (), terminal, live=False, later_s=later_s, hosts=hosts)
     for trial, duration_s in zip(run.trials, took_s, strict=False):
-        shown.finished(replace(trial, duration_s=duration_s))
+        shown.show_trial(replace(trial, duration_s=duration_s))
     return shown.left
 
 
@@ -43,8 +43,8 @@ def test_hosts_share_it() -> None:
 def test_runs_after_this_one_are_in_the_time_left() -> None:
     """What is left of this run and of those after it, as far as trials tell how wrong expectations are."""
     run = fixture.one_block()
-    each_s = plan.seconds(run.plan.slots[:1])
-    rest_s = 3600.0 + plan.seconds(run.plan.slots[3:])
+    each_s = plan.plan_seconds(run.plan.slots[:1])
+    rest_s = 3600.0 + plan.plan_seconds(run.plan.slots[3:])
     said = left(None, each_s, each_s, each_s, later_s=3600.0)
     assert said.endswith(f" left, about {duration(rest_s)} with the runs after it")
     assert left(None, each_s, later_s=3600.0) == ""
@@ -60,9 +60,9 @@ def test_lines_tell_cells_of_one_stack_apart() -> None:
     told = io.StringIO()
     shown = Screen(replace(run.plan, slots=slots), (), Terminal(file=told), live=False)
     for slot in slots:
-        shown.finished(replace(first, number=slot.number, cell=slot.cell))
+        shown.show_trial(replace(first, number=slot.number, cell=slot.cell))
     lines = [line.partition(" goodput=")[0].partition(f"{first.cell.stack} ")[2] for line in told.getvalue().splitlines()]
     assert lines == [f"{one.workload} {one.load.id} PostgreSQL {one.settings.postgres_version}" for one in cells]
     alone = io.StringIO()
-    Screen(run.plan, (), Terminal(file=alone), live=False).finished(first)
+    Screen(run.plan, (), Terminal(file=alone), live=False).show_trial(first)
     assert f"{first.cell.stack} {first.cell.workload} goodput=" in alone.getvalue()

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from builders.paths import ROOT
 from fairground import contract
 from fairground.contract import procedures
-from fairground.contract.case import Expect, Kind, Request
+from fairground.contract.case import CaseKind, Expect, Request
 from fairground.contract.facts import iso_milliseconds
-from fairground.contract.judge import problem, shown
-from fairground.contract.wire import Answer
+from fairground.contract.judge import problem, quote_bytes
+from fairground.contract.wire import HttpAnswer
 from fairground.model import Finding, LabError, Severity
 from reference import FACTS, FAULTS, Database, ReferenceStage, Server
 
 CASES = contract.load(ROOT / "contract" / "cases")
 BY_ID = {case.id: case for case in CASES}
-URL_CASES = [case.id for case in CASES if case.kind is not Kind.PROCEDURE]
-PROCEDURES = [case.id for case in CASES if case.kind is Kind.PROCEDURE]
+URL_CASES = [case.id for case in CASES if case.kind is not CaseKind.PROCEDURE]
+PROCEDURES = [case.id for case in CASES if case.kind is CaseKind.PROCEDURE]
 WORKLOADS = ("ping", "time", "db-ping", "db-time", "users", "tx", "transfer", "transfer-ordered", "lookup")
 HASTY_S = 0.8
 """Time for a case that is expected to fail, so that hanging faults do not make the tests slow."""
@@ -38,7 +38,7 @@ HASTY_PROCEDURE_S = 4.5
 def healthy() -> Iterator[tuple[Server, Database]]:
     """A server without faults."""
     database = Database()
-    server = Server(database, contract.Settings(pool_size=10))
+    server = Server(database, contract.ProcedureSettings(pool_size=10))
     yield server, database
     server.stop()
 
@@ -47,7 +47,7 @@ def tried(case_id: str, *faults: str, timeout_s: float = HASTY_S) -> Finding:
     """The finding of one case on a fresh server with `faults`."""
     database = Database()
     stage = ReferenceStage(database, faults)
-    host, port = stage.start(contract.Settings(pool_size=10))
+    host, port = stage.start(contract.ProcedureSettings(pool_size=10))
     case = replace(BY_ID[case_id], timeout_s=timeout_s)
     report = contract.run([case], host=host, port=port, facts=FACTS, probe=database.run, stage=stage)
     stage.server.stop()
@@ -99,7 +99,9 @@ ONE_USER = {"id": 1, "name": "Ann", "active": True}
 def judged(body: bytes, expect: Expect, kind: str = "application/json; charset=utf-8", status: int = 200) -> str | None:
     """What is wrong with an answer when the right users are one, and account 7 is the same."""
     facts = contract.KnownData(users=[ONE_USER], accounts={"7": ONE_USER}, clock_offset_s=1000)
-    return problem(Answer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body), GET, expect, facts)
+    return problem(
+        HttpAnswer(status, "1.1", (("content-type", kind), ("content-length", str(len(body)))), body), GET, expect, facts
+    )
 
 
 BODIES = [
@@ -139,7 +141,7 @@ def test_error_object(body: bytes, right: bool) -> None:
 
 def test_own_error_may_end_with_its_connection() -> None:
     """Only a framework's own error may have neither a length nor chunks without saying that it closes the connection."""
-    bare = Answer(400, "1.1", (), b"")
+    bare = HttpAnswer(400, "1.1", (), b"")
     says = "so its end cannot be known"
     assert problem(bare, GET, Expect((400,), own_error=True), FACTS) is None
     assert says in (problem(bare, GET, Expect((400,)), FACTS) or "")
@@ -156,7 +158,7 @@ def test_database_clock_counts() -> None:
 
 def test_sentences_are_escaped_and_short() -> None:
     """What a server sent is shown escaped, on one line, and shortened."""
-    text = shown(b"\x1b[31m\r\n`" + "é".encode() + b"\xff" + b"x" * 1000)
+    text = quote_bytes(b"\x1b[31m\r\n`" + "é".encode() + b"\xff" + b"x" * 1000)
     assert text.startswith(r"`\x1b[31m\r\n'\xe9\\xff") and text.endswith("bytes more") and len(text) < 200
 
 
@@ -237,7 +239,7 @@ def test_stage_that_cannot_start() -> None:
     """A server that does not start under a procedure's settings is a finding."""
 
     class Broken(ReferenceStage):
-        def start(self, settings: contract.Settings) -> tuple[str, int]:
+        def start(self, settings: contract.ProcedureSettings) -> tuple[str, int]:
             raise LabError("the server was not ready within 10 s")
 
     report = contract.run([BY_ID["terminates"]], host="127.0.0.1", port=1, facts=FACTS, stage=Broken(Database()))
@@ -249,7 +251,7 @@ def test_a_procedure_meets_no_server_that_failed() -> None:
     told: list[str] = []
 
     class Noted(ReferenceStage):
-        def start(self, settings: contract.Settings) -> tuple[str, int]:
+        def start(self, settings: contract.ProcedureSettings) -> tuple[str, int]:
             told.append("start")
             return super().start(settings)
 
@@ -258,7 +260,7 @@ def test_a_procedure_meets_no_server_that_failed() -> None:
             return super().stop()
 
     stage = Noted(database := Database(), ["spaces"])
-    host, port = stage.start(contract.Settings(pool_size=10))
+    host, port = stage.start(contract.ProcedureSettings(pool_size=10))
     cases = [BY_ID[name] for name in ("ping", "ready", "debit-first", "hang-up-in-transaction")]
     report = contract.run(cases, host=host, port=port, facts=FACTS, probe=database.run, stage=stage)
     stage.server.stop()
@@ -277,7 +279,7 @@ def test_unknown_case_is_an_error() -> None:
 def test_quick_cases(workload: str) -> None:
     """Each workload has a few quick cases, one of them its right answer, none of them a procedure."""
     quick = contract.select(CASES, workload)
-    assert 1 <= len(quick) <= 6 and all(case.kind is Kind.EXCHANGE for case in quick)
+    assert 1 <= len(quick) <= 6 and all(case.kind is CaseKind.EXCHANGE for case in quick)
     assert any(step.expect.statuses == (200,) for case in quick for step in case.steps)
     assert {case.id for case in quick} < {case.id for case in contract.select(CASES, workload, quick=False)}
 
@@ -339,7 +341,7 @@ def test_what_the_stage_cannot_do_is_not_tried() -> None:
     """A case that needs what this stage has not (a database that may be restarted) is told as not tried, and is no failure."""
 
     class Bound:
-        def start(self, settings: contract.Settings) -> tuple[str, int]:
+        def start(self, settings: contract.ProcedureSettings) -> tuple[str, int]:
             raise contract.NotStaged("the lab does not restart a given database")
 
     case = next(case for case in CASES if case.id == "database-restarts")

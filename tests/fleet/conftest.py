@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster
 
 from builders.paths import ENGINE
 from fairground.fleet import about, cluster, link, worker
-from fairground.fleet.worker import Command
+from fairground.fleet.worker import OrderCommand
 from fleet.made import host
 
 
@@ -44,6 +44,6 @@ def there(tmp_path: Path) -> Iterator[There]:
         Client(made, direct_to_workers=True) as client,
     ):  # fmt: skip
         (one,) = made.workers.values()
-        one.plugins[worker.NAME] = worker.Host(said, Command((), os.environ), tmp_path, ENGINE, awake=False)
+        one.plugins[worker.NAME] = worker.Host(said, OrderCommand((), os.environ), tmp_path, ENGINE, awake=False)
         (member,) = cluster.members(client)
         yield There(made, client, member)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from fairground.fleet import about
 from fairground.fleet.about import About
 from fairground.fleet.cluster import Member
-from fairground.model import Cell, Load, Machine, Plan, Seats, Settings, Slot, Topology
+from fairground.model import Cell, CellSettings, Load, Machine, Plan, PlanSlot, Seats, Topology
 
-CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
+CELL = Cell("a:plain", "tx", Topology(), Load(), CellSettings())
 MACHINE = Machine("one", "CPU", 2, 1 << 30, "6.1", None, None, None, None, {"open files": "1024"})
 
 
@@ -29,6 +29,6 @@ def member(name: str, **changes: object) -> Member:
 def plan(blocks: int, stacks: int = 2, workloads: tuple[str, ...] = ("tx", "ping")) -> Plan:
     """In each block, each stack on each workload."""
     cells = [replace(CELL, stack=f"s{stack}:plain", workload=workload) for workload in workloads for stack in range(stacks)]
-    slots = [Slot(number, block, cell, 1) for number, (block, cell) in
+    slots = [PlanSlot(number, block, cell, 1) for number, (block, cell) in
              enumerate(((block, cell) for block in range(1, blocks + 1) for cell in cells), start=1)]  # fmt: skip
     return Plan("made up", 1, blocks, tuple(slots), {}, "run", "s0:plain")

@@ -11,8 +11,8 @@ import pytest
 from builders.trials import trial
 from fairground import records
 from fairground.fleet.cluster import Done
-from fairground.fleet.order import Answer, Order, Refusal, Work
-from fairground.fleet.shares import Share
+from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
+from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.lab import hosts
 from fairground.model import LabError, Run, Trial, Verdict
@@ -21,10 +21,10 @@ from fleet.made import MACHINE, member, plan
 
 def test_orders_and_answers_survive_the_way() -> None:
     """Both sides read what the other wrote."""
-    order = Order(Work.SHARE, plan(1), {"s0": "hash"}, (trial("s0:plain", 1, 100.0),))
+    order = Order(OrderWork.SHARE, plan(1), {"s0": "hash"}, (trial("s0:plain", 1, 100.0),))
     assert Order.from_json(order.to_json()) == order and b"\n" not in order.to_json()
-    answer = Answer("a", MACHINE, {"engine": "1"}, trials=(trial("s0:plain", 1, 100.0),), remarks=("so",))
-    assert Answer.from_json(answer.to_json()) == answer
+    answer = OrderAnswer("a", MACHINE, {"engine": "1"}, trials=(trial("s0:plain", 1, 100.0),), remarks=("so",))
+    assert OrderAnswer.from_json(answer.to_json()) == answer
 
 
 @pytest.fixture
@@ -51,9 +51,9 @@ def made(known: Run, number: int) -> Trial:
 
 def test_a_trial_says_where_it_was_made(known: Run) -> None:
     """By the hash of the host's name; its folder is the run's own, whatever the host wrote there."""
-    share = Share(known.plan.slots[:2])
-    answer = Answer("b", replace(MACHINE, hostname_hash="two"), {"engine": "1"}, trials=(made(known, 1), made(known, 2)))
-    found = hosts.believed(known, share, answer)
+    share = PlanShare(known.plan.slots[:2])
+    answer = OrderAnswer("b", replace(MACHINE, hostname_hash="two"), {"engine": "1"}, trials=(made(known, 1), made(known, 2)))
+    found = hosts.trials_of(known, share, answer)
     assert [(one.number, one.machine) for one in found] == [(1, "two"), (2, "two")]
     assert all((known.folder / one.folder).is_dir() and one.folder.startswith("trials/") for one in found)
 
@@ -68,17 +68,17 @@ def test_a_trial_says_where_it_was_made(known: Run) -> None:
 )
 def test_a_host_that_changed_is_not_believed(known: Run, changes: dict, message: str) -> None:
     """What it measured is not kept."""
-    answer = replace(Answer("b", MACHINE, {"engine": "1"}, trials=(made(known, 1),)), **changes)
+    answer = replace(OrderAnswer("b", MACHINE, {"engine": "1"}, trials=(made(known, 1),)), **changes)
     with pytest.raises(LabError, match=message):
-        hosts.believed(known, Share(known.plan.slots[:2]), answer)
+        hosts.trials_of(known, PlanShare(known.plan.slots[:2]), answer)
 
 
 def test_trials_of_other_slots_are_not_believed(known: Run) -> None:
     """A host answers for what it was given, and for those very cells."""
-    share, other = Share(known.plan.slots[:2]), made(known, 3)
+    share, other = PlanShare(known.plan.slots[:2]), made(known, 3)
     for one in (other, replace(other, number=1)):
         with pytest.raises(LabError, match="answered for slots that it was not given"):
-            hosts.believed(known, share, Answer("b", MACHINE, {"engine": "1"}, trials=(one,)))
+            hosts.trials_of(known, share, OrderAnswer("b", MACHINE, {"engine": "1"}, trials=(one,)))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_trials_of_other_slots_are_not_believed(known: Run) -> None:
     [
         (Done(0, None, "it broke"), "it broke"),
         (Done(0, b"nothing"), "a host answered what cannot be read"),
-        (Done(0, Answer("b", refusal=Refusal("no disk", None, 3)).to_json()), "host `b`: no disk"),
+        (Done(0, OrderAnswer("b", refusal=Refusal("no disk", None, 3)).to_json()), "host `b`: no disk"),
     ],
 )
 def test_answers_that_are_none(done: Done, message: str) -> None:
@@ -106,7 +106,7 @@ def test_tasks_go_where_they_may_be_carried_out(known: Run) -> None:
     a, b = member("a"), member("b")
     found = hosts.tasks(begun, [a, b], {"s0": "hash", "s9": "other"})
     orders = [Order.from_json(one.order) for one in found]
-    assert [one.work for one in orders] == [Work.LIMITS, *[Work.SHARE] * 3]
+    assert [one.work for one in orders] == [OrderWork.LIMITS, *[OrderWork.SHARE] * 3]
     assert [one.hosts for one in found] == [(a, b), (a,), (a, b), (a, b)]
     assert [[slot.number for slot in one.plan.slots] for one in orders[1:]] == [[2], [3, 4], [5, 6, 7, 8]]
     assert [len(one.known) for one in orders] == [0, 0, 0, 0]
@@ -141,9 +141,9 @@ def server(tmp_path: Path) -> Path:
 def test_sources_are_sent_by_their_hash(server: Path, tmp_path: Path) -> None:
     """They are unpacked once, without what was built, and have the same hash wherever they are."""
     digest, cache = build.sources_hash(server), tmp_path / "cache"
-    assert build.sent(digest, cache) is None
-    there = build.unpack("alder", build.packed(server), digest, cache)
-    assert build.sent(digest, cache) == there == build.unpack("alder", build.packed(server), digest, cache)
+    assert build.sent_folder(digest, cache) is None
+    there = build.unpack("alder", build.pack_sources(server), digest, cache)
+    assert build.sent_folder(digest, cache) == there == build.unpack("alder", build.pack_sources(server), digest, cache)
     assert build.sources_hash(there) == digest and not (there / "out").exists()
     assert (there / "run").stat().st_mode & stat.S_IXUSR and not (there / "deep" / "text").stat().st_mode & stat.S_IXUSR
 
@@ -162,5 +162,5 @@ def test_names_that_reach_beyond_their_folder_are_refused(id: str, name: str, tm
 def test_other_sources_than_were_announced_are_refused(server: Path, tmp_path: Path) -> None:
     """Nothing of them stays where builds would find it."""
     with pytest.raises(LabError, match="not those that were announced"):
-        build.unpack("alder", build.packed(server), "0" * 64, tmp_path / "cache")
-    assert build.sent("0" * 64, tmp_path / "cache") is None
+        build.unpack("alder", build.pack_sources(server), "0" * 64, tmp_path / "cache")
+    assert build.sent_folder("0" * 64, tmp_path / "cache") is None

@@ -70,7 +70,7 @@ def test_a_load_from_there(there: There, responder: tuple[str, int], tmp_path: P
     """Its events, its result and what it used are those of an engine here; who used it is told."""
     with remote.generator_on(there.client, there.member) as far:
         assert far.front == "127.0.0.1" and abs(far.distance.ahead_s) < 1
-        session = engine.Session(far.start(tmp_path), plan(responder))
+        session = engine.EngineSession(far.start(tmp_path), plan(responder))
         meter, said = session.meter(), []
         meter.start()
         before, began = meter.clock(), time.time()
@@ -91,7 +91,7 @@ def test_a_load_from_there(there: There, responder: tuple[str, int], tmp_path: P
 def test_turns_from_there(there: There, responder: tuple[str, int], tmp_path: Path) -> None:
     """It stands still until it is told to go, and tells what it counted."""
     with remote.generator_on(there.client, there.member) as far:
-        session = engine.Session(far.start(tmp_path), plan(responder, begin="held"))
+        session = engine.EngineSession(far.start(tmp_path), plan(responder, begin="held"))
         counted = []
         for _ in range(3):
             while (event := session.event()) is not None and event["event"] != "held":
@@ -110,7 +110,7 @@ def test_nothing_stays_when_the_lab_lets_go(there: There, responder: tuple[str, 
     """The engine ends, and so does what keeps it; another lab can have the host then."""
     for _ in range(2):
         with remote.generator_on(there.client, there.member) as far:
-            engine.Session(far.start(tmp_path), plan(responder, begin="held"))
+            engine.EngineSession(far.start(tmp_path), plan(responder, begin="held"))
             theirs = [one for one in alive(psutil.Process().children(recursive=True)) if "--plan" in one.cmdline()]
             assert len(theirs) == 1
         deadline = time.monotonic() + 20
@@ -133,8 +133,8 @@ def test_a_host_that_is_gone_is_the_machines_fault(there: There, monkeypatch: py
 @pytest.mark.live
 def test_a_host_that_measures_already(there: There) -> None:
     """It makes no load beside that, and says so in a sentence of its own."""
-    held = alone.taken()
-    assert held is not None and alone.taken() is None
+    held = alone.take_machine()
+    assert held is not None and alone.take_machine() is None
     with (
         held,
         pytest.raises(LabError, match="host `rack-2` measures for somebody else"),

@@ -8,12 +8,12 @@ import pytest
 
 from builders.trials import trial
 from fairground.fleet.shares import shares
-from fairground.model import Slot, Trial
+from fairground.model import PlanSlot, Trial
 from fairground.stats.comparisons import heat_of
 from fleet.made import plan
 
 
-def of(slot: Slot, machine: str | None) -> Trial:
+def of(slot: PlanSlot, machine: str | None) -> Trial:
     """A finished trial of a slot."""
     return replace(trial(slot.cell.stack, slot.block, 100.0), number=slot.number, cell=slot.cell, machine=machine)
 

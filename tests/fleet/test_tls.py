@@ -58,10 +58,10 @@ def test_a_certificate_is_made_once(tmp_path: Path) -> None:
     folder = tmp_path / "own"
     with pytest.raises(LabError, match="holds no certificate"):
         tls.of_fleet(folder)
-    made = tls.made(folder)
+    made = tls.make_certificate(folder)
     assert made.key.stat().st_mode & 0o077 == 0
     context = ssl.create_default_context(cafile=str(made.certificate))
     context.load_cert_chain(made.certificate, made.key)
     before = made.certificate.read_bytes()
-    assert tls.made(folder).certificate.read_bytes() == before
+    assert tls.make_certificate(folder).certificate.read_bytes() == before
     assert tls.of_fleet(folder) == made

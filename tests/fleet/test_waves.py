@@ -15,19 +15,19 @@ from builders.trials import trial
 from fairground import records
 from fairground.fleet import cluster
 from fairground.fleet.cluster import Done
-from fairground.fleet.order import Answer, Order, Work
+from fairground.fleet.order import Order, OrderAnswer, OrderWork
 from fairground.inputs import manifest
 from fairground.lab import hosts
 from fairground.lab.events import Began, Event, Planned, Said
 from fairground.lab.hosts import Fleet
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import Plan, Run, Slot, Trial
-from fairground.run.plan import seconds
+from fairground.model import Plan, PlanSlot, Run, Trial
+from fairground.run.plan import plan_seconds
 from fleet.made import MACHINE, member, plan
 
 TWO = Fleet((member("a"), member("b")))
-Spread = Callable[[Slot], float]
+Spread = Callable[[PlanSlot], float]
 
 
 class Hosts:
@@ -41,15 +41,15 @@ class Hosts:
 
     def _carried_out(self, _: object, orders: Sequence[tuple[bytes, Any]], **__: object) -> Iterator[Done]:
         told = [Order.from_json(text) for text, _ in orders]
-        self.waves.append(sorted({order.plan.slots[0].block for order in told if order.work is Work.SHARE}))
+        self.waves.append(sorted({order.plan.slots[0].block for order in told if order.work is OrderWork.SHARE}))
         for place, order in enumerate(told):
-            if order.work is Work.SHARE and order.plan.slots[0].block in self.lost:
+            if order.work is OrderWork.SHARE and order.plan.slots[0].block in self.lost:
                 yield Done(place, None, "it broke")
             else:
-                trials = tuple(self._made(slot) for slot in order.plan.slots) if order.work is Work.SHARE else ()
-                yield Done(place, Answer("a", MACHINE, {"engine": "1"}, trials=trials).to_json())
+                trials = tuple(self._made(slot) for slot in order.plan.slots) if order.work is OrderWork.SHARE else ()
+                yield Done(place, OrderAnswer("a", MACHINE, {"engine": "1"}, trials=trials).to_json())
 
-    def _made(self, slot: Slot) -> Trial:
+    def _made(self, slot: PlanSlot) -> Trial:
         noise = numpy.random.default_rng(slot.number).normal(0, self.spread(slot))
         return replace(trial(slot.cell.stack, slot.block, 100.0 * math.exp(noise)), number=slot.number, cell=slot.cell)
 
@@ -65,9 +65,9 @@ def begun(folder: Path, planned: Plan) -> Run:
 
 def measured(known: Run) -> tuple[Run, list[str]]:
     """The run after two hosts measured it, and what was said."""
-    events: list[Event] = list(hosts.measured(known, TWO, {}))
+    events: list[Event] = list(hosts.measure_shares(known, TWO, {}))
     assert [one.hosts for one in events if isinstance(one, Began)] == [2]  # the time that is left is told by it
-    left_s = seconds(slot for slot in known.plan.slots if slot.number not in records.done_slots(known))
+    left_s = plan_seconds(slot for slot in known.plan.slots if slot.number not in records.done_slots(known))
     assert [one.left_s for one in events if isinstance(one, Planned)] == [pytest.approx(left_s / 2)]
     return records.load_run(known.folder), [one.sentence for one in events if isinstance(one, Said)]
 

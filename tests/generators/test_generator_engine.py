@@ -355,7 +355,7 @@ def test_commands() -> None:
     """What a session writes are the golden commands, one a line."""
     written = list[bytes]()
     running: Any = SimpleNamespace(write=written.append)
-    session = engine.Session(running, {"load": {"timeout_ms": 1000}})
+    session = engine.EngineSession(running, {"load": {"timeout_ms": 1000}})
     session.measure()
     session.measure(16.0)
     session.hold()

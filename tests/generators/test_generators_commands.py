@@ -12,7 +12,7 @@ import pytest
 
 from builders.jobs import WORKLOADS, job
 from fairground import generators
-from fairground.model import Cell, LabError, Load, Settings, Topology
+from fairground.model import Cell, CellSettings, LabError, Load, Topology
 
 COMMANDS = [
     ("wrk", {}, "-t 1 -c 4 -d 1s --timeout 1s -s requests.lua -H accept: application/json http://127.0.0.1:17123/ping"),
@@ -94,7 +94,7 @@ def test_k6_ramps_through_the_stages_of_a_load(tmp_path: Path) -> None:
 def test_others_refuse_stages(name: str) -> None:
     """A generator that keeps its connections is refused before anything is started."""
     load = Load(connections=4, stages=((20.0, 150),), window_s=20.0, timeout_ms=1000, generator=name)
-    cell = Cell("a:x", "ping", Topology(), load, Settings())
+    cell = Cell("a:x", "ping", Topology(), load, CellSettings())
     with pytest.raises(LabError, match="keeps its number of connections, and has no stages"):
         generators.check([cell], WORKLOADS)
 
@@ -152,7 +152,7 @@ REFUSALS = [
 def cell(generator: str, workload: str, load: dict[str, Any]) -> Cell:
     """A cell of four connections under a generator."""
     shape = Load(**({"connections": 4, "window_s": 1.0, "timeout_ms": 1000, "generator": generator} | load))
-    return Cell("server:variant", workload, Topology(), shape, Settings())
+    return Cell("server:variant", workload, Topology(), shape, CellSettings())
 
 
 @pytest.mark.parametrize(("generator", "workload", "load", "said"), REFUSALS)
@@ -177,7 +177,7 @@ def test_what_can_be_done_is_not_refused(generator: str, workload: str) -> None:
 def test_unknown_generator() -> None:
     """A name that is none gets the nearest one."""
     with pytest.raises(LabError) as caught:
-        generators.known("wrrk")
+        generators.generator_name("wrrk")
     assert (caught.value.message, caught.value.hint) == ("there is no generator `wrrk`", "did you mean `wrk`?")
 
 

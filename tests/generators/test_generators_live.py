@@ -17,16 +17,16 @@ from builders.benches import bench_on
 from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from fairground import generators
-from fairground.generators import Task
+from fairground.generators import LoadTask
 from fairground.generators import tool as tools
-from fairground.generators.tool import Installed, Job, Output, Seen, Tool, ToolSession
+from fairground.generators.tool import Installed, Tool, ToolJob, ToolOutput, ToolReport, ToolSession
 from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.judge import answers
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.measure import Bench, run
-from fairground.model import Cell, LabError, Load, Outcomes, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.model import Cell, CellSettings, LabError, Load, Outcomes, PlanSlot, Severity, Topology, Trial, Verdict
 from fairground.postgres import Database
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
@@ -53,10 +53,10 @@ def trial(bench: Bench, name: str, animal: str, workload: str, folder: Path, **l
     """A short trial of an animal under a tool."""
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), animal)
     shape = Load(**({"connections": 4, "window_s": 1.0, "warmup_min_s": 1.0, "timeout_ms": 3000, "generator": name} | load))
-    cell = Cell(stack.id, workload, Topology(), shape, Settings(workers=1, pool_size=8, scale=1))
+    cell = Cell(stack.id, workload, Topology(), shape, CellSettings(workers=1, pool_size=8, scale=1))
     generators.check([cell], WORKLOADS)
     here = replace(bench, tools={name: installed(name)})
-    return run(here, Slot(1, 1, cell, 7), 1, stack, WORKLOADS[workload], folder, "trial")
+    return run(here, PlanSlot(1, 1, cell, 7), 1, stack, WORKLOADS[workload], folder, "trial")
 
 
 def grave(measured: Trial) -> list[str]:
@@ -146,11 +146,11 @@ def test_connections_that_are_closed(bench: Bench, name: str, tmp_path: Path) ->
 def made(command: str, **fields: Any) -> Installed:
     """A tool that is a line of shell; its report is the number that it prints, as good answers of a second."""
 
-    def read(job: Job, output: Output) -> Seen:
+    def read(job: ToolJob, output: ToolOutput) -> ToolReport:
         if not output.stdout.strip():
             raise output.nothing("shell")
         count = int(output.stdout)
-        return Seen(1.0, Outcomes(count, 0, {}, None, 0, 0, 0, 0, None, 0), count, caveats=("it is a test",))
+        return ToolReport(1.0, Outcomes(count, 0, {}, None, 0, 0, 0, 0, None, 0), count, caveats=("it is a test",))
 
     plain: dict[str, Any] = {
         "name": "shell", "command": lambda job: ["-c", command], "read": read, "version": ("true",), "version_pattern": "x",
@@ -166,7 +166,7 @@ def session(keeper: Keeper, tmp_path: Path) -> Iterator[Any]:
 
     def begin(tool: Installed, workload: str = "ping", **load: Any) -> ToolSession:
         shape = Load(**({"connections": 4, "window_s": 1.0, "warmup_min_s": 1.0, "timeout_ms": 1000} | load))
-        begun.append(ToolSession(keeper, tool, Task(WORKLOADS[workload], shape, "127.0.0.1", 1, 7, tmp_path)))
+        begun.append(ToolSession(keeper, tool, LoadTask(WORKLOADS[workload], shape, "127.0.0.1", 1, 7, tmp_path)))
         return begun[-1]
 
     yield begin

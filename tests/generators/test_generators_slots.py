@@ -137,10 +137,10 @@ def test_javascript_draws_what_it_should() -> None:
 def test_scripts_for_k6_are_javascript(workload: str, tmp_path: Path) -> None:
     """The whole script of each workload is valid as a module, for another interpreter that only reads it."""
     from fairground.generators import TOOLS
-    from fairground.generators.tool import Job
+    from fairground.generators.tool import ToolJob
     from fairground.model import Load
 
     asked = WORKLOADS[workload]
-    TOOLS["k6"].command(Job(Load(), asked, Templates.of(asked), "127.0.0.1", 1, 7, 1.0, None, 1, tmp_path))
+    TOOLS["k6"].command(ToolJob(Load(), asked, Templates.of(asked), "127.0.0.1", 1, 7, 1.0, None, 1, tmp_path))
     script = (tmp_path / "requests.js").rename(tmp_path / "requests.mjs")
     subprocess.run(["node", "--check", str(script)], check=True)

@@ -16,21 +16,21 @@ from builders.jobs import WORKLOADS, job
 from builders.paths import TESTS
 from fairground import generators
 from fairground.generators import hey, latency, wrk
-from fairground.generators.tool import Output, Seen, outcomes, together
+from fairground.generators.tool import ToolOutput, ToolReport, outcomes, together
 from fairground.model import LabError, Outcomes
 
 GOLDEN = TESTS / "generators" / "golden"
 
 
-def read(tool: str, case: str, code: int | None = 0, **load: Any) -> Seen:
+def read(tool: str, case: str, code: int | None = 0, **load: Any) -> ToolReport:
     """What is read of one golden output."""
     folder = GOLDEN / tool / case
     assert folder.is_dir()
     texts = [path.read_text() if (path := folder / name).exists() else "" for name in ("stdout", "stderr")]
-    return generators.TOOLS[tool].read(job(**load), Output(texts[0], texts[1], code, folder))
+    return generators.TOOLS[tool].read(job(**load), ToolOutput(texts[0], texts[1], code, folder))
 
 
-def counted(seen: Seen) -> dict[str, Any]:
+def counted(seen: ToolReport) -> dict[str, Any]:
     """The kinds of outcomes that a tool tells."""
     return {name: value for name in Outcomes.__dataclass_fields__ if (value := getattr(seen.outcomes, name)) not in (None, {})}
 
@@ -132,7 +132,7 @@ def test_a_tool_without_a_report_is_the_instruments_fault(tool: str, case: str, 
 def test_silence_is_no_result(tool: str) -> None:
     """A tool that wrote nothing at all has no result either, and that is said."""
     with pytest.raises(LabError, match=f"^`{tool}` ended with exit code 2 and no result; it said nothing$"):
-        generators.TOOLS[tool].read(job(), Output("", "", 2, Path("/nowhere")))
+        generators.TOOLS[tool].read(job(), ToolOutput("", "", 2, Path("/nowhere")))
 
 
 # ---------------------------------------------------------------- latencies
@@ -265,7 +265,7 @@ VEGETA = """\
 def test_vegeta_rows(tmp_path: Path) -> None:
     """Rows become outcomes, latencies of good answers and of all, and seconds; a text over two lines is one row."""
     (tmp_path / "converted").write_text(VEGETA)
-    seen = generators.TOOLS["vegeta"].read(job(), Output("", "", 0, tmp_path))
+    seen = generators.TOOLS["vegeta"].read(job(), ToolOutput("", "", 0, tmp_path))
     assert counted(seen) == EACH | {"ok": 2, "shed": 1, "status": {404: 1}, "timeout": 1, "unsent": 0}
     assert (seen.completed, seen.duration_s) == (5, 2.5)
     assert seen.latency_ok is not None and (seen.latency_ok.count, seen.latency_ok.max_us) == (2, 2500)
@@ -276,7 +276,7 @@ def test_vegeta_rows(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- oha and k6, by hand
 
 
-def oha(statuses: dict[str, int], errors: dict[str, int], average: float | None = 0.002) -> Seen:
+def oha(statuses: dict[str, int], errors: dict[str, int], average: float | None = 0.002) -> ToolReport:
     """What is read of a report made by hand after oha 1.16's source, with the words of errors that it really prints."""
     times = [None if average is None else value for value in (0.001, 0.009, 0.0015, 0.004, 0.0085, 0.0089, 0.002, 0.006)]
     document = {
@@ -285,7 +285,7 @@ def oha(statuses: dict[str, int], errors: dict[str, int], average: float | None 
         "statusCodeDistribution": statuses,
         "errorDistribution": errors,
     }  # fmt: skip
-    return generators.TOOLS["oha"].read(job(), Output(json.dumps(document), "", 0, Path()))
+    return generators.TOOLS["oha"].read(job(), ToolOutput(json.dumps(document), "", 0, Path()))
 
 
 def test_oha_report() -> None:
@@ -331,11 +331,11 @@ def test_oha_without_an_answer() -> None:
     assert (seen.outcomes.ok, seen.outcomes.connect, seen.latency_all) == (0, 7, None)
 
 
-def k6(folder: Path, metrics: dict[str, dict[str, float]], **load: Any) -> Seen:
+def k6(folder: Path, metrics: dict[str, dict[str, float]], **load: Any) -> ToolReport:
     """What is read of a summary made by hand after k6's documentation."""
     document = {"state": {"testRunDurationMs": 1250.5}, "metrics": {name: {"values": values} for name, values in metrics.items()}}
     (folder / "report.json").write_text(json.dumps(document))
-    return generators.TOOLS["k6"].read(job(**load), Output("", "", 0, folder))
+    return generators.TOOLS["k6"].read(job(**load), ToolOutput("", "", 0, folder))
 
 
 TREND = {"min": 0.5, "avg": 1.25, "max": 9.0, "p(50)": 1.0, "p(90)": 2.0, "p(99)": 8.0, "p(99.9)": 8.9, "p(75)": 1.5, "p(95)": 4.0,

@@ -27,7 +27,9 @@ from fairground.measure import audit
 from fairground.model import (
     Audit,
     Cell,
+    CellSettings,
     DatabaseUse,
+    DatabaseWork,
     Invariant,
     LabError,
     Latency,
@@ -37,16 +39,14 @@ from fairground.model import (
     Result,
     RoleUse,
     Server,
-    Settings,
     Severity,
     Suite,
     Topology,
     Trial,
     Variant,
     Verdict,
-    Work,
 )
-from fairground.model.record import CrossCheckAsked, Kind
+from fairground.model.record import CrossCheckAsked, RecordKind
 from fairground.postgres import Database
 from fairground.run import plan
 from fairground.stats import agreement, intervals
@@ -74,8 +74,8 @@ class Answers:
     def __init__(self, **rows: list[tuple[Any, ...]]) -> None:
         self.rows = rows
 
-    def work(self) -> Work:
-        return Work({})
+    def work(self) -> DatabaseWork:
+        return DatabaseWork({})
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         return self.rows[statement]
@@ -132,8 +132,8 @@ def test_what_is_unknown_voids_nothing() -> None:
     found = answers.warmup((), False, thresholds.standard().rules)
     assert [(one.id, one.severity) for one in found] == [("warm-up", Severity.NOTE)]
     assert "reported no second of the warm-up" in found[0].sentence
-    plain = Cell("s:v", "ping", Topology(), Load(generator="wrk"), Settings())
-    assert validity.findings(validity.Facts(1.0, plain, result()), thresholds.standard()) == ()
+    plain = Cell("s:v", "ping", Topology(), Load(generator="wrk"), CellSettings())
+    assert validity.findings(validity.TrialFacts(1.0, plain, result()), thresholds.standard()) == ()
     assert [one.id for one in answers.outcomes(result())] == ["errors"]
 
 
@@ -165,7 +165,7 @@ def test_cells_of_a_missing_generator_are_left_out() -> None:
     why = {"generator k6": "`k6` is not installed → get it"}
 
     def made(loads: tuple[Load, ...]) -> Any:
-        part = plan.Part(server.stacks, (TX,), loads, (Topology(),), Settings())
+        part = plan.PlanPart(server.stacks, (TX,), loads, (Topology(),), CellSettings())
         return plan.build(Suite("", "t", "", 2, 1, (), controls=False), (part,), "run", why)
 
     assert {slot.cell.load.generator for slot in made(loads).slots} == {"engine"} and made(loads).skipped == why
@@ -227,7 +227,7 @@ def trial(generator: str, block: int, rate: float, p50_us: int | None = 100, ver
     spread = Latency(1, 1, 1.0, 1, p50_us, 1, 1, 1, None) if p50_us else None
     found = result(1, latency_ok=spread)
     found = replace(found, window_s=1.0, completed_ok=round(rate))
-    cell = Cell("s:v", "ping", Topology(), Load(generator=generator), Settings())
+    cell = Cell("s:v", "ping", Topology(), Load(generator=generator), CellSettings())
     use = RoleUse(cpu_us=rate * 10, memory_peak_bytes=None, threads_peak=None, source="cgroup2")
     return Trial(
         number=1, block=block, attempt=1, cell=cell, seed=1, started_unix_s=0.0, duration_s=1.0, phases_s={}, result=found,
@@ -317,14 +317,14 @@ def test_verb_says_what_it_found(
         yield Planned(stored.small_plan(), folder, 1.0)
         yield end
 
-    monkeypatch.setattr(runs, "run", measured)
+    monkeypatch.setattr(runs, "run_suite", measured)
     stack = ["--servers", str(ROOT / "tests" / "zoo"), "--results", str(tmp_path), "--stack", "healthy:asyncio"]
     found = CliRunner().invoke(app, ["cross-check", *stack, "--rounds", "3", "--connections", "7"])
     assert (found.exit_code, words in found.output) == (code, True), found.output
     (group,) = asked[0].groups
     assert asked[0].blocks == 3 and group.stacks == ("healthy:asyncio",) and group.workloads == ("ping",)
     assert [(load.generator, load.connections, load.window_s) for load in group.loads] == [("engine", 7, 2.0), ("wrk", 7, 2.0)]
-    record = records.load(records.find(tmp_path, "latest", Kind.CROSS_CHECK))
+    record = records.load(records.find(tmp_path, "latest", RecordKind.CROSS_CHECK))
     assert (record.head.asked.run, len(record.entries), record.end is not None) == (folder.name, 3, True)
     again = CliRunner().invoke(app, ["report", record.id, "--results", str(tmp_path)])
     assert (again.exit_code, words in again.output, folder.name in again.output) == (0, True, True), again.output
@@ -344,18 +344,18 @@ def test_an_interrupted_cross_check_goes_on(monkeypatch: pytest.MonkeyPatch, tmp
         resumed.append(run)
         yield end
 
-    monkeypatch.setattr(runs, "run", begun)
-    monkeypatch.setattr(runs, "resume", went_on)
+    monkeypatch.setattr(runs, "run_suite", begun)
+    monkeypatch.setattr(runs, "resume_run", went_on)
     loads = (Load(generator="engine"), Load(generator="wrk"))
     places = Places(ROOT, ROOT / "tests" / "zoo", tmp_path, tmp_path / "cache")
     with pytest.raises(KeyboardInterrupt):
-        list(cross_check.cross_check(Inputs(places), CrossCheckAsked("healthy:asyncio", "ping", loads, 3, "")))
-    record = records.load(records.find(tmp_path, "latest", Kind.CROSS_CHECK))
+        list(cross_check.cross_check_stack(Inputs(places), CrossCheckAsked("healthy:asyncio", "ping", loads, 3, "")))
+    record = records.load(records.find(tmp_path, "latest", RecordKind.CROSS_CHECK))
     assert (record.entries, record.end) == ((), None)
-    *_, found = cross_check.cross_check(Inputs(places, record=record), record.head.asked)
+    *_, found = cross_check.cross_check_stack(Inputs(places, record=record), record.head.asked)
     assert resumed == [folder] and records.load(record.folder).end is not None
     assert isinstance(found, Finished) and found.record == records.load(record.folder)
     assert cross_check.says(records.load(record.folder)) == "The generators agree in 3 of 3 measures."
     (tmp_path / folder.name).rename(tmp_path / "elsewhere")
     with pytest.raises(LabError, match="which is not in"):
-        list(cross_check.cross_check(Inputs(places, record=record), record.head.asked))
+        list(cross_check.cross_check_stack(Inputs(places, record=record), record.head.asked))

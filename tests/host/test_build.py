@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairground.host import Keeper, build
-from fairground.host.build import Built, Unavailable
+from fairground.host.build import BuiltServer, Unavailable
 from fairground.model import Server, Variant
 
 
@@ -108,18 +108,18 @@ def test_a_build_is_run_once(keeper: Keeper, folder: Path, tmp_path: Path) -> No
     one, cache, said = server(folder), tmp_path / "cache", list[str]()
     assert not build.is_built(one, cache)
     first = build.build(keeper, one, cache, said.append)
-    assert isinstance(first, Built) and first.seconds > 0 and first.receipt == "made"
+    assert isinstance(first, BuiltServer) and first.seconds > 0 and first.receipt == "made"
     assert said == ["sh -c echo once >> count.log; echo made > out"]
     assert build.is_built(one, cache)
 
     second = build.build(keeper, one, cache, said.append)
-    assert second == Built(one, first.content_hash, "made", 0.0)
+    assert second == BuiltServer(one, first.content_hash, "made", 0.0)
     assert (builds(folder), len(said)) == (1, 1)
 
     (folder / "main.c").write_text("changed")
     assert not build.is_built(one, cache)
     third = build.build(keeper, one, cache)
-    assert isinstance(third, Built) and third.content_hash != first.content_hash
+    assert isinstance(third, BuiltServer) and third.content_hash != first.content_hash
     assert builds(folder) == 2
 
 
@@ -129,7 +129,7 @@ def test_a_lost_build_is_built_again(keeper: Keeper, folder: Path, tmp_path: Pat
     one = server(folder)
     build.build(keeper, one, tmp_path / "cache")
     (folder / "out").unlink()
-    assert isinstance(build.build(keeper, one, tmp_path / "cache"), Built)
+    assert isinstance(build.build(keeper, one, tmp_path / "cache"), BuiltServer)
     assert builds(folder) == 2
 
 
@@ -225,7 +225,7 @@ def test_a_receipt_that_fails(keeper: Keeper, folder: Path, tmp_path: Path, vers
 def test_a_receipt_is_one_line(keeper: Keeper, folder: Path, tmp_path: Path) -> None:
     """What a receipt prints over several lines is kept as one."""
     made = build.build(keeper, server(folder, version=("printf", "one 1.2\\n  two 3.4\\n")), tmp_path)
-    assert isinstance(made, Built) and made.receipt == "one 1.2 two 3.4"
+    assert isinstance(made, BuiltServer) and made.receipt == "one 1.2 two 3.4"
 
 
 @pytest.mark.live
@@ -233,7 +233,7 @@ def test_builds_see_the_machines_settings(folder: Path, tmp_path: Path) -> None:
     """A build has the environment that the lab was started in, which may name caches and proxies, and is told of no colour."""
     with Keeper({**os.environ, "HTTPS_PROXY": "proxy"}) as kept:
         made = build.build(kept, server(folder, version=("sh", "-c", "echo $HTTPS_PROXY $CI $NO_COLOR")), tmp_path)
-    assert isinstance(made, Built) and made.receipt == "proxy 1 1"
+    assert isinstance(made, BuiltServer) and made.receipt == "proxy 1 1"
 
 
 @pytest.mark.live
@@ -244,4 +244,4 @@ def test_servers_share_what_cargo_compiles(folder: Path, tmp_path: Path, own: st
     with Keeper(plain | ({} if own is None else {"CARGO_BUILD_BUILD_DIR": own})) as kept:
         told = (("sh", "-c", 'printf %s "$CARGO_BUILD_BUILD_DIR" > out'),)
         made = build.build(kept, server(folder, build=told), tmp_path / "cache")
-    assert isinstance(made, Built) and made.receipt == (own or str(tmp_path / "cache" / "builds" / "cargo"))
+    assert isinstance(made, BuiltServer) and made.receipt == (own or str(tmp_path / "cache" / "builds" / "cargo"))

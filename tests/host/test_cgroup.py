@@ -12,7 +12,7 @@ import pytest
 from builders.waiting import eventually
 from fairground.host import Limits
 from fairground.host.cgroup import Group, Groups
-from fairground.host.child import Bounds
+from fairground.host.child import ResourceBounds
 
 
 def fake(folder: Path, **files: str) -> Path:
@@ -136,7 +136,7 @@ def test_bounds(
     words: dict[str, str],
 ) -> None:
     """What a cgroup does not hold falls to affinity and rlimit, and the result is told which."""
-    assert Bounds.of(group, limits) == Bounds(cores, data, words)
+    assert ResourceBounds.of(group, limits) == ResourceBounds(cores, data, words)
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -12,7 +12,7 @@ import pytest
 
 from builders.children import ENVIRONMENT, python
 from builders.waiting import eventually
-from fairground.host import Clock, Keeper, Limits, RoleMeter, Streams
+from fairground.host import CpuClock, Keeper, Limits, RoleMeter, Streams
 from fairground.host import child as child_module
 
 # ---------------------------------------------------------------- CPU
@@ -38,8 +38,8 @@ def test_cgroup_counts_children_that_came_and_went(keeper: Keeper, tmp_path: Pat
     assert [process.pid for process in child.processes()] == [child.pid]
     used_ns = meter.cpu_ns()
     assert used_ns >= 300_000_000
-    assert meter.use(Clock(0), Clock(used_ns)).cpu_us == used_ns / 1000
-    assert meter.use(Clock(0), Clock(used_ns)).source == f"cgroup{keeper.groups.version}"
+    assert meter.use(CpuClock(0), CpuClock(used_ns)).cpu_us == used_ns / 1000
+    assert meter.use(CpuClock(0), CpuClock(used_ns)).source == f"cgroup{keeper.groups.version}"
     child.stop()
 
 
@@ -54,7 +54,7 @@ def test_schedstat_counts_children_that_came_and_went(groupless: Keeper, tmp_pat
         time.sleep(0.01)
     used_ns = meter.cpu_ns()
     assert used_ns >= 300_000_000
-    assert meter.use(Clock(0), Clock(used_ns)).source == "schedstat"
+    assert meter.use(CpuClock(0), CpuClock(used_ns)).source == "schedstat"
     assert meter.threads_peak is not None and meter.threads_peak >= 2
     assert meter.memory_peak_bytes is not None and meter.memory_peak_bytes > 1_000_000
     child.stop()

@@ -11,14 +11,14 @@ import pytest
 
 from fairground.host import isolation
 from fairground.host.isolation import DELEGATE, LOST, OUT_OF_REACH, Isolation
-from fairground.host.machine import Check
+from fairground.host.machine import MachineCheck
 
 BEST = Isolation("2", True, frozenset({"cpu", "memory"}), True, None, None, 8, 8, None)
 """Root on a machine of its own, with version 2 of cgroups."""
 WAITS = "; how long a role waits for a processor is told by version 2 alone"
 
 
-def said(**facts: Any) -> dict[str, Check]:
+def said(**facts: Any) -> dict[str, MachineCheck]:
     """The doctor's lines, by id, where these facts differ from the best."""
     return {line.id: line for line in isolation.checks(replace(BEST, **facts))}
 
@@ -26,8 +26,8 @@ def said(**facts: Any) -> dict[str, Check]:
 def test_at_its_best_nothing_is_lost() -> None:
     """With all of it there are two lines, and both are fine."""
     assert said() == {
-        "user": Check("user", "ok", "root: the embedded PostgreSQL runs in a user namespace"),
-        "cgroups": Check("cgroups", "ok", "cgroups (version 2): CPU per role is exact"),
+        "user": MachineCheck("user", "ok", "root: the embedded PostgreSQL runs in a user namespace"),
+        "cgroups": MachineCheck("cgroups", "ok", "cgroups (version 2): CPU per role is exact"),
     }
 
 
@@ -68,7 +68,7 @@ def test_at_its_best_nothing_is_lost() -> None:
 )
 def test_what_cgroups_lose(facts: dict[str, Any], state: str, sentence: str, fix: str | None) -> None:
     """Each version, and each thing that is lacking, has its sentence and what mends it."""
-    assert said(**facts)["cgroups"] == Check("cgroups", state, sentence, fix)
+    assert said(**facts)["cgroups"] == MachineCheck("cgroups", state, sentence, fix)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from fairground.host import machine
-from fairground.host.machine import Check
+from fairground.host.machine import MachineCheck
 from fairground.host.strangers import Used
 
 GIB = 1 << 30
@@ -120,11 +120,11 @@ def limits(monkeypatch: pytest.MonkeyPatch, soft: int, hard: int) -> None:
 @pytest.mark.parametrize(
     ("hard", "check"),
     [
-        (20_000, Check("open-files", "ok", "open files 1,024, and up to 20,000 for those who ask")),
-        (19_999, Check("open-files", "lacking", "open files 19,999, fewer than 20,000", "ulimit -Hn 20000")),
+        (20_000, MachineCheck("open-files", "ok", "open files 1,024, and up to 20,000 for those who ask")),
+        (19_999, MachineCheck("open-files", "lacking", "open files 19,999, fewer than 20,000", "ulimit -Hn 20000")),
     ],
 )
-def test_open_files(monkeypatch: pytest.MonkeyPatch, hard: int, check: Check) -> None:
+def test_open_files(monkeypatch: pytest.MonkeyPatch, hard: int, check: MachineCheck) -> None:
     """The hard limit of open files decides."""
     limits(monkeypatch, 1024, hard)
     assert machine._files() == check
@@ -139,16 +139,16 @@ def test_open_files_without_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("value", "check"),
     [
-        ("4096", Check("backlog", "ok", "listen backlog up to 4,096")),
+        ("4096", MachineCheck("backlog", "ok", "listen backlog up to 4,096")),
         (
             "128",
-            Check(
+            MachineCheck(
                 "backlog", "lacking", "listen backlog 128: bursts of connections are dropped", "sysctl -w net.core.somaxconn=4096"
             ),
         ),
     ],
 )
-def test_backlog(monkeypatch: pytest.MonkeyPatch, value: str, check: Check) -> None:
+def test_backlog(monkeypatch: pytest.MonkeyPatch, value: str, check: MachineCheck) -> None:
     """A short listen queue is lacking, with the command that lengthens it."""
     files(monkeypatch, somaxconn=value)
     assert machine._backlog() == check
@@ -157,10 +157,10 @@ def test_backlog(monkeypatch: pytest.MonkeyPatch, value: str, check: Check) -> N
 @pytest.mark.parametrize(
     ("value", "check"),
     [
-        ("32768\t60999", Check("ports", "ok", "ephemeral ports 32768–60999, clear of the lab's own (17000–19999)")),
+        ("32768\t60999", MachineCheck("ports", "ok", "ephemeral ports 32768–60999, clear of the lab's own (17000–19999)")),
         (
             "1024 65535",
-            Check(
+            MachineCheck(
                 "ports",
                 "lacking",
                 "ephemeral ports begin at 1024, inside the lab's own",
@@ -169,7 +169,7 @@ def test_backlog(monkeypatch: pytest.MonkeyPatch, value: str, check: Check) -> N
         ),
     ],
 )
-def test_ports(monkeypatch: pytest.MonkeyPatch, value: str, check: Check) -> None:
+def test_ports(monkeypatch: pytest.MonkeyPatch, value: str, check: MachineCheck) -> None:
     """Ephemeral ports that begin among ours are lacking."""
     files(monkeypatch, ip_local_port_range=value)
     assert machine._ports() == check
@@ -184,17 +184,17 @@ def test_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, state:
     cache = tmp_path / "not" / "yet"
     wanted = None if fix is None else fix.format(tmp_path)
     sentence = f"{free // GIB} GiB free for builds and databases in {cache}"
-    assert machine._space(cache) == Check("disk", state, sentence, wanted)
+    assert machine._space(cache) == MachineCheck("disk", state, sentence, wanted)
 
 
 @pytest.mark.parametrize(
     ("text", "check"),
     [
-        ("MemTotal: 8388608 kB", Check("memory", "ok", "8.0 GiB of memory")),
-        ("MemTotal: 2097152 kB", Check("memory", "note", "2.0 GiB of memory")),
+        ("MemTotal: 8388608 kB", MachineCheck("memory", "ok", "8.0 GiB of memory")),
+        ("MemTotal: 2097152 kB", MachineCheck("memory", "note", "2.0 GiB of memory")),
     ],
 )
-def test_memory(monkeypatch: pytest.MonkeyPatch, text: str, check: Check) -> None:
+def test_memory(monkeypatch: pytest.MonkeyPatch, text: str, check: MachineCheck) -> None:
     """Little memory is noted."""
     files(monkeypatch, meminfo=text)
     assert machine._memory() == check
@@ -224,7 +224,7 @@ def test_noise_line(monkeypatch: pytest.MonkeyPatch, spread: float, state: str) 
 )  # fmt: skip
 def test_who_else_is_busy_is_named(used: Used | None, seconds: float, state: str, sentence: str) -> None:
     """From 5 % of a core on, as a trial would be warned; a moment too short for the clocks' steps alarms nobody."""
-    assert machine._beside(used, seconds) == Check("strangers", state, sentence)
+    assert machine._beside(used, seconds) == MachineCheck("strangers", state, sentence)
 
 
 def test_noise_is_a_spread() -> None:
@@ -247,9 +247,9 @@ def test_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "git").write_text("#!/bin/sh\n")
     (tmp_path / "git").chmod(0o755)
     found = {check.id: check for check in machine.checks(tmp_path, str(tmp_path))}
-    assert found["git"] == Check("git", "ok", f"git is at {tmp_path / 'git'}")
-    assert found["nginx"] == Check("nginx", "lacking", "nginx is missing", "apt-get install -y nginx-light")
-    assert found["cargo"] == Check("cargo", "lacking", "cargo is missing", "install Rust with rustup")
+    assert found["git"] == MachineCheck("git", "ok", f"git is at {tmp_path / 'git'}")
+    assert found["nginx"] == MachineCheck("nginx", "lacking", "nginx is missing", "apt-get install -y nginx-light")
+    assert found["cargo"] == MachineCheck("cargo", "lacking", "cargo is missing", "install Rust with rustup")
 
 
 def test_every_line_has_a_known_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

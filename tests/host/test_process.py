@@ -18,7 +18,7 @@ import pytest
 from builders.paths import ROOT
 from fairground.host import HostReading, free_port, host_use, listens, netloc, network, server, wait_ready, wait_until_silent
 from fairground.host.strangers import Strangers
-from fairground.model import LabError, Server, Settings, Severity, Stack, Variant
+from fairground.model import CellSettings, LabError, Server, Severity, Stack, Variant
 
 HOST = "127.0.0.1"
 SRC = ROOT / "src"
@@ -88,11 +88,11 @@ def test_a_server_that_listens_beyond_loopback_is_warned_of(family: socket.Addre
         listener.bind((address, 0))
         listener.listen(1)
         port = listener.getsockname()[1]
-        found = server.exposed(HOST, port)
+        found = server.exposure_of(HOST, port)
     assert (found is not None) is (said is not None)
     if found is not None:
         assert found.severity is Severity.WARN and found.sentence.startswith(f"it listens on {said},")
-        assert server.exposed(HOST, port) is None
+        assert server.exposure_of(HOST, port) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_server_listens_where_it_was_told_to(
     """An address of a network is all right where HOST is that address, and no other one is."""
     sockets = [SimpleNamespace(status=psutil.CONN_LISTEN, laddr=SimpleNamespace(ip=ip, port=80)) for ip in listening]
     monkeypatch.setattr(server.psutil, "net_connections", lambda _: sockets)
-    found = server.exposed("10.0.0.5", 80)
+    found = server.exposure_of("10.0.0.5", 80)
     assert (None if found is None else found.evidence["addresses"]) == named
 
 
@@ -223,7 +223,7 @@ def stack(**env: str) -> Stack:
 def test_environment_is_the_contracts() -> None:
     """A server gets the contract's variables, PATH, HOME and its variant's, and nothing else of ours."""
     inherited = {"PATH": "/bin", "HOME": "/home/one", "SECRET": "x", "POOL_SIZE": "999", "LANG": "de_DE"}
-    found = server.environment(inherited, stack(DRIVER="two"), Settings(), HOST, 18_080, "postgresql://u:p@h:1/d")
+    found = server.environment(inherited, stack(DRIVER="two"), CellSettings(), HOST, 18_080, "postgresql://u:p@h:1/d")
     assert found == {
         "PATH": "/bin",
         "HOME": "/home/one",
@@ -243,21 +243,21 @@ def test_environment_is_the_contracts() -> None:
 @pytest.mark.parametrize(
     ("settings", "name", "value"),
     [
-        (Settings(pool_wait_ms=0), "POOL_WAIT_MS", "0"),
-        (Settings(pool_wait_ms=250), "POOL_WAIT_MS", "250"),
-        (Settings(prepared=False), "PREPARED", "off"),
-        (Settings(workers=7), "WORKERS", "7"),
-        (Settings(pool_size=3), "POOL_SIZE", "3"),
+        (CellSettings(pool_wait_ms=0), "POOL_WAIT_MS", "0"),
+        (CellSettings(pool_wait_ms=250), "POOL_WAIT_MS", "250"),
+        (CellSettings(prepared=False), "PREPARED", "off"),
+        (CellSettings(workers=7), "WORKERS", "7"),
+        (CellSettings(pool_size=3), "POOL_SIZE", "3"),
     ],
 )
-def test_environment_follows_the_settings(settings: Settings, name: str, value: str) -> None:
+def test_environment_follows_the_settings(settings: CellSettings, name: str, value: str) -> None:
     """Every setting reaches the server; no wait at all is not the same as no limit."""
     assert server.environment({}, stack(), settings, HOST, 1, "")[name] == value
 
 
 def test_a_variant_cannot_alter_the_measurement() -> None:
     """What a variant sets never stands in the way of the contract's variables."""
-    assert server.environment({}, stack(WORKERS="64", PORT="1"), Settings(), HOST, 18_080, "")["WORKERS"] == "2"
+    assert server.environment({}, stack(WORKERS="64", PORT="1"), CellSettings(), HOST, 18_080, "")["WORKERS"] == "2"
 
 
 # ---------------------------------------------------------------- the machine

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from fairground.contract.wire import Trouble, Wire
+from fairground.contract.wire import CaseWire, Trouble
 from fairground.host import Keeper, network
 from fairground.model import MachineError
 
@@ -30,7 +30,7 @@ def test_no_connection_of_the_lab(number: int, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(MachineError):
         network.wait_ready("127.0.0.1", 1, "/ready", 204, 0.1, lambda: True)
     with pytest.raises(MachineError):
-        Wire("127.0.0.1", 1, time.monotonic() + 5)
+        CaseWire("127.0.0.1", 1, time.monotonic() + 5)
 
 
 def test_a_server_that_refuses_is_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +38,7 @@ def test_a_server_that_refuses_is_the_servers(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(socket, "create_connection", refusing(errno.ECONNREFUSED))
     assert "connection refused" in str(network.wait_ready("127.0.0.1", 1, "/ready", 204, 0.05, lambda: True))
     with pytest.raises(Trouble):
-        Wire("127.0.0.1", 1, time.monotonic() + 5)
+        CaseWire("127.0.0.1", 1, time.monotonic() + 5)
 
 
 def test_no_free_port(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_a_thread_that_ends_while_we_read_hides_no_other(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(spent.os, "listdir", with_a_ghost)
     (me,) = alive(pid)
-    found = spent.threads(replace(me, threads=2))
+    found = spent.threads_of(replace(me, threads=2))
     assert (pid, str(pid)) in found
     assert (pid, "999999999") not in found
 
@@ -84,7 +84,7 @@ def test_a_process_with_one_thread_is_asked_for_no_list(monkeypatch: pytest.Monk
     """A database has hundreds of them, and the thread has the number of its process."""
     (me,) = alive(os.getpid())
     monkeypatch.setattr(spent.os, "listdir", lambda _: pytest.fail("it was listed"))
-    assert list(spent.threads(replace(me, threads=1))) == [(me.pid, str(me.pid))]
+    assert list(spent.threads_of(replace(me, threads=1))) == [(me.pid, str(me.pid))]
 
 
 def played(monkeypatch: pytest.MonkeyPatch, readings: dict[int, tuple[int, int, int]]) -> None:
@@ -94,7 +94,7 @@ def played(monkeypatch: pytest.MonkeyPatch, readings: dict[int, tuple[int, int, 
         for pid, (started, own_ns, reaped_ns) in readings.items()
     }
     monkeypatch.setattr(spent, "look", shown.get)
-    monkeypatch.setattr(spent, "threads", lambda _: {})
+    monkeypatch.setattr(spent, "threads_of", lambda _: {})
 
 
 def test_a_child_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_threads_are_read_where_that_is_asked(monkeypatch: pytest.MonkeyPatch) -
     """A sample between two readings takes the time of whole processes, and a reading that of their threads where it is more."""
     meter = Spent()
     played(monkeypatch, {10: (1, 100, 0)})
-    monkeypatch.setattr(spent, "threads", lambda one: {(one.pid, "10"): spent.Ran(107, 0)})
+    monkeypatch.setattr(spent, "threads_of", lambda one: {(one.pid, "10"): spent.Ran(107, 0)})
     assert meter.read(alive(10), closely=False) == 100
     assert meter.read(alive(10)) == 107
     assert meter.read(alive(10), closely=False) == 107

@@ -14,13 +14,13 @@ import psycopg
 import pytest
 
 from builders.waiting import eventually
-from fairground.host import Child, Clock, RoleMeter, cgroup, counters, surroundings
+from fairground.host import Child, CpuClock, RoleMeter, cgroup, counters, surroundings
 from fairground.host.cgroup import Group
 from fairground.host.process import Process, look
-from fairground.host.spent import Ran, threads
+from fairground.host.spent import Ran, threads_of
 from fairground.host.surroundings import Surroundings
 from fairground.measure import watch
-from fairground.measure.watch import Seen, database_use
+from fairground.measure.watch import WatchedArm, database_use
 from fairground.postgres import Activity, Counters, Database, Hygiene, hygiene
 
 # ---------------------------------------------------------------- threads
@@ -83,9 +83,9 @@ def test_a_sample_without_a_group_reads_each_process() -> None:
     assert meter.clock().threads and child.listed == 2, "CPU and threads are of one look"
 
 
-def clock(at_ns: int, pressure_us: int | None = None, **threads: Ran) -> Clock:
+def clock(at_ns: int, pressure_us: int | None = None, **threads: Ran) -> CpuClock:
     """A clock with these threads."""
-    return Clock(0, at_ns=at_ns, threads={(1, name): ran for name, ran in threads.items()}, pressure_cpu_some_us=pressure_us)
+    return CpuClock(0, at_ns=at_ns, threads={(1, name): ran for name, ran in threads.items()}, pressure_cpu_some_us=pressure_us)
 
 
 def test_the_busiest_thread_is_the_one_that_ran_most() -> None:
@@ -144,15 +144,15 @@ def test_threads_of_this_process_are_read() -> None:
     other = threading.Thread(target=going.wait)
     other.start()
     try:
-        found = threads(me(), closely=True)
+        found = threads_of(me(), closely=True)
         assert {(os.getpid(), str(os.getpid())), (os.getpid(), str(other.native_id))} <= set(found)
         assert all(ran.switches is not None and ran.run_ns >= 0 for ran in found.values())
-        assert all(ran.switches is None for ran in threads(me(), closely=False).values())
+        assert all(ran.switches is None for ran in threads_of(me(), closely=False).values())
     finally:
         going.set()
         other.join()
     ended = replace(me(), pid=2**22 + 1)
-    assert threads(ended, closely=True) == {} == threads(replace(ended, threads=2))
+    assert threads_of(ended, closely=True) == {} == threads_of(replace(ended, threads=2))
 
 
 # ---------------------------------------------------------------- surroundings
@@ -252,7 +252,7 @@ def test_quota_around_the_lab(tmp_path: Path, files: dict[str, str], found: tupl
 )
 def test_samples_of_strangers(seen: Sequence[Hygiene], found: tuple[int | None, ...]) -> None:
     """Checkpoints are a difference, strangers are samples in which there were some; what one sample hides is unknown."""
-    use = database_use(Counters(1, 2, 3, 4, 5, 6), Seen("trial", hygiene=list(seen)), 9)
+    use = database_use(Counters(1, 2, 3, 4, 5, 6), WatchedArm("trial", hygiene=list(seen)), 9)
     assert (use.hygiene_samples, use.checkpoints, use.autovacuum_samples, use.foreign_samples) == found
     assert (use.commits, use.temp_files, use.wal_bytes) == (1, 6, 9)
 
@@ -290,7 +290,7 @@ def test_the_watch_looks_for_strangers_at_both_ends(monkeypatch: pytest.MonkeyPa
     """The first sample of a window, every fifth, and one after it; never before or later."""
     seen: list[int] = []
     monkeypatch.setattr(watch, "hygiene", lambda _: seen.append(0) or Hygiene(0, 0, 0))
-    looking = Seen("trial")
+    looking = WatchedArm("trial")
 
     def samples(count: int) -> int:
         before = len(seen)
@@ -308,7 +308,7 @@ def test_the_watch_looks_for_strangers_at_both_ends(monkeypatch: pytest.MonkeyPa
 
 def test_samples_are_those_of_the_arm_on_turn() -> None:
     """Connections always count; what backends wait for and were asked counts in the arm's window, while it is its turn."""
-    arm = Seen("trial")
+    arm = WatchedArm("trial")
     busy = Activity({"Lock:tuple": 2, "idle": 1}, (("Lock:tuple", "UPDATE t"),))
     arm.take(busy, True)
     assert (arm.connections_peak, arm.wait_samples, dict(arm.statements)) == (3, 0, {})
@@ -328,7 +328,7 @@ def test_samples_are_those_of_the_arm_on_turn() -> None:
 def test_looks_are_of_windows_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory of the server and CPU of it and the database are kept in a window in one piece, in turns they are not."""
     monkeypatch.setattr(watch, "stolen_us", lambda: 70_000.0)
-    arm = Seen("trial")
+    arm = WatchedArm("trial")
     for role in ("server", "database", "generator"):
         meter = SimpleNamespace(cpu_ns=lambda: 5_000_000, memory_bytes=3, start=lambda: None)
         arm.meters[role] = cast(Any, meter)

@@ -6,13 +6,13 @@ import pytest
 
 from fairground.inputs import conditions, numbers
 from fairground.inputs.conditions import SettingsTable
-from fairground.model import LabError, PoolScope, Settings, Topology
+from fairground.model import CellSettings, LabError, PoolScope, Topology
 
 
 def test_an_empty_table_is_the_usual_settings() -> None:
     """A suite that says nothing gets what the model says, and that has no fault."""
-    assert SettingsTable().settings() == Settings()
-    assert list(conditions.mistakes(Settings())) == []
+    assert SettingsTable().settings() == CellSettings()
+    assert list(conditions.mistakes(CellSettings())) == []
 
 
 def test_tables_become_values() -> None:
@@ -30,20 +30,20 @@ def test_tables_become_values() -> None:
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
-        (Settings(workers=0), "workers"),
-        (Settings(pool_size=0), "pool_size"),
-        (Settings(scale=0), "scale"),
-        (Settings(pool_wait_ms=-1), "pool_wait_ms"),
-        (Settings(memory_mb=1), "memory_mb"),
-        (Settings(cpus=0.0), "cpus"),
-        (Settings(pin=(("servr", (0,)),)), "pin"),
-        (Settings(pin=(("server", ()),)), "pin"),
-        (Settings(pin=(("server", (-1,)),)), "pin"),
-        (Settings(postgres=(("work mem", "8MB"),)), "postgres"),
-        (Settings(postgres=(("work_mem", ""),)), "postgres"),
+        (CellSettings(workers=0), "workers"),
+        (CellSettings(pool_size=0), "pool_size"),
+        (CellSettings(scale=0), "scale"),
+        (CellSettings(pool_wait_ms=-1), "pool_wait_ms"),
+        (CellSettings(memory_mb=1), "memory_mb"),
+        (CellSettings(cpus=0.0), "cpus"),
+        (CellSettings(pin=(("servr", (0,)),)), "pin"),
+        (CellSettings(pin=(("server", ()),)), "pin"),
+        (CellSettings(pin=(("server", (-1,)),)), "pin"),
+        (CellSettings(postgres=(("work mem", "8MB"),)), "postgres"),
+        (CellSettings(postgres=(("work_mem", ""),)), "postgres"),
     ],
 )
-def test_what_cannot_be_meant(settings: Settings, key: str) -> None:
+def test_what_cannot_be_meant(settings: CellSettings, key: str) -> None:
     """Each mistake is named by its field, and on the command line by its option."""
     assert [fault[0] for fault in conditions.mistakes(settings)] == [key]
     with pytest.raises(LabError, match=f"^`--{key.replace('_', '-')}` "):
@@ -52,8 +52,8 @@ def test_what_cannot_be_meant(settings: Settings, key: str) -> None:
 
 def test_pool_of_all_workers() -> None:
     """A pool for each worker adds up over them; a total is a total."""
-    assert Settings(workers=4, pool_size=15).pool_total == 15
-    assert Settings(workers=4, pool_size=15, pool_scope=PoolScope.PER_WORKER).pool_total == 60
+    assert CellSettings(workers=4, pool_size=15).pool_total == 15
+    assert CellSettings(workers=4, pool_size=15, pool_scope=PoolScope.PER_WORKER).pool_total == 60
 
 
 def test_topologies_are_every_pair() -> None:

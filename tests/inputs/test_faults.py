@@ -124,7 +124,7 @@ def test_a_fault_is_told_wherever_its_load_is() -> None:
     plain = trial("a:b", 1, 500.0)
     broken = replace(plain, cell=replace(plain.cell, load=load))
     assert broken.cell.id == "a:b tx direct c10-stall=500ms@3s"
-    assert words.offered(load) == "10 connections, with stall=500ms@3s"
+    assert words.load_text(load) == "10 connections, with stall=500ms@3s"
     assert "--fault stall=500ms@3s" in again.command(broken) and "--fault" not in again.command(plain)
     assert "fault=stall=500ms@3s" in cells.marks(broken.cell)
     assert "fault=none" in cells.marks(plain.cell) & cells.plain(Suite("one", "One", "", 1, 1, ()))

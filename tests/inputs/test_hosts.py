@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from fairground.inputs.hosts import HostsAsked, asked
+from fairground.inputs.hosts import HostsAsked, hosts_asked
 from fairground.model import LabError
 
 
 def test_an_address_is_taken_as_it_is() -> None:
     """With the folder that the command line names."""
-    assert asked("tls://10.0.0.5", Path("own")) == HostsAsked("tls://10.0.0.5", Path("own"))
+    assert hosts_asked("tls://10.0.0.5", Path("own")) == HostsAsked("tls://10.0.0.5", Path("own"))
 
 
 def test_a_file_says_all_of_it(tmp_path: Path) -> None:
     """Its certificate's folder is relative to the file; the command line's goes before it."""
     path = tmp_path / "hosts.toml"
     path.write_text('address = "10.0.0.5"\ntls = "certificate"\nhosts = ["a", "b"]\n')
-    assert asked(str(path), None) == HostsAsked("10.0.0.5", tmp_path / "certificate", ("a", "b"))
-    assert asked(str(path), Path("own")).tls == Path("own")
+    assert hosts_asked(str(path), None) == HostsAsked("10.0.0.5", tmp_path / "certificate", ("a", "b"))
+    assert hosts_asked(str(path), Path("own")).tls == Path("own")
 
 
 @pytest.mark.parametrize(
@@ -37,5 +37,5 @@ def test_what_does_not_fit_is_told_with_its_line(text: str, message: str, tmp_pa
     path = tmp_path / "hosts.toml"
     path.write_text(text)
     with pytest.raises(LabError, match=message) as caught:
-        asked(str(path), None)
+        hosts_asked(str(path), None)
     assert caught.value.exit_code == 2

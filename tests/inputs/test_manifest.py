@@ -13,7 +13,7 @@ import pytest
 
 from builders.paths import ROOT, TESTS
 from fairground.inputs import manifest, variants
-from fairground.model import Approach, Durability, LabError, Load, Server, Settings, Stack, Tuning
+from fairground.model import Approach, CellSettings, Durability, LabError, Load, Server, Stack, Tuning
 
 BAD = TESTS / "bad"
 WORKLOADS = tuple(workload.id for workload in manifest.load_workloads(ROOT / "workloads"))
@@ -310,8 +310,8 @@ def test_group_inherits_from_the_top(tmp_path: Path) -> None:
     assert (first.stacks, first.workloads, second.stacks, second.workloads) == (("all",), ("ping",), ("a:b",), ("tx",))
     assert first.loads == tuple(Load(n, window_s=7.5, warmup_min_s=0.25, warmup_max_s=0.5) for n in (5, 6))
     assert second.loads == (Load(12, False, 7.5, 0.25, 0.5, 13),)
-    assert first.settings == Settings(8, 9, 10, False, durability=Durability.DURABLE, scale=11)
-    assert second.settings == Settings(scale=14)
+    assert first.settings == CellSettings(8, 9, 10, False, durability=Durability.DURABLE, scale=11)
+    assert second.settings == CellSettings(scale=14)
 
 
 def test_matrix_names_no_server() -> None:

@@ -10,7 +10,7 @@ from fairground.inputs import asked, options
 from fairground.inputs.conditions import SettingsTable
 from fairground.inputs.options import Given, Option
 from fairground.inputs.suite_file import SuiteFile
-from fairground.model import Durability, LabError, Load, PoolScope, Settings, Topology, Until, Wire
+from fairground.model import CellSettings, Durability, LabError, Load, PathWire, PoolScope, Topology, Until
 
 OF_A_FILE = {"title", "about", "group", "profiles", "source", "tables", "claims", "conditions", "nearest", "only", "settings"}
 """Keys of suites that are no option: what the file is, and how it is divided."""
@@ -40,10 +40,12 @@ def test_every_key_of_a_suite_is_in_the_table() -> None:
     [
         (options.LOADS, Load, {"model"}),
         (options.HOPS, Topology, set()),
-        ((*options.SETTINGS, options.VERSION, options.PLACE), Settings, set()),
+        ((*options.SETTINGS, options.VERSION, options.PLACE), CellSettings, set()),
     ],
 )
-def test_every_field_has_an_option(some: tuple[Option, ...], where: type[Load | Topology | Settings], besides: set[str]) -> None:
+def test_every_field_has_an_option(
+    some: tuple[Option, ...], where: type[Load | Topology | CellSettings], besides: set[str]
+) -> None:
     """Each field of a load, a topology and the settings is set by one option."""
     targets = [field for one in some for field in one.targets]
     assert sorted(targets) == sorted({one.name for one in fields(where)} - besides)
@@ -52,7 +54,7 @@ def test_every_field_has_an_option(some: tuple[Option, ...], where: type[Load | 
 def test_nothing_said_is_the_usual() -> None:
     """A command line that says nothing asks for the defaults of the model."""
     assert asked.loads(given()) == (Load(),)
-    assert asked.settings(given()) == Settings()
+    assert asked.settings(given()) == CellSettings()
     assert asked.topologies(given()) == (Topology(),)
 
 
@@ -80,7 +82,7 @@ def test_a_rate_and_a_number_of_requests_exclude_each_other() -> None:
 def test_one_path_is_one() -> None:
     """A verb that measures over one path has its options, and refuses several."""
     found = asked.path({"proxy": "nginx", "pooler": "pgbouncer-tx", "wire": "database=1ms", "pooler_size": 10})
-    assert found == Topology("nginx", "pgbouncer-tx", 10, wire=Wire(database_ms=1.0))
+    assert found == Topology("nginx", "pgbouncer-tx", 10, wire=PathWire(database_ms=1.0))
     assert asked.path({}) == Topology()
     with pytest.raises(LabError, match="over one path, and 2 are named: direct, nginx"):
         asked.path({"proxy": "none,nginx"})
@@ -103,7 +105,7 @@ def test_stages_make_the_window() -> None:
     (load,) = asked.loads(given(generator="k6", stage=["20=150", "10.5=0"]))
     assert (load.stages, load.window_s, load.most_connections) == (((20.0, 150), (10.5, 0)), 30.5, 150)
     option = next(one for one in options.LOADS if one.name == "stage")
-    assert asked.loads(given(generator="k6", stage=option.typed(load)[1::2])) == (load,)
+    assert asked.loads(given(generator="k6", stage=option.words_of(load)[1::2])) == (load,)
     for wrong in ("20", "x=5", "0=5", "5=-1"):
         with pytest.raises(LabError, match="`--stage "):
             asked.loads(given(stage=[wrong]))
@@ -136,9 +138,9 @@ def test_what_is_to_be_decided_has_a_budget() -> None:
 def test_values_become_the_words_that_give_them() -> None:
     """The words of an option give its value back; a default is told only where the table says so."""
     load = Load(1_000_000, window_s=1234567.5, requests=3)
-    assert [word for one in options.LOADS for word in one.typed(load)] == [
+    assert [word for one in options.LOADS for word in one.words_of(load)] == [
         "--connections", "1000000", "--window", "1234567.5", "--warmup", "2,20", "--timeout-ms", "10000", "--requests", "3",
     ]  # fmt: skip
-    assert [word for one in options.HOPS for word in one.typed(Topology("nginx", "pgcat-tx", 9))] == [
+    assert [word for one in options.HOPS for word in one.words_of(Topology("nginx", "pgcat-tx", 9))] == [
         "--proxy", "nginx", "--pooler", "pgcat-tx", "--pooler-size", "9",
     ]  # fmt: skip

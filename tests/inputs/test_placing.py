@@ -8,7 +8,7 @@ import pytest
 
 from builders.trials import trial
 from fairground.inputs import placing
-from fairground.model import LabError, Load, Settings, Suite, SuiteGroup
+from fairground.model import CellSettings, LabError, Load, Suite, SuiteGroup
 from fairground.report.trial import again
 
 THERE = (("generator", "rack-2"),)
@@ -53,20 +53,20 @@ def test_what_cannot_be_meant(texts: list[str], message: str, hint: str) -> None
 
 def test_the_database_has_the_cores_that_are_free() -> None:
     """Those of the generator, which needs none here; where nobody is pinned nobody is."""
-    pinned = Settings(pin=(("server", (0, 1)), ("database", (2,)), ("generator", (3,))))
-    assert placing.settings(pinned, THERE) == Settings(pin=(("server", (0, 1)), ("database", (2, 3))), place=THERE)
-    assert placing.settings(Settings(), THERE) == Settings(place=THERE)
+    pinned = CellSettings(pin=(("server", (0, 1)), ("database", (2,)), ("generator", (3,))))
+    assert placing.settings(pinned, THERE) == CellSettings(pin=(("server", (0, 1)), ("database", (2, 3))), place=THERE)
+    assert placing.settings(CellSettings(), THERE) == CellSettings(place=THERE)
     store = (("database", "rack-3"),)
     assert placing.settings(pinned, store).pin == (("server", (0, 1)), ("generator", (3,)))
     assert placing.settings(pinned, (*THERE, *store)).pin == (("server", (0, 1)),)
     assert placing.settings(pinned, (("server", "rack-4"),)).pin == pinned.pin  # they are that host's
-    without = Settings(pin=(("server", (0,)), ("generator", (1,))))
+    without = CellSettings(pin=(("server", (0,)), ("generator", (1,))))
     assert placing.settings(without, THERE).pin == (("server", (0,)),)
 
 
 def test_all_groups_of_a_suite() -> None:
     """Each of them; nothing else changes."""
-    group = SuiteGroup(("a",), ("tx",), (Load(),), Settings())
+    group = SuiteGroup(("a",), ("tx",), (Load(),), CellSettings())
     asked = Suite("s", "t", "", 1, 1, (group, replace(group, stacks=("b",))))
     found = placing.suite(asked, THERE)
     assert [one.settings.place for one in found.groups] == [THERE, THERE] and [one.stacks for one in found.groups] == [

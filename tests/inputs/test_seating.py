@@ -10,7 +10,7 @@ import pytest
 from builders.paths import ROOT
 from fairground.inputs import asked, manifest, seating
 from fairground.inputs.seating import Wish
-from fairground.model import LabError, Load, Seats, Settings, Topology, Wire
+from fairground.model import CellSettings, LabError, Load, PathWire, Seats, Topology
 
 TWO = Seats((0,), (1,), (1,))
 EIGHT = Seats((0, 1, 2, 3), (4, 5), (6, 7))
@@ -21,7 +21,7 @@ DIRECT = Topology()
 
 def pins(text: str | None = None, machine: Seats | None = EIGHT, hops: Topology = DIRECT, **fields: object) -> object:
     """The pins of settings with these fields, where this is said of seats."""
-    return seating.seated(replace(Settings(), **fields), (hops,), Wish(text), machine).pin  # type: ignore[arg-type]
+    return seating.seat_settings(replace(CellSettings(), **fields), (hops,), Wish(text), machine).pin  # type: ignore[arg-type]
 
 
 def test_roles_sit_apart_unless_something_else_is_said() -> None:
@@ -35,7 +35,7 @@ def test_a_quota_shares_unless_seats_are_asked_for() -> None:
     """A server of 1.5 processors would lose half of one on a seat of one core."""
     assert pins(cpus=1.5, machine=TWO) == ()
     assert pins("apart", TWO, cpus=1.5) == pins(machine=TWO)
-    assert seating.seated(Settings(cpus=1.5), (DIRECT,), Wish("apart"), EIGHT).workers == 2
+    assert seating.seat_settings(CellSettings(cpus=1.5), (DIRECT,), Wish("apart"), EIGHT).workers == 2
 
 
 def test_a_database_of_ones_own_is_not_pinned() -> None:
@@ -71,34 +71,36 @@ def test_hops_sit_with_generator_and_database() -> None:
     both = Topology("nginx", "pgbouncer-tx")
     assert pins(hops=both) == (*APART, ("proxy", (4, 5, 6, 7)), ("pooler", (4, 5, 6, 7)))
     assert pins(hops=Topology(pooler="pgcat-tx"), pin=(("pooler", (3,)),))[-1] == ("pooler", (3,))  # type: ignore[index]
-    assert pins(hops=Topology(wire=Wire(database_ms=1.0))) == (*APART, ("wire", (4, 5, 6, 7)))
+    assert pins(hops=Topology(wire=PathWire(database_ms=1.0))) == (*APART, ("wire", (4, 5, 6, 7)))
     assert pins(hops=Topology("nginx"), text="server=0") == (("server", (0,)),)
 
 
 def test_workers_and_threads_follow_unless_they_are_said() -> None:
     """As many workers as the server has cores, and threads as the generator has cores of its own."""
-    settings = seating.seated(Settings(), (DIRECT,), Wish(), EIGHT)
+    settings = seating.seat_settings(CellSettings(), (DIRECT,), Wish(), EIGHT)
     assert settings.workers == 4
-    assert seating.seated(Settings(workers=9), (DIRECT,), Wish(workers=True), EIGHT).workers == 9
-    assert seating.seated(Settings(), (DIRECT,), Wish("shared"), EIGHT) == Settings()
-    assert seating.threaded(Load(), settings, Wish(), EIGHT).threads == 2
-    assert seating.threaded(Load(1), settings, Wish(), EIGHT).threads == 1, "a thread needs a connection"
-    assert seating.threaded(Load(threads=1), settings, Wish(threads=True), EIGHT).threads == 1
-    assert seating.threaded(Load(generator="ab"), settings, Wish(), EIGHT).threads == 1, "other generators have their own rules"
-    assert seating.threaded(Load(), settings, Wish("shared"), EIGHT).threads == 1
+    assert seating.seat_settings(CellSettings(workers=9), (DIRECT,), Wish(workers=True), EIGHT).workers == 9
+    assert seating.seat_settings(CellSettings(), (DIRECT,), Wish("shared"), EIGHT) == CellSettings()
+    assert seating.seat_load(Load(), settings, Wish(), EIGHT).threads == 2
+    assert seating.seat_load(Load(1), settings, Wish(), EIGHT).threads == 1, "a thread needs a connection"
+    assert seating.seat_load(Load(threads=1), settings, Wish(threads=True), EIGHT).threads == 1
+    assert seating.seat_load(Load(generator="ab"), settings, Wish(), EIGHT).threads == 1, "other generators have their own rules"
+    assert seating.seat_load(Load(), settings, Wish("shared"), EIGHT).threads == 1
     beside = Seats((0, 4), (1, 5), (1, 5))
-    assert seating.threaded(Load(), seating.seated(Settings(), (DIRECT,), Wish(), beside), Wish(), beside).threads == 1
+    assert (
+        seating.seat_load(Load(), seating.seat_settings(CellSettings(), (DIRECT,), Wish(), beside), Wish(), beside).threads == 1
+    )
 
 
 def test_the_command_line_takes_its_seats() -> None:
     """A suite of what is said, and the settings and load of a verb with a few options, are seated alike."""
     (group,) = asked.suite(asked.DEFAULTS, "title", ["a:b"], EIGHT).groups
-    assert (group.settings, group.loads) == (Settings(4, pin=APART), (Load(threads=2),))
-    assert asked.seated({}, Load(), EIGHT) == (group.settings, group.loads[0])
-    assert asked.seated({"seats": "shared", "workers": 3}, Load(), EIGHT) == (Settings(3), Load())
-    assert [asked.seated({"threads": 5, **seats}, Load(), EIGHT)[1].threads for seats in ({}, {"seats": "shared"})] == [5, 5]
+    assert (group.settings, group.loads) == (CellSettings(4, pin=APART), (Load(threads=2),))
+    assert asked.seat_asked({}, Load(), EIGHT) == (group.settings, group.loads[0])
+    assert asked.seat_asked({"seats": "shared", "workers": 3}, Load(), EIGHT) == (CellSettings(3), Load())
+    assert [asked.seat_asked({"threads": 5, **seats}, Load(), EIGHT)[1].threads for seats in ({}, {"seats": "shared"})] == [5, 5]
     (group,) = asked.suite({**asked.DEFAULTS, "threads": 1, "workers": 1}, "title", ["a:b"], EIGHT).groups
-    assert (group.settings, group.loads) == (Settings(1, pin=APART), (Load(),))
+    assert (group.settings, group.loads) == (CellSettings(1, pin=APART), (Load(),))
 
 
 SUITE = 'title = "t"\nabout = "a"\nblocks = 1\nseed = 1\nstacks = ["all"]\nworkloads = ["ping"]\nconnections = [9]\n'
@@ -112,12 +114,16 @@ def test_a_suites_seats(tmp_path: Path) -> None:
         "settings = { workers = 5 }\n"
     )
     found = manifest.load_suite(path, machine=EIGHT).groups
-    assert [one.settings for one in found] == [Settings(), Settings(4, pin=APART), Settings(5, pin=(("server", (2,)),))]
+    assert [one.settings for one in found] == [
+        CellSettings(),
+        CellSettings(4, pin=APART),
+        CellSettings(5, pin=(("server", (2,)),)),
+    ]
     assert [one.loads[0].threads for one in found] == [1, 2, 3]
     assert {one.settings.pin for one in manifest.load_suite(path, machine=EIGHT, seats="apart").groups} == {APART}
     assert [one.settings.pin for one in manifest.load_suite(path).groups] == [(), (), (("server", (2,)),)]
     path.write_text(SUITE)
-    assert manifest.load_suite(path, machine=EIGHT).groups[0].settings == Settings(4, pin=APART)
+    assert manifest.load_suite(path, machine=EIGHT).groups[0].settings == CellSettings(4, pin=APART)
 
 
 def test_a_suites_mistake_in_seats(tmp_path: Path) -> None:

@@ -41,11 +41,11 @@ def test_every_claim_means_one_planned_cell(path: Path, profile: str) -> None:
     for claim in suite.claims:
         for term in statement.parse(claim.test).terms if claim.test else ():
             if "*" not in term.words[0]:
-                assert cells.meant(term, suite, trials), claim.id
+                assert cells.cell_of(term, suite, trials), claim.id
     for table in suite.tables if profile == "full" else ():
         for stack in table.values if table.metric else ():
             words = (suite.nearest.get(stack, stack), *table.marks.split(), *table.also.get(stack, "").split())
-            assert cells.meant(Term(table.metric, words), suite, trials), table.title
+            assert cells.cell_of(Term(table.metric, words), suite, trials), table.title
 
 
 @pytest.mark.parametrize("path", WITH_CLAIMS, ids=lambda path: path.stem)

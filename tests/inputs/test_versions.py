@@ -10,7 +10,7 @@ import pytest
 from builders.trials import trial
 from fairground.claims import cells
 from fairground.inputs import asked, manifest
-from fairground.model import Cell, LabError, Load, Seats, Settings, Suite, Topology
+from fairground.model import Cell, CellSettings, LabError, Load, Seats, Suite, Topology
 from fairground.report.trial import again
 
 SUITE = """title = "t"
@@ -54,8 +54,8 @@ def test_a_verb_of_one_version_takes_no_second(tmp_path: Path) -> None:
     """`compare` and `capacity` measure on one; the lab's own is as if none were named, unless a database is given."""
     none = Seats((), (), ())
     with pytest.raises(LabError, match="names several versions"):
-        asked.seated(said("16,17"), Load(), none)
-    found = [asked.seated(said(text, database=url), Load(), none)[0].postgres_version
+        asked.seat_asked(said("16,17"), Load(), none)
+    found = [asked.seat_asked(said(text, database=url), Load(), none)[0].postgres_version
              for text, url in (("17", None), ("18", None), ("18", "postgresql://x"), (None, None))]  # fmt: skip
     assert found == [17, None, 18, None]
 
@@ -97,4 +97,4 @@ def test_a_version_is_told_wherever_its_cell_is() -> None:
     assert "--postgres-version 17" in again.command(other) and "--postgres-version" not in again.command(plain)
     assert "postgres=17" in cells.marks(other.cell)
     assert "postgres=18" in cells.marks(plain.cell) & cells.plain(Suite("one", "One", "", 1, 1, ()))
-    assert Cell("a:b", "tx", Topology(), Load(), Settings()).id == "a:b tx direct c100"
+    assert Cell("a:b", "tx", Topology(), Load(), CellSettings()).id == "a:b tx direct c100"

@@ -10,7 +10,7 @@ import pytest
 from builders.trials import trial
 from fairground.claims import cells
 from fairground.inputs import asked, manifest, wires
-from fairground.model import LabError, Suite, Topology, Wire
+from fairground.model import LabError, PathWire, Suite, Topology
 from fairground.report.trial import again
 
 SUITE = """title = "t"
@@ -27,14 +27,14 @@ connections = [10]
 @pytest.mark.parametrize(
     ("text", "wire", "id"),
     [
-        ("database=1ms", Wire(database_ms=1.0), "database=1ms"),
-        ("server=0.2ms", Wire(server_ms=0.2), "server=0.2ms"),
-        ("server=200us", Wire(server_ms=0.2), "server=0.2ms"),
-        ("database=1s", Wire(database_ms=1000.0), "database=1000ms"),
-        ("database=5ms+server=1us", Wire(0.001, 5.0), "server=0.001ms+database=5ms"),
+        ("database=1ms", PathWire(database_ms=1.0), "database=1ms"),
+        ("server=0.2ms", PathWire(server_ms=0.2), "server=0.2ms"),
+        ("server=200us", PathWire(server_ms=0.2), "server=0.2ms"),
+        ("database=1s", PathWire(database_ms=1000.0), "database=1000ms"),
+        ("database=5ms+server=1us", PathWire(0.001, 5.0), "server=0.001ms+database=5ms"),
     ],
 )
-def test_a_wire_is_read_as_it_is_written(text: str, wire: Wire, id: str) -> None:
+def test_a_wire_is_read_as_it_is_written(text: str, wire: PathWire, id: str) -> None:
     """Each side has its delay; the id is in ms and in the order of the path, so that one wire has one name."""
     assert wires.one("--wire", text) == wire
     assert (wire.id, str(wire), wires.one("--wire", id)) == (id, id, wire)
@@ -77,7 +77,7 @@ def test_each_wire_is_a_topology_of_its_own() -> None:
         "nginx+pgbouncer-tx",
         "wire-server-0.2ms+nginx+wire-database-1ms+pgbouncer-tx",
     ]
-    assert found[1] == Topology("nginx", wire=Wire(0.2, 1.0))
+    assert found[1] == Topology("nginx", wire=PathWire(0.2, 1.0))
 
 
 def suite(folder: Path, line: str) -> manifest.Suite:
@@ -90,7 +90,7 @@ def suite(folder: Path, line: str) -> manifest.Suite:
 def test_a_suite_names_wires(tmp_path: Path) -> None:
     """The key `wires` gives one topology for each, in its order."""
     found = suite(tmp_path, 'wires = ["none", "database=0.2ms"]').groups[0].topologies
-    assert found == (Topology(), Topology(wire=Wire(database_ms=0.2)))
+    assert found == (Topology(), Topology(wire=PathWire(database_ms=0.2)))
 
 
 def test_a_suites_wrong_wire_is_named_with_its_line(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_suites_wrong_wire_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_wire_is_told_wherever_its_topology_is() -> None:
     """In the cell's id, in the command that measures again, and in the marks of claims."""
     plain = trial("a:b", 1, 500.0)
-    far = replace(plain, cell=replace(plain.cell, topology=Topology(wire=Wire(database_ms=1.0))))
+    far = replace(plain, cell=replace(plain.cell, topology=Topology(wire=PathWire(database_ms=1.0))))
     assert far.cell.id == "a:b tx wire-database-1ms c100"
     assert "--wire database=1ms" in again.command(far) and "--wire" not in again.command(plain)
     assert "wire=database=1ms" in cells.marks(far.cell)

@@ -18,6 +18,7 @@ from fairground.model import (
     AuditLine,
     BadAnswer,
     Cell,
+    CellSettings,
     DatabaseUse,
     Finding,
     Latency,
@@ -27,7 +28,6 @@ from fairground.model import (
     PoolScope,
     Result,
     Second,
-    Settings,
     Severity,
     Topology,
     Verdict,
@@ -35,7 +35,7 @@ from fairground.model import (
 )
 
 WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
-CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), Settings(workers=2, pool_size=25))
+CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), CellSettings(workers=2, pool_size=25))
 OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
 RULES = thresholds.standard().rules
 DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {"running": 50, "idle": 200}, 50)
@@ -206,18 +206,18 @@ def test_short_warmup_is_a_choice(warmup: list[int], severity: Severity) -> None
 
 def test_settled_is_steadiness() -> None:
     """Equal seconds have settled, growing ones have not."""
-    assert answers.settled([1000] * 8, RULES)
-    assert not answers.settled([100, 200, 400, 800, 1600, 3200], RULES)
+    assert answers.has_settled([1000] * 8, RULES)
+    assert not answers.has_settled([100, 200, 400, 800, 1600, 3200], RULES)
 
 
 def test_fewer_seconds_settle_a_warmup_that_turns_follow() -> None:
     """Two equal seconds are enough then, and two that differ are not; the seconds before them do not count."""
     two = RULES.settled_before_turns
-    assert two < RULES.settled_last and not answers.settled([1000] * two, RULES)
-    assert answers.settled([400, *[1000] * two], RULES, last=two)
-    assert not answers.settled([1000, 800, 1000], RULES, last=two)
+    assert two < RULES.settled_last and not answers.has_settled([1000] * two, RULES)
+    assert answers.has_settled([400, *[1000] * two], RULES, last=two)
+    assert not answers.has_settled([1000, 800, 1000], RULES, last=two)
     spent = [(900, 50), (700, 70), (710, 71)]
-    assert answers.settled([1000, 700, 1000], RULES, spent, two) and not answers.settled([1000, 700, 1000], RULES, spent)
+    assert answers.has_settled([1000, 700, 1000], RULES, spent, two) and not answers.has_settled([1000, 700, 1000], RULES, spent)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_steady_costs_settle_a_warmup_where_rates_scatter(
     rates: list[int], spent: list[tuple[float, float]], settled: bool
 ) -> None:
     """A server that still gets cheaper, or faster, has not settled; the machine's pace is in neither."""
-    assert answers.settled(rates, RULES, spent) is settled
+    assert answers.has_settled(rates, RULES, spent) is settled
 
 
 # ---------------------------------------------------------------- the database

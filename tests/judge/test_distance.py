@@ -9,23 +9,23 @@ import pytest
 from fairground.judge import bottleneck, distance, thresholds
 from fairground.model import (
     Cell,
+    CellSettings,
     DatabaseUse,
     Finding,
     Latency,
     Load,
     Outcomes,
+    PathWire,
     Result,
     RoleUse,
-    Settings,
     Severity,
     Topology,
-    Wire,
 )
 
 RULES, REASONS = thresholds.standard().rules, thresholds.standard().reasons
 WINDOW_S = 10.0
-FAR = Topology(wire=Wire(database_ms=1.0))
-CELL = Cell("one:plain", "tx", FAR, Load(connections=64, window_s=WINDOW_S), Settings(workers=2, pool_size=10))
+FAR = Topology(wire=PathWire(database_ms=1.0))
+CELL = Cell("one:plain", "tx", FAR, Load(connections=64, window_s=WINDOW_S), CellSettings(workers=2, pool_size=10))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_database_at_work_is_no_distance() -> None:
 
 def test_a_short_wire_explains_no_long_silence_with_few_trips() -> None:
     """Less than one round trip an answer cannot be: the silence is another's."""
-    slow = replace(CELL, topology=Topology(wire=Wire(database_ms=1000.0)))
+    slow = replace(CELL, topology=Topology(wire=PathWire(database_ms=1000.0)))
     assert "wire" not in [one.id for one in limits(slow, 2400.0, 26.6, {"idle": 500})]
 
 
@@ -103,7 +103,7 @@ def test_a_short_wire_explains_no_long_silence_with_few_trips() -> None:
 def test_the_way_to_the_server(delay_ms: float, keep_alive: bool, mean_ms: float, named: bool) -> None:
     """Half of an answer's time on the wire is the limit; a new connection for each request goes twice."""
     load = replace(CELL.load, keep_alive=keep_alive)
-    cell = replace(CELL, topology=Topology(wire=Wire(server_ms=delay_ms)), load=load)
+    cell = replace(CELL, topology=Topology(wire=PathWire(server_ms=delay_ms)), load=load)
     found = limits(cell, rate=64 / mean_ms * 1000, mean_ms=mean_ms, events={"idle": 500})
     assert ("wire" in [one.id for one in found]) is named
 

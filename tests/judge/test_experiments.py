@@ -8,11 +8,11 @@ import pytest
 
 from fairground.judge import experiments
 from fairground.judge.experiments import EXPERIMENTS, experiment
-from fairground.model import Cell, Durability, Load, Settings, Topology, Wire
+from fairground.model import Cell, CellSettings, Durability, Load, PathWire, Topology
 from fairground.model.experiment import Direction, Experiment
 from fairground.model.reason import DB_LOCK, REASONS
 
-LIMITED = Settings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE, pin=(("server", (0,)),))
+LIMITED = CellSettings(pool_size=5, cpus=0.5, memory_mb=200, durability=Durability.DURABLE, pin=(("server", (0,)),))
 CELL = Cell("a:b", "transfer", Topology(), Load(connections=8, keep_alive=False), LIMITED)
 
 
@@ -45,7 +45,7 @@ def differs(one: Cell, other: Cell) -> set[str]:
 def test_each_change_changes_one_thing(reason: str) -> None:
     """One field of the cell, statements, or a planted slowdown: never two of them, and never the stack."""
     hops = {"proxy-cpu": Topology("nginx"), "pooler": Topology(pooler="pgbouncer-tx")}
-    hops |= dict.fromkeys(("wire", "wire-cpu"), Topology(wire=Wire(database_ms=1.0)))
+    hops |= dict.fromkeys(("wire", "wire-cpu"), Topology(wire=PathWire(database_ms=1.0)))
     workload = "tx" if reason == "db-lock" else CELL.workload
     load = replace(CELL.load, keep_alive=reason == "delayed-ack")
     cell = replace(CELL, workload=workload, load=load, topology=hops.get(reason, CELL.topology))
@@ -63,11 +63,11 @@ def test_a_full_thread_is_slowed_on_a_core_of_its_own() -> None:
     """On several cores, what is spent on purpose would run beside it: there the server gets a worker more, while a core is free."""
     assert made("app-serial").changes[0].planted == experiments.SLOWED
     for pin in ((), (("server", (0, 1)),)):
-        found = made("app-serial", replace(CELL, settings=Settings(workers=1, pin=pin)))
+        found = made("app-serial", replace(CELL, settings=CellSettings(workers=1, pin=pin)))
         assert [one.cell.settings.workers for one in found.changes] == [2] and not found.refutes
-    full = replace(CELL, settings=Settings(workers=2, pin=(("server", (0, 1)),)))
+    full = replace(CELL, settings=CellSettings(workers=2, pin=(("server", (0, 1)),)))
     assert "a worker for each of its cores" in str(experiment("app-serial", full, {}))
-    assert isinstance(experiment("app-cpu", replace(CELL, settings=Settings()), {}), Experiment)
+    assert isinstance(experiment("app-cpu", replace(CELL, settings=CellSettings()), {}), Experiment)
 
 
 def test_a_full_database_must_lose_what_is_taken_from_it() -> None:
@@ -166,12 +166,12 @@ def test_the_generator_gets_more_threads_where_it_has_room() -> None:
 
 def test_what_is_there_already_cannot_be_added() -> None:
     """A quota that is not set, connections that stay open or do not, a database that is too old."""
-    free = replace(CELL, settings=Settings(), load=Load(), topology=Topology("nginx"))
+    free = replace(CELL, settings=CellSettings(), load=Load(), topology=Topology("nginx"))
     closed = replace(free, load=Load(keep_alive=False))
     assert isinstance(experiment("delayed-ack", closed, {}), str)
-    old = replace(free, settings=Settings(postgres_version=16))
+    old = replace(free, settings=CellSettings(postgres_version=16))
     assert isinstance(experiment("connect-per-request", old, {}), str)
     assert isinstance(experiment("connect-per-request", free, {}), Experiment)
     for reason in ("throttled", "memory", "ports", "db-commit", "wire"):
         assert isinstance(experiment(reason, free, {}), str), reason
-    assert isinstance(experiment("prepared-statements", replace(free, settings=Settings(prepared=False)), {}), str)
+    assert isinstance(experiment("prepared-statements", replace(free, settings=CellSettings(prepared=False)), {}), str)

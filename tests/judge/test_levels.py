@@ -24,14 +24,16 @@ def at(connections: int, rate: float, diagnosis: str | None = "too-few-connectio
 
 def named(rates: Mapping[int, float]) -> dict[int, str | None]:
     """Connections → diagnosis, of trials with these goodputs."""
-    return {one.cell.load.connections: one.diagnosis for one in levels.told([at(*pair) for pair in rates.items()], REASONS)}
+    return {
+        one.cell.load.connections: one.diagnosis for one in levels.with_levels([at(*pair) for pair in rates.items()], REASONS)
+    }
 
 
 def test_a_lock_is_serialised_at_every_level() -> None:
     """800 a second with 4, 32, 64 and 256 connections: more give no more, and each trial says so with both numbers."""
     rates = {4: 800.0, 32: 810.0, 64: 790.0, 256: 800.0}
     assert set(named(rates).values()) == {"serialised"}
-    (found,) = levels.told([at(*pair) for pair in rates.items()], REASONS)[0].findings
+    (found,) = levels.with_levels([at(*pair) for pair in rates.items()], REASONS)[0].findings
     assert found.sentence == (
         "more connections gave no more: 4 connections 800 a second, 32 connections 810, and nothing was full. So the server serves"
         " one request after the other: a lock, one worker, or a wait of 1.25 ms that it takes for each answer"
@@ -41,7 +43,7 @@ def test_a_lock_is_serialised_at_every_level() -> None:
 
 def test_too_few_connections_are_confirmed() -> None:
     """Where more connections gave more, the suspicion is a fact for the fewer; the most keep it as a suspicion."""
-    first, second = levels.told([at(8, 260.0), at(16, 520.0)], REASONS)
+    first, second = levels.with_levels([at(8, 260.0), at(16, 520.0)], REASONS)
     assert (first.diagnosis, second.diagnosis) == ("too-few-connections", "too-few-connections")
     assert first.findings[0].sentence == (
         "more connections gave more: 8 connections 260 a second, 16 connections 520, and nothing was full"
@@ -70,20 +72,20 @@ def test_a_server_that_fills_up_in_between() -> None:
 )  # fmt: skip
 def test_what_decides_nothing(others: list[Trial]) -> None:
     """Alone, beside nearly as many connections, a control, a void trial or another cell the suspicion stays as it is."""
-    first = levels.told([at(32, 800.0), *others], REASONS)[0]
+    first = levels.with_levels([at(32, 800.0), *others], REASONS)[0]
     assert first == at(32, 800.0)
 
 
 def test_other_reasons_stand() -> None:
     """A trial that was limited by something else, or by nothing that is known, is not touched; it still counts for others."""
     full = at(64, 805.0, "app-cpu")
-    assert levels.told([full, at(32, 800.0)], REASONS)[0] == full
-    assert levels.told([full, at(32, 800.0)], REASONS)[1].diagnosis == "serialised"
-    assert levels.told([at(32, 800.0, None), at(64, 800.0, None)], REASONS)[0].diagnosis is None
+    assert levels.with_levels([full, at(32, 800.0)], REASONS)[0] == full
+    assert levels.with_levels([full, at(32, 800.0)], REASONS)[1].diagnosis == "serialised"
+    assert levels.with_levels([at(32, 800.0, None), at(64, 800.0, None)], REASONS)[0].diagnosis is None
 
 
 def test_blocks_count_by_their_median() -> None:
     """One odd block of three does not decide."""
     trials = [at(8, rate, block=block) for block, rate in enumerate((800.0, 300.0, 805.0), 1)]
     trials += [at(16, 810.0, block=block) for block in (1, 2, 3)]
-    assert {one.diagnosis for one in levels.told(trials, REASONS)} == {"serialised"}
+    assert {one.diagnosis for one in levels.with_levels(trials, REASONS)} == {"serialised"}

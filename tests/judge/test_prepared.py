@@ -41,11 +41,11 @@ def case(sentence: str, severity: Severity = Severity.REJECT) -> Finding:
 def test_only_failures_are_excused() -> None:
     """Cases that failed with a server error become warnings; one that failed otherwise leaves all as they are."""
     refused, right = case('title: expected status 200, got 500 with the body `{"ok":false}`'), case("title", Severity.NOTE)
-    found = prepared.excused((refused, right))
+    found = prepared.excuse_prepared((refused, right))
     assert found == (replace(refused, severity=Severity.WARN), right)
     wrong = case("title: expected the body `[]`, got `{}`")
-    assert prepared.excused((refused, wrong)) is None
-    assert prepared.excused((case("title: expected status 200, got 404"),)) is None
+    assert prepared.excuse_prepared((refused, wrong)) is None
+    assert prepared.excuse_prepared((case("title: expected status 200, got 404"),)) is None
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from fairground.judge import bottleneck, statements, thresholds
 from fairground.model import (
     BadAnswer,
     Cell,
+    CellSettings,
     DatabaseUse,
     Finding,
     HostUse,
@@ -21,13 +22,12 @@ from fairground.model import (
     Outcomes,
     Result,
     RoleUse,
-    Settings,
     Severity,
     Topology,
 )
 
 REASONS = thresholds.standard().reasons
-CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), Settings(workers=2, pool_size=25))
+CELL = Cell("one:plain", "tx", Topology(), Load(window_s=10.0), CellSettings(workers=2, pool_size=25))
 OUTCOMES = Outcomes(1000, 0, {}, 0, 0, 0, 0, 0, 0, 0)
 HOST = HostUse(0.0, 0.5, 0.0, 0.0, {})
 DATABASE = DatabaseUse(1000, 0, 5000, 0, 0, 25, {"running": 50, "idle": 200}, 50)

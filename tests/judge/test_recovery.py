@@ -132,4 +132,4 @@ def test_what_was_cut_behind_a_commit_is_doubted() -> None:
 
 def doubt(result: Result, cell: Cell) -> int | None:
     """How many requests may have been done beyond those that were counted."""
-    return recovery.doubted(result, cell).uncounted_most
+    return recovery.with_doubts(result, cell).uncounted_most

@@ -50,16 +50,16 @@ def test_the_rarest_event_decides() -> None:
 
 def test_a_trial_notes_what_its_window_held() -> None:
     """How long it was, what for, and whether it might have been longer."""
-    short = sizing.counted(sizing.sizing({DEADLOCKS: 50, BEYOND: 100}, 20_000.0, 2, 2.0, 4.0, 16.0), 25_000, 31)
+    short = sizing.count_events(sizing.sizing({DEADLOCKS: 50, BEYOND: 100}, 20_000.0, 2, 2.0, 4.0, 16.0), 25_000, 31)
     note = sizing.finding(short)
     assert note.sentence == (
         "the window of 16 s in place of 4 s, the most that it may have, held 31 of 50 deadlocks, 250 of 100 answers beyond p99"
     )
     assert (note.id, note.severity) == ("events", Severity.NOTE)
     assert (short.capped, short.added_s, list(short.lacking)) == (True, 12.0, [DEADLOCKS])
-    enough = sizing.counted(sizing.sizing({DEADLOCKS: 5}, None, 100, 4.0, 4.0, 16.0), 0, 7)
+    enough = sizing.count_events(sizing.sizing({DEADLOCKS: 5}, None, 100, 4.0, 4.0, 16.0), 0, 7)
     assert sizing.finding(enough).sentence == "the window of 4 s held 7 of 5 deadlocks"
-    unknown = sizing.counted(sizing.sizing({DEADLOCKS: 5}, None, None, 4.0, 4.0, 16.0), 0, None)
+    unknown = sizing.count_events(sizing.sizing({DEADLOCKS: 5}, None, None, 4.0, 4.0, 16.0), 0, None)
     assert unknown.capped and sizing.finding(unknown).sentence.endswith("held an unknown number of 5 deadlocks")
 
 

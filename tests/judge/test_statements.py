@@ -10,7 +10,7 @@ import pytest
 from builders.paths import ROOT
 from fairground.inputs import manifest
 from fairground.judge import statements, thresholds
-from fairground.model import AuditLine, DatabaseUse, Finding, Outcomes, Result, Severity, StatementWork, TableWork, Work
+from fairground.model import AuditLine, DatabaseUse, DatabaseWork, Finding, Outcomes, Result, Severity, StatementWork, TableWork
 
 WORKLOADS = {workload.id: workload for workload in manifest.load_workloads(ROOT / "workloads")}
 RULES = thresholds.standard().rules
@@ -24,7 +24,7 @@ USERS = "SELECT id, username, name, sex, address, mail, birthdate FROM users ORD
 DEBIT = "UPDATE web_users SET credits = credits - $1 WHERE id = $2"
 
 
-def use(seen: Mapping[str, int], commits: int = GOOD, work: Work | None = None) -> DatabaseUse:
+def use(seen: Mapping[str, int], commits: int = GOOD, work: DatabaseWork | None = None) -> DatabaseUse:
     """A database whose backends were seen with these last statements."""
     sampled = statements.tally({("running", text): count for text, count in seen.items()})
     return DatabaseUse(commits, 0, 0, 0, None, None, {}, 0, statements=sampled, work=work)
@@ -67,7 +67,7 @@ def found(workload: str, database: DatabaseUse) -> dict[str, Finding]:
 )
 def test_forms_of_a_declared_statement(workload: str, text: str) -> None:
     """However a driver writes constants, names, comments and aliases, it is the declared statement."""
-    assert statements.kind(statements.normalised(text), WORKLOADS[workload]) == "declared"
+    assert statements.kind(statements.normalise(text), WORKLOADS[workload]) == "declared"
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_forms_of_a_declared_statement(workload: str, text: str) -> None:
 )
 def test_kinds_of_undeclared_statements(text: str, kind: str) -> None:
     """Control, pings and looks into the catalogue are known; a declared text inside a comment or constant is none."""
-    assert statements.kind(statements.normalised(text), WORKLOADS["users"]) == kind
+    assert statements.kind(statements.normalise(text), WORKLOADS["users"]) == kind
 
 
 def test_tally_is_bounded_and_loses_nothing() -> None:
@@ -154,7 +154,7 @@ def test_too_few_samples_are_no_verdict() -> None:
 
 def test_workloads_without_a_database_have_no_lines() -> None:
     """Where no answer needs the database nothing is held against it."""
-    seen = use({"SELECT 1": 400}, work=Work({}))
+    seen = use({"SELECT 1": 400}, work=DatabaseWork({}))
     assert statements.lines(WORKLOADS["ping"], RESULT, seen, RULES) == ()
     assert found("ping", seen) == {}
 
@@ -165,7 +165,7 @@ def test_workloads_without_a_database_have_no_lines() -> None:
 def test_counted_statements_are_exact() -> None:
     """Where the database counts statements, one fewer than the answers does not hold, whatever the samples show."""
     for calls, holds in ((GOOD, True), (GOOD - 1, False)):
-        work = Work({"users": TableWork(GOOD, 100 * GOOD)}, None, {USERS: StatementWork(calls, 100 * calls, 5.0)})
+        work = DatabaseWork({"users": TableWork(GOOD, 100 * GOOD)}, None, {USERS: StatementWork(calls, 100 * calls, 5.0)})
         counted = line("users", use({"SELECT 1": 400}, work=work))
         assert counted == AuditLine(
             "statements", "at least 1 of the declared statements run for each good answer", calls, GOOD, None
@@ -175,26 +175,26 @@ def test_counted_statements_are_exact() -> None:
 
 def test_tables_and_functions_are_held_against_the_answers() -> None:
     """Scans, rows and calls below what the answers need do not hold; a table that is gone does not either."""
-    full = use({}, work=Work({"users": TableWork(GOOD, 100 * GOOD)}))
+    full = use({}, work=DatabaseWork({"users": TableWork(GOOD, 100 * GOOD)}))
     assert all(one.holds for id in ("scans-users", "rows-users") if (one := line("users", full, id)) or pytest.fail(id))
-    thin = use({}, work=Work({"users": TableWork(GOOD - 1, 100 * GOOD - 1)}))
-    gone = use({}, work=Work({}))
+    thin = use({}, work=DatabaseWork({"users": TableWork(GOOD - 1, 100 * GOOD - 1)}))
+    gone = use({}, work=DatabaseWork({}))
     for database in (thin, gone):
         for id in ("scans-users", "rows-users"):
             short = line("users", database, id)
             assert short is not None and not short.holds
     tables = dict.fromkeys(("pgbench_accounts", "pgbench_tellers", "pgbench_branches"), TableWork(GOOD, GOOD))
     for calls, holds in ((GOOD, True), (GOOD - 1, False)):
-        called = line("tx", use({}, work=Work(tables, {"pgbench_tx": calls})), "calls-pgbench_tx")
+        called = line("tx", use({}, work=DatabaseWork(tables, {"pgbench_tx": calls})), "calls-pgbench_tx")
         assert called is not None and called.holds is holds
-    assert line("tx", use({}, work=Work(tables)), "calls-pgbench_tx") is None
-    assert "`track_functions` is off" in found("tx", use({}, work=Work(tables)))["statements-unknown"].sentence
+    assert line("tx", use({}, work=DatabaseWork(tables)), "calls-pgbench_tx") is None
+    assert "`track_functions` is off" in found("tx", use({}, work=DatabaseWork(tables)))["statements-unknown"].sentence
 
 
 def test_a_query_for_each_row_is_named() -> None:
     """A table that is scanned far more often than the answers need is a finding with scans for each answer and rows for each."""
     seen = found(
-        "users", use({USERS: 400}, work=Work({"users": TableWork(101 * GOOD, 200 * GOOD), "web_users": TableWork(9, 9)}))
+        "users", use({USERS: 400}, work=DatabaseWork({"users": TableWork(101 * GOOD, 200 * GOOD), "web_users": TableWork(9, 9)}))
     )
     assert seen["scans-users"].evidence == {"scans_per_answer": 101.0, "rows_per_scan": 1.98, "needed": 1.0}
     assert "scans-web_users" not in seen
@@ -207,7 +207,7 @@ def test_a_table_that_is_read_whole_is_named() -> None:
         (9, "does not select"),
         (None, "missing, or is not used"),
     ):
-        seen = found("tx", use({}, work=Work({"pgbench_accounts": TableWork(GOOD, 10_001 * GOOD, sequential)})))
+        seen = found("tx", use({}, work=DatabaseWork({"pgbench_accounts": TableWork(GOOD, 10_001 * GOOD, sequential)})))
         whole = seen["unindexed-pgbench_accounts"]
         assert whole.severity is Severity.NOTE and said in whole.sentence
         assert "10,001 rows of `pgbench_accounts` were read for each good answer, which needs 1: an index" in whole.sentence
@@ -226,7 +226,7 @@ def test_a_table_that_is_read_whole_is_named() -> None:
 )
 def test_tables_that_are_read_as_they_should(workload: str, table: str, rows: int) -> None:
     """A small table is read whole by the planner's choice, and rows that an answer holds have to be read: nothing is said."""
-    seen = found(workload, use({}, work=Work({table: TableWork(2 * GOOD, rows * GOOD, rows * GOOD)})))
+    seen = found(workload, use({}, work=DatabaseWork({table: TableWork(2 * GOOD, rows * GOOD, rows * GOOD)})))
     assert f"unindexed-{table}" not in seen
 
 
@@ -235,22 +235,22 @@ def test_nobody_knows_what_was_read() -> None:
     workload = WORKLOADS["tx"]
     assert statements.read_whole(workload, None, GOOD, RULES) is None
     many = {"a": TableWork(1, 5000 * GOOD), "b": TableWork(1, 9000 * GOOD)}
-    assert statements.read_whole(workload, Work(many), 0, RULES) is None
-    worst = statements.read_whole(workload, Work(many), GOOD, RULES)
+    assert statements.read_whole(workload, DatabaseWork(many), 0, RULES) is None
+    worst = statements.read_whole(workload, DatabaseWork(many), GOOD, RULES)
     assert worst is not None and (worst.table, worst.needed) == ("b", 0)
 
 
 def test_work_since_a_moment() -> None:
     """Counters are differences, what was not counted before counts from 0, and what is unknown stays unknown."""
-    before = Work({"users": TableWork(2, 200)}, {"f": 3}, {"a": StatementWork(1, 1, 2.0), "b": StatementWork(4, 4, 4.0)})
+    before = DatabaseWork({"users": TableWork(2, 200)}, {"f": 3}, {"a": StatementWork(1, 1, 2.0), "b": StatementWork(4, 4, 4.0)})
     assert TableWork(5, 500, 400).since(TableWork(2, 200, 150)) == TableWork(3, 300, 250)
     assert TableWork(5, 500, 400).since(TableWork(2, 200)) == TableWork(3, 300, None)
-    after = Work(
+    after = DatabaseWork(
         {"users": TableWork(5, 500), "new": TableWork(1, 1)},
         {"f": 4, "g": 1},
         {"a": StatementWork(3, 3, 5.0), "b": StatementWork(4, 4, 4.0), "c": StatementWork(1, 0, 1.0)},
     )
-    assert after.since(before) == Work(
+    assert after.since(before) == DatabaseWork(
         {"users": TableWork(3, 300), "new": TableWork(1, 1)},
         {"f": 1, "g": 1},
         {"a": StatementWork(2, 2, 3.0), "c": StatementWork(1, 0, 1.0)},
@@ -267,7 +267,7 @@ def test_busiest_statement() -> None:
         1, 0, 0, 0, None, None, {}, 0, statements=statements.tally({("running", "SELECT a"): 30, ("running", "SELECT b"): 10, ("idle", "SELECT c"): 99}),
     )  # fmt: skip
     assert statements.busiest(sampled) == ("select a", 0.75)
-    counted = Work({}, None, {"SELECT x($1)": StatementWork(1, 1, 90.0), "SELECT y": StatementWork(9, 9, 10.0)})
+    counted = DatabaseWork({}, None, {"SELECT x($1)": StatementWork(1, 1, 90.0), "SELECT y": StatementWork(9, 9, 10.0)})
     assert statements.busiest(replace(sampled, work=counted)) == ("select x(?)", 0.9)
     assert statements.busiest(use({})) is None
 
@@ -285,7 +285,7 @@ def test_busiest_statement() -> None:
 )
 def test_many_statements_in_one_message_are_not_the_declared_one(text: str, kind: str) -> None:
     """A transaction around the declared statement is its; a message of many statements, or a block around it, is not."""
-    assert statements.kind(statements.normalised(text), WORKLOADS["db-ping"]) == kind
+    assert statements.kind(statements.normalise(text), WORKLOADS["db-ping"]) == kind
 
 
 @pytest.mark.parametrize(("more", "holds"), [(0, True), (1, False)])
@@ -299,5 +299,5 @@ def test_far_more_commits_than_requests_need(more: int, holds: bool) -> None:
 @pytest.mark.parametrize(("rows", "holds"), [(99 * GOOD, False), (100 * GOOD, True), (400 * (GOOD + 100), True), (10**9, False)])
 def test_far_more_rows_than_requests_need(rows: int, holds: bool) -> None:
     """A table's rows have a bound on both sides where a workload says how many an answer reads."""
-    told = line("users", use({}, work=Work({"users": TableWork(GOOD, rows)})), "rows-users")
+    told = line("users", use({}, work=DatabaseWork({"users": TableWork(GOOD, rows)})), "rows-users")
     assert told is not None and told.holds is holds

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairground.judge import thresholds
-from fairground.judge.thresholds import Bounds, Pair
+from fairground.judge.thresholds import CheckBounds, WarnVoid
 from fairground.model import LabError
 
 TEXT = thresholds.FILE.read_text()
@@ -26,8 +26,8 @@ def loaded(folder: Path, old: str, new: str) -> thresholds.Thresholds:
 def test_standard_thresholds_are_typed() -> None:
     """The lab's own file is whole; what a check lacks is None."""
     found = thresholds.standard()
-    assert found.checks.steal == Bounds(0.005, 0.03)
-    assert found.checks.generator == Bounds(0.70, 0.90, closed=Pair(0.90))
+    assert found.checks.steal == CheckBounds(0.005, 0.03)
+    assert found.checks.generator == CheckBounds(0.70, 0.90, closed=WarnVoid(0.90))
     assert isinstance(found.rules.steadiness_seconds, int)
 
 
@@ -40,7 +40,7 @@ def test_a_generator_that_is_named_as_the_limit_is_warned_of() -> None:
 
 def test_a_change_is_read(tmp_path: Path) -> None:
     """What stands in the file is what is judged by."""
-    assert loaded(tmp_path, "{ warn = 0.005, void = 0.03 }", "{ void = 0.5 }").checks.steal == Bounds(None, 0.5)
+    assert loaded(tmp_path, "{ warn = 0.005, void = 0.03 }", "{ void = 0.5 }").checks.steal == CheckBounds(None, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_changes_are_named() -> None:
     """Two sets of values differ in what is named; a set that was written and read is the same."""
     found = thresholds.standard()
     values = found.values()
-    assert thresholds.changed(json.loads(json.dumps(values)), values) == ()
-    other = replace(found, rules=replace(found.rules, settled_last=4), checks=replace(found.checks, swap=Bounds(9.0)))
-    assert thresholds.changed(values, other.values()) == ("checks.swap", "rules.settled_last")
-    assert thresholds.changed({}, {"rules": {"one": 1}}) == ("rules.one",)
+    assert thresholds.changes_of(json.loads(json.dumps(values)), values) == ()
+    other = replace(found, rules=replace(found.rules, settled_last=4), checks=replace(found.checks, swap=CheckBounds(9.0)))
+    assert thresholds.changes_of(values, other.values()) == ("checks.swap", "rules.settled_last")
+    assert thresholds.changes_of({}, {"rules": {"one": 1}}) == ("rules.one",)

@@ -11,16 +11,16 @@ import pytest
 
 from builders.facts import CLOSED, DATABASE, HOST, MILLION, OPEN, facts, latency, outcomes, second
 from fairground.judge import thresholds, validity
-from fairground.judge.thresholds import Bounds, Pair
-from fairground.judge.validity import Check, Facts
+from fairground.judge.thresholds import CheckBounds, WarnVoid
+from fairground.judge.validity import TrialFacts, ValidityCheck
 from fairground.judge.validity.check import bounds_for
 from fairground.model import (
     BadAnswer,
     Cell,
+    CellSettings,
     Durability,
     RoleUse,
     Second,
-    Settings,
     Severity,
 )
 
@@ -28,22 +28,22 @@ STANDARD = thresholds.standard()
 CHECKS = {check.id: check for check in validity.CHECKS}
 
 
-def host(**fields: Any) -> Callable[[Cell], Facts]:
+def host(**fields: Any) -> Callable[[Cell], TrialFacts]:
     """A machine with these fields."""
     return lambda cell: replace(facts(cell), host=replace(HOST, **fields))
 
 
-def tcp(**counters: int) -> Callable[[Cell], Facts]:
+def tcp(**counters: int) -> Callable[[Cell], TrialFacts]:
     """A machine with these TCP counters."""
     return host(tcp={**HOST.tcp, **counters})
 
 
-def role(name: str, **fields: Any) -> Callable[[Cell], Facts]:
+def role(name: str, **fields: Any) -> Callable[[Cell], TrialFacts]:
     """A role with these fields."""
     return lambda cell: replace(facts(cell), roles={name: replace(RoleUse(1.0, None, None, "cgroup2"), **fields)})
 
 
-def database(**fields: Any) -> Callable[[Cell], Facts]:
+def database(**fields: Any) -> Callable[[Cell], TrialFacts]:
     """A database with these fields."""
     return lambda cell: replace(facts(cell), database=replace(DATABASE, **fields))
 
@@ -64,7 +64,7 @@ def line(value: float) -> tuple[int, ...]:
     return tuple(round(MILLION * (1 + value / 10 * (place - 4.5))) for place in range(10))
 
 
-def cost(value: float) -> Callable[[Cell], Facts]:
+def cost(value: float) -> Callable[[Cell], TrialFacts]:
     """A server whose CPU per answer grows by so much from one half to the other."""
     made = role("server", cpu_us_by_second=tuple(float(one) for one in halves(value)))
     rates = seconds(ok=(1, 1, 1, 1))
@@ -73,7 +73,7 @@ def cost(value: float) -> Callable[[Cell], Facts]:
 
 PORTS = (BadAnswer("connect", None, "Cannot assign requested address (os error 99)", "", None),)
 
-READS: Mapping[str, Callable[[float], Callable[[Cell], Facts]]] = {
+READS: Mapping[str, Callable[[float], Callable[[Cell], TrialFacts]]] = {
     "unsent": lambda v: lambda cell: facts(cell, outcomes(MILLION - round(v * MILLION), unsent=round(v * MILLION))),
     "send-lag": lambda v: lambda cell: facts(cell, send_lag=latency(round(v * MILLION)), latency_ok=latency(MILLION)),
     "generator": lambda v: lambda cell: facts(cell, busiest_thread_share=v),
@@ -119,39 +119,39 @@ READS: Mapping[str, Callable[[float], Callable[[Cell], Facts]]] = {
 """Check → facts that make it read a value."""
 
 
-def severities(id: str, made: Facts) -> list[Severity]:
+def severities(id: str, made: TrialFacts) -> list[Severity]:
     """What one check finds."""
     return [finding.severity for finding in validity.findings(made, STANDARD) if finding.id == id]
 
 
-def step(check: Check) -> float:
+def step(check: ValidityCheck) -> float:
     """A little of the check's unit."""
     return 1e-4 if check.unit in ("share", "cores") else 1.0
 
 
-def cases() -> list[tuple[str, Cell, Pair]]:
+def cases() -> list[tuple[str, Cell, WarnVoid]]:
     """Each check in each of the kinds of trial for which it has bounds."""
     found = []
     for check in validity.CHECKS:
         bounds = check.bounds(STANDARD.checks)
         plain = OPEN if check.meant(READS[check.id](0.0)(OPEN)) else CLOSED
-        found.append((check.id, plain, Pair(bounds.warn, bounds.void)))
+        found.append((check.id, plain, WarnVoid(bounds.warn, bounds.void)))
         if bounds.closed is not None:
             found.append((check.id, CLOSED, bounds.closed))
         if bounds.shared is not None:
-            found.append((check.id, replace(OPEN, settings=Settings()), bounds.shared))
+            found.append((check.id, replace(OPEN, settings=CellSettings()), bounds.shared))
     return found
 
 
 def test_every_check_is_tried() -> None:
     """A new check needs facts that make it fire, and bounds; no bounds are without a check."""
     assert set(READS) == set(CHECKS)
-    assert {name.replace("_", "-") for name in thresholds.Checks.__dataclass_fields__} == set(CHECKS)
+    assert {name.replace("_", "-") for name in thresholds.CheckBoundsTable.__dataclass_fields__} == set(CHECKS)
     assert len(CHECKS) == len(validity.CHECKS)
 
 
 @pytest.mark.parametrize(("id", "cell", "pair"), cases(), ids=lambda one: one if isinstance(one, str) else "")
-def test_check_fires_beyond_its_bounds_only(id: str, cell: Cell, pair: Pair) -> None:
+def test_check_fires_beyond_its_bounds_only(id: str, cell: Cell, pair: WarnVoid) -> None:
     """Up to the bound nothing, above it a warning, above the graver one void; the sentence and the evidence have numbers."""
     reads, little = READS[id], step(CHECKS[id])
     assert pair.warn is not None
@@ -172,16 +172,16 @@ def test_check_fires_beyond_its_bounds_only(id: str, cell: Cell, pair: Pair) -> 
 def test_unknown_is_not_bad(id: str) -> None:
     """Where nothing was measured a check finds nothing, and has no value."""
     for cell in (OPEN, CLOSED):
-        bare = Facts(10.0, cell)
+        bare = TrialFacts(10.0, cell)
         assert severities(id, bare) == []
         assert id not in validity.readings(bare, STANDARD)
 
 
 def test_nothing_measured_at_all_is_nothing_found() -> None:
     """No cell, no result, no machine: no finding."""
-    assert validity.findings(Facts(0.0), STANDARD) == ()
-    assert validity.findings(Facts(1.0, host=replace(HOST, steal_share=0.5)), STANDARD, of=("machine",))[0].id == "steal"
-    assert validity.findings(Facts(1.0, host=replace(HOST, steal_share=0.5)), STANDARD, of=("window",)) == ()
+    assert validity.findings(TrialFacts(0.0), STANDARD) == ()
+    assert validity.findings(TrialFacts(1.0, host=replace(HOST, steal_share=0.5)), STANDARD, of=("machine",))[0].id == "steal"
+    assert validity.findings(TrialFacts(1.0, host=replace(HOST, steal_share=0.5)), STANDARD, of=("window",)) == ()
 
 
 # ---------------------------------------------------------------- which bounds
@@ -189,9 +189,9 @@ def test_nothing_measured_at_all_is_nothing_found() -> None:
 
 def test_bounds_of_the_closed_loop() -> None:
     """They replace both; what they do not name never happens."""
-    bounds = Bounds(0.1, 0.2, closed=Pair(0.9))
-    assert bounds_for(Facts(1.0, CLOSED), bounds) == Pair(0.9)
-    assert bounds_for(Facts(1.0, OPEN), bounds) == bounds
+    bounds = CheckBounds(0.1, 0.2, closed=WarnVoid(0.9))
+    assert bounds_for(TrialFacts(1.0, CLOSED), bounds) == WarnVoid(0.9)
+    assert bounds_for(TrialFacts(1.0, OPEN), bounds) == bounds
 
 
 # ---------------------------------------------------------------- the generator

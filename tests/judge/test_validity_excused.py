@@ -26,7 +26,7 @@ SILENCE = Finding("no-answers", Severity.REJECT, "nothing came", {"sent": 16, "b
 )
 def test_only_silence_on_a_void_machine_is_excused(beside: Finding, silence: Finding, severity: Severity) -> None:
     """Others that keep a machine busy can make a server silent, and cannot make it answer wrongly."""
-    kept, found = validity.excused((beside, silence))
+    kept, found = validity.excuse((beside, silence))
     assert kept == beside and found.severity is severity
     assert ("says nothing of the server" in found.sentence) is (severity is Severity.NOTE)
 
@@ -46,14 +46,14 @@ def test_silence_in_a_window_as_short_as_a_deadlock_says_nothing(
     finding: Finding, deadlocks: bool, window_s: float, severity: Severity
 ) -> None:
     """All connections may wait for the same second. A longer window that nothing comes back in is the server's."""
-    (found,) = validity.excused((finding,), deadlocks, window_s)
+    (found,) = validity.excuse((finding,), deadlocks, window_s)
     assert found.severity is severity
     assert ("a window of 0.8 s is too short to tell" in found.sentence) is (severity is Severity.VOID)
 
 
 def test_silence_on_a_void_machine_stays_a_note_in_a_short_window() -> None:
     """The trial is void already, and this adds nothing."""
-    _, found = validity.excused((Finding("steal", Severity.VOID, ""), SILENCE), True, 0.8)
+    _, found = validity.excuse((Finding("steal", Severity.VOID, ""), SILENCE), True, 0.8)
     assert found.severity is Severity.NOTE
 
 
@@ -69,6 +69,6 @@ def test_silence_on_a_void_machine_stays_a_note_in_a_short_window() -> None:
 )
 def test_what_deadlocks_do_is_the_subject_of_a_workload_of_deadlocks(id: str, deadlocks: bool, severity: Severity) -> None:
     """Requests that wait since before the window, and halves that differ, are warnings elsewhere, and so is all else here."""
-    (found,) = validity.excused((Finding(id, Severity.WARN, "it was so"),), deadlocks)
+    (found,) = validity.excuse((Finding(id, Severity.WARN, "it was so"),), deadlocks)
     assert found.severity is severity
     assert ("this workload's subject" in found.sentence) is (severity is Severity.NOTE)

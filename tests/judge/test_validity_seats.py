@@ -9,14 +9,14 @@ import pytest
 
 from builders.facts import APART, CLOSED, HOST, OPEN, facts
 from fairground.judge import thresholds, validity
-from fairground.judge.thresholds import Bounds, Pair
-from fairground.judge.validity import Facts
+from fairground.judge.thresholds import CheckBounds, WarnVoid
+from fairground.judge.validity import TrialFacts
 from fairground.judge.validity.check import bounds_for
-from fairground.model import Cell, RoleUse, Settings, Severity
+from fairground.model import Cell, CellSettings, RoleUse, Severity
 
 STANDARD = thresholds.standard()
-TOGETHER = Settings(pin=(("server", (0,)), ("database", (1,)), ("generator", (1,))))
-ANYWHERE = Settings()
+TOGETHER = CellSettings(pin=(("server", (0,)), ("database", (1,)), ("generator", (1,))))
+ANYWHERE = CellSettings()
 WINDOW_US = 10e6
 
 
@@ -25,7 +25,7 @@ def used(cores: float, **fields: float) -> RoleUse:
     return RoleUse(cores * WINDOW_US, None, None, "cgroup2", **fields)
 
 
-def waiting(settings: Settings, waited: float, database: float, generator: float = 0.1, server: float = 0.9) -> Facts:
+def waiting(settings: CellSettings, waited: float, database: float, generator: float = 0.1, server: float = 0.9) -> TrialFacts:
     """A generator of one thread that waited for a processor for a share of the window, and what the other roles used."""
     cell: Cell = replace(CLOSED, settings=settings)
     own = used(generator, busiest_thread_share=generator, busiest_thread_waited_share=waited, pressure_cpu_some_share=waited)
@@ -44,7 +44,7 @@ def waiting(settings: Settings, waited: float, database: float, generator: float
     ],
     ids=["beside the database", "beside a stranger", "server elsewhere", "no seats", "its own cores"],
 )
-def test_the_generator_waits_for_roles_that_share_its_processors(check: str, made: Facts, left: float) -> None:
+def test_the_generator_waits_for_roles_that_share_its_processors(check: str, made: TrialFacts, left: float) -> None:
     """A wait beyond what those roles worked was made by strangers, and is warned of."""
     assert validity.readings(made, STANDARD)[check] == pytest.approx(left)
     found = [one.severity for one in validity.findings(made, STANDARD) if one.id == check]
@@ -122,12 +122,12 @@ def test_generator_alone_on_its_processors(pin: Any, shared: bool) -> None:
     On a host of its own it shares them with nobody.
     """
     roles = dict.fromkeys(("server", "database", "generator", "lab"), RoleUse(1.0, None, None, "cgroup2"))
-    made = Facts(10.0, replace(OPEN, settings=Settings(pin=pin)), roles=roles)
+    made = TrialFacts(10.0, replace(OPEN, settings=CellSettings(pin=pin)), roles=roles)
     assert made.shared is shared
     elsewhere = replace(made, roles={**roles, "generator": replace(roles["generator"], host="rack-2")})
     assert not elsewhere.shared and elsewhere.beside_generator == 0.0
-    bounds = Bounds(0.1, 0.2, shared=Pair(0.7))
-    assert bounds_for(made, bounds) == (Pair(0.7) if shared else bounds)
+    bounds = CheckBounds(0.1, 0.2, shared=WarnVoid(0.7))
+    assert bounds_for(made, bounds) == (WarnVoid(0.7) if shared else bounds)
 
 
 @pytest.mark.parametrize(

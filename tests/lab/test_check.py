@@ -18,7 +18,7 @@ from fairground.lab.events import Checking, Event, Finished, UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import Finding, LabError, Severity, Stack
-from fairground.model.record import Kind, Record
+from fairground.model.record import Record, RecordKind
 
 ZOO = ROOT / "tests" / "zoo"
 NAMES = ("healthy", "wrong-json", "dreamer")
@@ -64,7 +64,7 @@ def test_a_check_is_a_record(places: Places, tried: list[str]) -> None:
     """Each stack is an entry, the failed and the absent one too; it is listed as finished."""
     *_, end = events(places, *NAMES)
     assert isinstance(end, Finished)
-    record = records.load(records.find(places.results, end.record.id, Kind.CHECK))
+    record = records.load(records.find(places.results, end.record.id, RecordKind.CHECK))
     assert record == end.record and [one.state for one in record.entries] == ["passed", "failed", "not here"]
     assert record.entries[2].row == {"state": "not here", "reason": "no such program → install it", "findings": []}
     (row,) = lists.rows("runs", places)
@@ -74,7 +74,7 @@ def test_a_check_is_a_record(places: Places, tried: list[str]) -> None:
 def test_an_interrupted_check_goes_on(places: Places, tried: list[str]) -> None:
     """What has been tried is not tried again; what is missing follows, on the cases that were asked for."""
     assert states(events(places, *NAMES, cases=("ping",)), most=1) == {"healthy": "passed"}
-    record = records.load(records.find(places.results, "latest", Kind.CHECK))
+    record = records.load(records.find(places.results, "latest", RecordKind.CHECK))
     assert record.end is None
     tried.clear()
     assert states(events(places, record=record)) == {"wrong-json": "failed", "dreamer": "not here"}
@@ -93,7 +93,7 @@ def test_a_check_tells_how_far_it_is(places: Places, tried: list[str]) -> None:
 def test_an_interrupted_check_counts_what_it_has(places: Places, tried: list[str]) -> None:
     """Stacks that were tried before stand in the place, and not in the time."""
     states(events(places, *NAMES), most=1)
-    record = records.load(records.find(places.results, "latest", Kind.CHECK))
+    record = records.load(records.find(places.results, "latest", RecordKind.CHECK))
     told = [one for one in events(places, record=record) if isinstance(one, Checking)]
     assert [(one.place, one.stacks, one.left_s) for one in told] == [(2, 3, None)]
 

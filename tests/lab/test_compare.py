@@ -13,9 +13,9 @@ from fairground.lab import capacity, compare
 from fairground.lab.events import Said
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.measure.rounds import Effort
-from fairground.model import LabError, Load, Settings, Topology, Workload
-from fairground.model.pair import Pair, Round, Window
+from fairground.measure.rounds import RoundsEffort
+from fairground.model import CellSettings, LabError, Load, Topology, Workload
+from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import CapacityAsked, ComparisonAsked
 from fairground.report import two_runs
 from report import fixture
@@ -25,15 +25,15 @@ def test_a_budget_that_is_too_short_is_said_first() -> None:
     """Before anything is built or started the person hears that nothing will be called."""
     places = Places.of({})
     stack = places.load_servers()[0].stacks[0].id
-    asked = ComparisonAsked("a", "b", stack, stack, None, "ping", Load(), Settings(), 1, 1.0, 0.005, 5, 0.01, 0.1)
-    events = compare.compare(Inputs(places, ""), asked)
+    asked = ComparisonAsked("a", "b", stack, stack, None, "ping", Load(), CellSettings(), 1, 1.0, 0.005, 5, 0.01, 0.1)
+    events = compare.compare_stacks(Inputs(places, ""), asked)
     first = next(events)
     assert isinstance(first, Said) and "will stay inconclusive" in first.sentence
 
 
 def test_quotas_and_deadlocks_ask_for_long_windows_and_turns() -> None:
     """What somebody asked for stays where it is longer, and where there is neither."""
-    places, free, held = Places.of({}), Settings(), Settings(cpus=0.5)
+    places, free, held = Places.of({}), CellSettings(), CellSettings(cpus=0.5)
     short, long = Load(window_s=1.0), Load(window_s=4.0)
     assert compare.long_enough(places, "ping", free, short, 0.03) == (short, 0.03)
     assert compare.long_enough(places, "ping", held, short, 0.03) == (replace(short, window_s=2.0), 2.0)
@@ -55,13 +55,13 @@ def test_the_command_asks_for_them() -> None:
 
 def test_a_start_has_the_pairs_that_its_time_allows() -> None:
     """Three were asked for; the first start took so long that the next have one. A comparison that goes on knows its earlier ones."""
-    load, one, had = Load(window_s=1.0, warmup_min_s=2.0), Window(1000, 0, 1.0, 1e5), list[int]()
-    asked = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", load, Settings(), 1, 66.0, 0.005, 3, 0.01, 0.1)
-    effort = Effort(cast(Workload, None), load, Settings(), pairs=3)
+    load, one, had = Load(window_s=1.0, warmup_min_s=2.0), WindowTally(1000, 0, 1.0, 1e5), list[int]()
+    asked = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", load, CellSettings(), 1, 66.0, 0.005, 3, 0.01, 0.1)
+    effort = RoundsEffort(cast(Workload, None), load, CellSettings(), pairs=3)
 
-    def slow(effort: Effort, _: Path, number: int) -> Round:
+    def slow(effort: RoundsEffort, _: Path, number: int) -> Round:
         had.append(effort.pairs)
-        return Round(number, (Pair(number, 1, "a", one, one),) * effort.pairs, 20.0)
+        return Round(number, (WindowPair(number, 1, "a", one, one),) * effort.pairs, 20.0)
 
     starts = compare.Starts(slow, effort, Path(), asked, [])
     made = [starts.make(number) for number in (1, 2)]
@@ -74,11 +74,13 @@ def test_a_path_that_cannot_be_had_is_said_before_anything_is_built(verb: str, t
     """The sentence names the hop, and what would install it."""
     places = Places.of({"PATH": str(tmp_path)})
     stack, path = places.load_servers()[0].stacks[0].id, Topology(pooler="pgbouncer-tx")
-    two = ComparisonAsked("a", "b", stack, stack, None, "ping", Load(), Settings(), 1, 900.0, 0.005, 5, 0.01, 0.1, topology=path)
-    one = CapacityAsked(((stack, "ping"),), "p99<50ms", 60.0, 0.05, Load(), Settings(), 1, path)
+    two = ComparisonAsked(
+        "a", "b", stack, stack, None, "ping", Load(), CellSettings(), 1, 900.0, 0.005, 5, 0.01, 0.1, topology=path
+    )
+    one = CapacityAsked(((stack, "ping"),), "p99<50ms", 60.0, 0.05, Load(), CellSettings(), 1, path)
     inputs = Inputs(places, "")
     with pytest.raises(LabError, match="`pgbouncer-tx` needs `pgbouncer` on PATH") as caught:
-        next(compare.compare(inputs, two) if verb == "compare" else capacity.capacity(inputs, one))
+        next(compare.compare_stacks(inputs, two) if verb == "compare" else capacity.capacity(inputs, one))
     assert caught.value.exit_code == 3 and "pgbouncer" in (caught.value.hint or "")
 
 

@@ -17,10 +17,10 @@ from fairground.lab import run as runs
 from fairground.lab.databases import Databases
 from fairground.lab.events import Absent, Said, Within
 from fairground.lab.places import Places
-from fairground.model import LabError, Load, RunSettings, Settings, Suite, SuiteGroup
+from fairground.model import CellSettings, LabError, Load, RunSettings, Suite, SuiteGroup
 from fairground.postgres import packages
 
-GROUP = SuiteGroup(("a",), ("ping",), (Load(),), Settings())
+GROUP = SuiteGroup(("a",), ("ping",), (Load(),), CellSettings())
 URL = "postgresql://127.0.0.1/x"
 
 

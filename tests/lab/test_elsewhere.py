@@ -10,7 +10,7 @@ import pytest
 
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import elsewhere
-from fairground.model import Fault, FaultKind, LabError, Load, Settings, Suite, SuiteGroup
+from fairground.model import CellSettings, Fault, FaultKind, LabError, Load, Suite, SuiteGroup
 from report import fixture
 
 THERE = (("generator", "rack-2"),)
@@ -19,7 +19,7 @@ STORE = (("database", "rack-3"),)
 
 def suite(*loads: Load) -> Suite:
     """One group under these loads."""
-    return Suite("s", "t", "", 1, 1, (SuiteGroup(("a",), ("tx",), loads, Settings()),))
+    return Suite("s", "t", "", 1, 1, (SuiteGroup(("a",), ("tx",), loads, CellSettings()),))
 
 
 def test_what_cannot_be_had() -> None:
@@ -59,8 +59,8 @@ def test_a_run_says_where_its_roles_were() -> None:
     run = fixture.run()
     slot = run.plan.slots[0]
     cell = replace(slot.cell, settings=replace(slot.cell.settings, place=THERE))
-    assert elsewhere.placed(replace(run.plan, slots=(replace(slot, cell=cell),))) == THERE
-    assert elsewhere.placed(replace(run.plan, slots=())) == ()
+    assert elsewhere.placed_of(replace(run.plan, slots=(replace(slot, cell=cell),))) == THERE
+    assert elsewhere.placed_of(replace(run.plan, slots=())) == ()
 
 
 def test_a_record_names_the_machines() -> None:

@@ -20,7 +20,9 @@ from fairground.model import LabError, Stack
 from fairground.model.record import TryAsked
 
 SECRETS = (("Accept", "text/html"), ("Authorization", "Bearer x"))
-ASKED = TryAsked("http://127.0.0.1:8/x?a=1", "post", address.kept(SECRETS), "body", "p99<50ms", 2, 1000, True, False, None)
+ASKED = TryAsked(
+    "http://127.0.0.1:8/x?a=1", "post", address.redact_headers(SECRETS), "body", "p99<50ms", 2, 1000, True, False, None
+)
 
 
 @pytest.fixture

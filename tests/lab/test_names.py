@@ -14,7 +14,7 @@ from fairground.lab.names import Names
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import Machine, StackInfo
-from fairground.model.record import Head, Kind
+from fairground.model.record import Head, RecordKind
 
 MANIFEST = 'title = "One"\n[variants.plain]\nabout = "as it\\n comes"\n[variants.fancy]\n'
 
@@ -68,8 +68,8 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
 def test_records_are_told_by_kind(tmp_path: Path) -> None:
     """Records of each kind are found as they are written, the latest first; folders that hold none are not."""
     run = new(tmp_path)
-    kept = {Kind.RUN: run.name}
-    for later, kind in enumerate((kind for kind in Kind if kind is not Kind.RUN), 1):
+    kept = {RecordKind.RUN: run.name}
+    for later, kind in enumerate((kind for kind in RecordKind if kind is not RecordKind.RUN), 1):
         asked, info = full(records.SHAPES[kind].asked, 100), {"one:plain": full(StackInfo, 300)}
         head = Head(model.SCHEMA_VERSION, kind, "", "command", START, full(Machine, 200), {}, {}, info, asked)
         kept[kind] = records.create(tmp_path, str(kind), replace(head, started_unix_s=START + 60 * later)).id

@@ -13,10 +13,10 @@ from fairground.inputs import manifest
 from fairground.lab.events import Absent, Building, Built, Said, Within
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
-from fairground.model import Cell, LabError, Load, Settings, Stack, Topology
+from fairground.model import Cell, CellSettings, LabError, Load, Stack, Topology
 
 ZOO = ROOT / "tests" / "zoo"
-CELL = Cell("healthy:asyncio", "ping", Topology(), Load(), Settings())
+CELL = Cell("healthy:asyncio", "ping", Topology(), Load(), CellSettings())
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import pytest
 
 from fairground.cli import follow, say, streams
 from fairground.lab import pages, reasons, why
-from fairground.lab.events import Event, Finished, Opened, Said, TriedReason, Trying
+from fairground.lab.events import Event, Finished, RecordOpened, Said, TriedReason, Trying
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import Finding, LabError, MachineError, Run, Severity, Trial
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
-from fairground.model.record import End, Head, Kind, Record
-from fairground.model.window import Window
+from fairground.model.record import Head, Record, RecordEnd, RecordKind
+from fairground.model.window import WindowTally
 from fairground.report.boards import boards
 from fairground.report.run import page
 from fairground.report.run import why as told
@@ -43,12 +43,12 @@ def record(run: Run, asked: WhyAsked, factor: float) -> Record[WhyAsked, Start]:
     labels = [AS_IT_WAS, *(one.label for one in asked.experiment.changes)]
     rates = {label: round(1000 * (1.0 if label == AS_IT_WAS else factor)) for label in labels}
     starts = tuple(
-        Start(number, {label: (Window(rate + number, 0, 1.0, None),) for label, rate in rates.items()}, 9.0)
+        Start(number, {label: (WindowTally(rate + number, 0, 1.0, None),) for label, rate in rates.items()}, 9.0)
         for number in range(1, 4)
     )
     versions = {"fairground": "1"}
-    head: Head[WhyAsked] = Head(1, Kind.WHY, f"{asked.reason}-why", "", 1.0, run.machine, versions, {}, {}, asked)
-    return Record(Path(), head, starts, End(2.0, "narrow"))
+    head: Head[WhyAsked] = Head(1, RecordKind.WHY, f"{asked.reason}-why", "", 1.0, run.machine, versions, {}, {}, asked)
+    return Record(Path(), head, starts, RecordEnd(2.0, "narrow"))
 
 
 @pytest.fixture
@@ -59,10 +59,10 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[WhyAsked]:
     def experiment(_: Inputs, one: WhyAsked) -> Iterator[Event]:
         asked.append(one)
         made = record(fixture.two_blocks(), one, 2.0)
-        yield Opened(made)
+        yield RecordOpened(made)
         yield Finished(made)
 
-    monkeypatch.setattr(why, "why", experiment)
+    monkeypatch.setattr(why, "try_reason", experiment)
     monkeypatch.setattr(pages, "write", lambda one: one.folder)
     return asked
 
@@ -120,7 +120,7 @@ def test_what_is_decided_is_not_asked_again(measured: list[WhyAsked]) -> None:
     run = named({"tx": "pool", "ping": "app-cpu"})
     first = {one.reason: one.asked for one in reasons.doubts(run, {}, None)}
     assert first["pool"] is not None and first["app-cpu"] is not None
-    tried = told.tried([record(run, first["pool"], 2.0), replace(record(run, first["app-cpu"], 1.0), entries=())])
+    tried = told.tried_by([record(run, first["pool"], 2.0), replace(record(run, first["app-cpu"], 1.0), entries=())])
     events(run, 600.0, tried)
     assert [one.reason for one in measured] == ["app-cpu"]
 
@@ -134,7 +134,7 @@ def test_an_experiment_that_cannot_be_made_ends_nothing(monkeypatch: pytest.Monk
             raise error
             yield
 
-        monkeypatch.setattr(why, "why", experiment)
+        monkeypatch.setattr(why, "try_reason", experiment)
         return events(run, 600.0)
 
     said = [one.sentence for one in fails(LabError("`birch` cannot run here")) if isinstance(one, Said)]
@@ -155,7 +155,7 @@ def test_standing_is_told_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     run = named({"tx": "pool", "ping": "app-cpu", "transfer": "db-lock"})
     first = {one.reason: one.asked for one in reasons.doubts(run, {}, None)}
     assert first["pool"] is not None and first["app-cpu"] is not None
-    tried = told.tried([record(run, first["pool"], 2.0), record(run, first["app-cpu"], 1.0)])
+    tried = told.tried_by([record(run, first["pool"], 2.0), record(run, first["app-cpu"], 1.0)])
     shown = boards(run)
     assert {one.reason: one.word for one in told.standings(shown, tried)} == {
         "pool": "confirmed by experiment",
@@ -183,7 +183,7 @@ def test_json_has_the_standing_and_the_interval(capsys: pytest.CaptureFixture[st
     run = named({"tx": "pool", "ping": "app-cpu"})
     asked = next(one.asked for one in reasons.doubts(run, {}, None) if one.reason == "pool")
     assert asked is not None
-    say.the_summary(run, Path("report.html"), True, told.tried([record(run, asked, 2.0)]))
+    say.the_summary(run, Path("report.html"), True, told.tried_by([record(run, asked, 2.0)]))
     found = {one["reason"]: one for one in json.loads(capsys.readouterr().out)["reasons"]}
     assert found["app-cpu"]["standing"] == "suspicion (not tested)" and found["app-cpu"]["experiments"] == []
     (experiment,) = found["pool"]["experiments"]
@@ -198,7 +198,7 @@ def test_the_record_has_a_page() -> None:
     (doubt,) = reasons.doubts(run, {}, None)
     assert doubt.asked is not None
     made = record(run, doubt.asked, 2.0)
-    alone, of_site = (dict(pages.rendered(made, home).files)["why.html"] for home in (None, "../index.html"))
+    alone, of_site = (dict(pages.render(made, home).files)["why.html"] for home in (None, "../index.html"))
     assert "pool is confirmed" in alone and "pool, said the counters" in alone and alone.count('<th scope="row">') == 3
     assert "With a pool of 50 in place of 25 goodput rises" in alone
     assert run.id in alone and "report.html" not in alone and f'href="../{run.id}/report.html"' in of_site

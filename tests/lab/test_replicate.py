@@ -47,8 +47,8 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inputs:
     def resumed(folder: Path, _carried: Inputs, **_: Any) -> Generator[Event]:
         yield Reported(folder / "report.html", records.load_run(folder))
 
-    monkeypatch.setattr(runs, "run", measured)
-    monkeypatch.setattr(runs, "resume", resumed)
+    monkeypatch.setattr(runs, "run_suite", measured)
+    monkeypatch.setattr(runs, "resume_run", resumed)
     return Inputs(Places.of(os.environ, results=tmp_path))
 
 
@@ -73,7 +73,7 @@ def test_all_have_a_run_of_their_own(inputs: Inputs, asked: ReplicationAsked) ->
 
 def test_an_interrupted_one_goes_on_and_so_do_those_after_it(inputs: Inputs, asked: ReplicationAsked) -> None:
     """The run that is named is gone on with; suites before it are done, and those after it get runs."""
-    list(use_case.replicate(inputs, replace(asked, suite="transfer")))
+    list(use_case.replicate_suites(inputs, replace(asked, suite="transfer")))
     begun, done, _ = told(inputs, replace(asked, resume="latest"))
     assert [(one.suite, one.place) for one in begun] == [("transfer", 4), ("users", 5)] and done == ["transfer", "users"]
     assert len([one for one in inputs.places.results.iterdir() if one.is_dir()]) == 2
@@ -95,6 +95,6 @@ def test_what_fails_otherwise_ends_it(inputs: Inputs, asked: ReplicationAsked, m
         yield Planned(one_block().plan, inputs.places.results, 1.0)
         raise LabError("the disk is full", exit_code=3)
 
-    monkeypatch.setattr(runs, "run", breaks)
+    monkeypatch.setattr(runs, "run_suite", breaks)
     with pytest.raises(LabError, match="the disk is full"):
         list(use_case.replicate_all(inputs, asked))

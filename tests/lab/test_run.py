@@ -18,13 +18,13 @@ from fairground.lab.events import Absent, Began, Building, Built, Event, Planned
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.roots import ROOT
-from fairground.model import Fault, FaultKind, LabError, Load, Progress, Settings, Suite, SuiteGroup, Verdict
+from fairground.model import CellSettings, Fault, FaultKind, LabError, Load, Progress, Suite, SuiteGroup, Verdict
 from fairground.postgres import packages
 from fairground.run import plan, retry
 from report import fixture
 
 LOAD = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0)
-GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), Settings(workers=1, pool_size=4, scale=1))
+GROUP = SuiteGroup(("healthy:asyncio",), ("ping",), (LOAD,), CellSettings(workers=1, pool_size=4, scale=1))
 SUITE = Suite("one", "one", "", 1, 1, (GROUP,))
 ZOO = ROOT / "tests" / "zoo"
 
@@ -37,7 +37,7 @@ def test_the_time_that_is_told_is_that_of_what_is_left(monkeypatch: pytest.Monke
     told = next(runs._measure(whole.plan, Path("run"), (), (), cast(Any, SimpleNamespace(bench=None))))
     done = records.done_slots(half)
     assert isinstance(told, Planned) and 0 < len(done) < len(whole.plan.slots)
-    assert told.left_s == pytest.approx(plan.seconds(slot for slot in whole.plan.slots if slot.number not in done))
+    assert told.left_s == pytest.approx(plan.plan_seconds(slot for slot in whole.plan.slots if slot.number not in done))
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_fault_of_what_is_not_there_is_refused(inputs: Inputs, kind: FaultKind
 def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
     """A whole run: built, planned, begun, each trial once it is on the disk, and the report at the end."""
     heard: list[Event | Within] = []
-    for event in runs.run(SUITE, inputs, heard.append):
+    for event in runs.run_suite(SUITE, inputs, heard.append):
         heard.append(event)
         if isinstance(event, TrialDone):
             assert records.load_run(event_folder(heard)).everything[-1].number == event.trial.number
@@ -101,11 +101,11 @@ def test_a_run_tells_what_it_does(inputs: Inputs) -> None:
 @pytest.mark.live
 def test_what_is_left_is_resumed(inputs: Inputs) -> None:
     """A run that is closed after its first trial keeps it, and going on measures only what is left."""
-    with closing(runs.run(replace(SUITE, blocks=2), inputs)) as events:
+    with closing(runs.run_suite(replace(SUITE, blocks=2), inputs)) as events:
         seen = until_trial(events)
     folder = event_folder(seen)
     before = records.load_run(folder)
-    rest = list(runs.resume(folder, inputs))
+    rest = list(runs.resume_run(folder, inputs))
     kept = before.everything
     assert kept and records.load_run(folder).everything[: len(kept)] == kept
     done = records.done_slots(before)
@@ -131,7 +131,7 @@ def test_a_run_measures_two_versions(inputs: Inputs, monkeypatch: pytest.MonkeyP
     group = replace(GROUP, workloads=("db-ping",))
     groups = [replace(group, settings=replace(group.settings, postgres_version=version)) for version in (18, 17, 16)]
     told = list[Within]()
-    *_, end = runs.run(replace(SUITE, groups=tuple(groups)), inputs, told.append)
+    *_, end = runs.run_suite(replace(SUITE, groups=tuple(groups)), inputs, told.append)
     assert Absent("PostgreSQL 17", "there is no network") in told
     assert isinstance(end, Reported) and end.run.finished and end.run.plan.skipped == {"PostgreSQL 17": "there is no network"}
     assert {trial.cell.id.partition(" c8")[2] for trial in end.run.trials} == {"", " pg16"}

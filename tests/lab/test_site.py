@@ -12,14 +12,16 @@ from fairground import model, records
 from fairground.lab import site
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.model import LabError, Machine, StackInfo
-from fairground.model.record import Head, Kind
+from fairground.model.record import Head, RecordKind
 
 
 def _check(results: Path) -> str:
     """A record of a check, which has no page; its id."""
     info = {"one:plain": full(StackInfo, 300)}
-    asked = full(records.SHAPES[Kind.CHECK].asked, 100)
-    head = Head(model.SCHEMA_VERSION, Kind.CHECK, "", "command", START, full(Machine, 200), {"fairground": "1"}, {}, info, asked)
+    asked = full(records.SHAPES[RecordKind.CHECK].asked, 100)
+    head = Head(
+        model.SCHEMA_VERSION, RecordKind.CHECK, "", "command", START, full(Machine, 200), {"fairground": "1"}, {}, info, asked
+    )
     return records.create(results, "check", head).id
 
 
@@ -79,7 +81,7 @@ def test_pages_are_written_anew_only_where_something_changed(tmp_path: Path) -> 
 
     assert len(told()) == 2
     assert told() == []
-    records.append(check, full(records.SHAPES[Kind.CHECK].entry, 1000))
+    records.append(check, full(records.SHAPES[RecordKind.CHECK].entry, 1000))
     assert told() == [check.id]
     (target / run / "report.html").unlink()
     assert told() == [run]

@@ -11,8 +11,8 @@ from fairground.lab import why
 from fairground.measure import schedule
 from fairground.model import Cell, Finding, LabError, Run, Severity
 from fairground.model.experiment import AS_IT_WAS, Start, WhyAsked
-from fairground.model.record import Head, Kind, Record
-from fairground.model.window import Window
+from fairground.model.record import Head, Record, RecordKind
+from fairground.model.window import WindowTally
 from fairground.report.run import page
 from fairground.report.run import why as told
 from report import fixture
@@ -33,15 +33,15 @@ def test_quotas_and_deadlocks_are_asked_in_long_turns() -> None:
     run = fixture.two_blocks()
     cell, trial = run.plan.slots[0].cell, next(one for one in run.trials if one.database is not None)
     held = replace(cell, settings=replace(cell.settings, cpus=0.3))
-    asked = why.posed("run", held, "throttled", [], 60.0)
+    asked = why.pose("run", held, "throttled", [], 60.0)
     assert (asked.turn_s, asked.windows) == (schedule.QUOTA_TURN_S, 1)
     assert {asked.cell.load.window_s, *(one.cell.load.window_s for one in asked.experiment.changes)} == {schedule.QUOTA_TURN_S}
-    refused = why.posed("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0)
+    refused = why.pose("run", replace(cell, load=replace(cell.load, keep_alive=False)), "backlog", [], 60.0)
     assert (refused.turn_s, refused.windows) == (schedule.RETRIED_TURN_S, 1)
     assert trial.database is not None
     for deadlocks, turn_s in ((0, schedule.TURN_S), (None, schedule.TURN_S), (9, schedule.DEADLOCK_TURN_S)):
         seen = replace(trial, database=replace(trial.database, deadlocks=deadlocks))
-        asked = why.posed("run", cell, "pool", [trial, seen], 60.0)
+        asked = why.pose("run", cell, "pool", [trial, seen], 60.0)
         assert (asked.turn_s, asked.cell.load.window_s) == (turn_s, max(why.WINDOW_S, turn_s))
 
 
@@ -52,19 +52,19 @@ def test_what_a_full_database_loses_is_told_in_cores() -> None:
     assert trial.result is not None and trial.roles["server"].cpu_us is not None
     server = trial.roles["server"].cpu_us / 1e6 / trial.result.window_s
     said = Finding("db-cpu", Severity.NOTE, "its processors are full", {"database_cores": 0.8})
-    (slowed,) = why.posed("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0).experiment.changes
+    (slowed,) = why.pose("run", trial.cell, "db-cpu", [replace(trial, findings=(said,))], 60.0).experiment.changes
     assert slowed.planted == pytest.approx(0.25 * 0.8 / server)
 
 
 def test_words_name_one_cell() -> None:
     """A stack or its server, with a workload; what names several, or none, is said with what there is."""
     run = fixture.two_blocks()
-    found: Cell = why.chosen(run, ("birch:pool", "tx"))
-    assert (found.stack, found.workload) == ("birch:pool", "tx") and why.chosen(run, ("birch", "tx")) == found
+    found: Cell = why.cell_named(run, ("birch:pool", "tx"))
+    assert (found.stack, found.workload) == ("birch:pool", "tx") and why.cell_named(run, ("birch", "tx")) == found
     with pytest.raises(LabError, match="names 3 cells"):
-        why.chosen(run, ("birch",))
+        why.cell_named(run, ("birch",))
     with pytest.raises(LabError, match="has no cell `nobody tx`") as error:
-        why.chosen(run, ("nobody", "tx"))
+        why.cell_named(run, ("nobody", "tx"))
     assert "alder:inline" in str(error.value.hint)
 
 
@@ -74,10 +74,10 @@ def test_an_id_names_its_own_cell() -> None:
     slot = next(one for one in run.plan.slots if (one.cell.stack, one.cell.workload) == ("birch:pool", "tx"))
     other = replace(slot.cell, settings=replace(slot.cell.settings, postgres_version=17))
     both = replace(run, plan=replace(run.plan, slots=(slot, replace(slot, cell=other))))
-    assert why.chosen(both, slot.cell.id.split()) == slot.cell
-    assert why.chosen(both, other.id.split()) == why.chosen(both, ("birch", "pg17")) == other
+    assert why.cell_named(both, slot.cell.id.split()) == slot.cell
+    assert why.cell_named(both, other.id.split()) == why.cell_named(both, ("birch", "pg17")) == other
     with pytest.raises(LabError, match="names 2 cells"):
-        why.chosen(both, ("birch", "tx"))
+        why.cell_named(both, ("birch", "tx"))
 
 
 def test_the_question_is_what_most_trials_named() -> None:
@@ -115,7 +115,7 @@ def test_what_cannot_be_asked_is_said(words: tuple[str, ...], reason: str | None
 )
 def test_a_change_is_told_as_people_tell_it(ratio: float, said: str) -> None:
     """Per cent as far as that is easy to read, times beyond; one decimal place where it is small."""
-    assert told.moved(ratio) == said
+    assert told.goodput_change(ratio) == said
 
 
 def test_experiments_stand_on_the_page_of_their_run() -> None:
@@ -124,11 +124,11 @@ def test_experiments_stand_on_the_page_of_their_run() -> None:
     asked = why.question(run, ("birch", "tx"), None, 60.0)
     rates = {AS_IT_WAS: 1000, **{one.label: 1800 for one in asked.experiment.changes}}
     starts = tuple(
-        Start(number, {label: (Window(rate + number, 0, 1.0, None),) for label, rate in rates.items()}, 9.0)
+        Start(number, {label: (WindowTally(rate + number, 0, 1.0, None),) for label, rate in rates.items()}, 9.0)
         for number in range(3)
     )
-    head: Head[WhyAsked] = Head(1, Kind.WHY, "one", "", 1.0, run.machine, {}, {}, {}, asked)
-    found = told.tried([Record(Path(), head, starts)])
+    head: Head[WhyAsked] = Head(1, RecordKind.WHY, "one", "", 1.0, run.machine, {}, {}, {}, asked)
+    found = told.tried_by([Record(Path(), head, starts)])
     markup = page.html(run, found)
     assert markup.count(">✓</b></small>") == 1
     assert "pool is confirmed: with a pool of 50 in place of 25 goodput rises by 80 % (97.5 % CI +80 … +80 %, 3 starts)" in markup

@@ -11,10 +11,11 @@ import pytest
 
 import planted
 from builders import networks
+from builders.benches import bench_on
 from builders.fleet import Fleet
 from builders.networks import Network
 from builders.paths import ROOT
-from fairground import contract, postgres
+from fairground import postgres
 from fairground.host import Keeper
 from fairground.measure import Bench
 from fairground.model import Durability
@@ -24,8 +25,7 @@ from fairground.postgres import Database
 @pytest.fixture(scope="session")
 def bench(keeper: Keeper, database: Database) -> Bench:
     """A bench with the session's database."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=10.0)
+    return bench_on(keeper, database, ready_timeout_s=10.0)
 
 
 @pytest.fixture(scope="session")

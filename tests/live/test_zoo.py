@@ -16,7 +16,7 @@ from fairground.inputs import manifest
 from fairground.judge import answers
 from fairground.measure import Attempt, Bench, check, together
 from fairground.measure.path import Route
-from fairground.model import Cell, Durability, Finding, Settings, Severity, Slot, Stack, Topology, Trial, Verdict
+from fairground.model import Cell, CellSettings, Durability, Finding, PlanSlot, Severity, Stack, Topology, Trial, Verdict
 from fairground.postgres import Database
 
 pytestmark = pytest.mark.live
@@ -34,7 +34,7 @@ def measure(bench: Bench, row: Row, stacks: Sequence[str], folder: Path) -> Mapp
         settings = replace(settings, durability=Durability.DURABLE)
     attempts = [
         Attempt(
-            Slot(number, 1, Cell(name, row["workload"], Topology(), zoo.load_of(row, 2.0), settings), 7, turns_s=0),
+            PlanSlot(number, 1, Cell(name, row["workload"], Topology(), zoo.load_of(row, 2.0), settings), 7, turns_s=0),
             1, stack, folder / f"{number}", f"trial-{number}",
         )
         for number, (name, stack) in enumerate(zoo.labelled(stacks), 1)
@@ -90,7 +90,7 @@ def test_check_verdict(bench: Bench, expected: Row, stack: str, tmp_path: Path) 
     """`check` finds what is wrong with the animal, in the case that is meant to find it; nothing else is tried of the wrong ones."""
     (found,) = manifest.find_stack(zoo.SERVERS, stack)
     only = (expected["case"],) if "case" in expected else None
-    ended = check.check(patient(bench, expected), found, tmp_path, only, zoo.SCALE)
+    ended = check.try_cases(patient(bench, expected), found, tmp_path, only, zoo.SCALE)
     failed = [finding.id for finding in ended.findings if finding.severity is Severity.REJECT]
     assert bool(failed) is not expected["passes"], [finding.sentence for finding in ended.findings if finding.id in failed]
     assert expected.get("finding") in (None, *failed)
@@ -99,17 +99,17 @@ def test_check_verdict(bench: Bench, expected: Row, stack: str, tmp_path: Path) 
 
 def test_cases_with_the_same_settings_share_a_start(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first two run on the server that is up already, the others on one more, whose settings are theirs."""
-    started: list[Settings | None] = []
+    started: list[CellSettings | None] = []
     real = Route.open_server
 
-    def noted(route: Route, stack: Stack, settings: Settings | None = None) -> Child:
+    def noted(route: Route, stack: Stack, settings: CellSettings | None = None) -> Child:
         started.append(settings)
         return real(route, stack, settings)
 
     monkeypatch.setattr(Route, "open_server", noted)
     (stack,) = manifest.find_stack(zoo.SERVERS, "healthy")
     only = ("ping", "connections-severed", "pool-wait-unlimited", "debit-first", "hang-up-in-transaction")
-    ended = check.check(bench, stack, tmp_path, only, zoo.SCALE)
+    ended = check.try_cases(bench, stack, tmp_path, only, zoo.SCALE)
     assert {finding.severity for finding in ended.findings} == {Severity.NOTE}, ended.findings
     assert [settings and (settings.pool_size, settings.workers) for settings in started] == [None, (2, 1)]
 

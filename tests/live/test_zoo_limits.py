@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import planted
+from builders.benches import bench_on
 from builders.expected import OF_THE_MACHINE
-from fairground import contract, postgres
+from fairground import postgres
 from fairground.host import Keeper
 from fairground.judge import levels, thresholds
 from fairground.lab import setup
@@ -60,13 +61,8 @@ def bench(request: pytest.FixtureRequest, keeper: Keeper, cache: Path, row: dict
             finally:
                 database.stop()
     else:
-        yield bench_on(keeper, request.getfixturevalue("durable" if row.get("place") == "durable" else "database"))
-
-
-def bench_on(keeper: Keeper, database: Database) -> Bench:
-    """A bench with one of the databases."""
-    cases = contract.load(ROOT / "contract" / "cases")
-    return Bench(keeper, database, ROOT / "engine/target/release/fairload", cases, cores=2, ready_timeout_s=20.0)
+        database = request.getfixturevalue("durable" if row.get("place") == "durable" else "database")
+        yield bench_on(keeper, database, ready_timeout_s=READY_S)
 
 
 def undisturbed(bench: Bench, row: dict[str, Any], folder: Path, connections: int | None = None) -> Trial:
@@ -101,7 +97,7 @@ def test_two_loads_tell_a_lock_from_too_few_connections(
     row = next(row for row in planted.ROWS if row["stack"] == stack)
     bench = bench_on(keeper, database, ready_timeout_s=READY_S)
     trials = [undisturbed(bench, row, tmp_path / f"{count}", connections=count) for count in connections]
-    told = levels.told(trials, thresholds.standard().reasons)
+    told = levels.with_levels(trials, thresholds.standard().reasons)
     assert [trial.diagnosis for trial in told] == named, [trial.goodput_per_s for trial in trials]
     words = "gave no more" if named[0] == "serialised" else "gave more"
     assert any(words in finding.sentence for finding in told[0].findings)

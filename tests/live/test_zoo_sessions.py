@@ -18,10 +18,10 @@ from builders.zoo import Row, Sessions
 from fairground.host import free_port, server
 from fairground.judge import sizing
 from fairground.measure import Bench
-from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.schedule import TURN_S, Ask, Schedule, Turns, Whole
-from fairground.measure.session import Session
-from fairground.model import Cell, Load, Settings, Topology
+from fairground.measure.session import ArmSession
+from fairground.model import Cell, CellSettings, Load, Topology
 
 IN_TURNS = [row for row in zoo.EXPECTED["trial"] if "place" not in row and row.get("finding") != "audit:transactions"]
 """Rows of the session's own database; and in turns the transactions of arms are not told apart."""
@@ -39,7 +39,7 @@ class EachInTurns:
     arms: tuple[str, ...]
     load: Load
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """The next turns, while fewer than three were made."""
         here = tuple(arm for arm in self.arms if arm not in failed)
         made = len({window.number for window in windows})
@@ -54,7 +54,7 @@ class EachAfterTheOther:
     arms: tuple[str, ...]
     load: Load
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """The next load of the first arm that has not had both."""
         opened = Load(50, model="open", window_s=1.0, warmup_min_s=0.3, timeout_ms=5000)
         had = [window.arm for window in windows]
@@ -84,7 +84,7 @@ def play(
     if row["finding"] == "ready":
         bench = replace(bench, ready_timeout_s=zoo.NEVER_READY_S)
     folder.mkdir()
-    with Session(bench, arms, {name: folder / f"{number}" for number, name in enumerate(stacks)}) as session:
+    with ArmSession(bench, arms, {name: folder / f"{number}" for number, name in enumerate(stacks)}) as session:
         for _ in session.play(schedule):
             pass
     return dict(session.ended)
@@ -141,7 +141,7 @@ def test_as_a_service_without_a_contract(bench: Bench, row: Row, tmp_path: Path)
     assert bench.database is not None
     database, port = bench.database.arm(1), free_port()
     database.reset(1)
-    environ = server.environment(os.environ, stack, Settings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
+    environ = server.environment(os.environ, stack, CellSettings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
     words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--seconds", "1", "--json", "--results", str(tmp_path), "--"]
     done = subprocess.run(
         [sys.executable, "-m", "fairground", *words, *stack.server.serve],

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders.paths import ROOT
 from fairground.inputs import manifest
 from fairground.measure import audit
-from fairground.model import Audit, DatabaseUse, Invariant, LedgerCheck, LedgerRow, Outcomes, Result, Work
+from fairground.model import Audit, DatabaseUse, DatabaseWork, Invariant, LedgerCheck, LedgerRow, Outcomes, Result
 from fairground.postgres import Database
 
 NAMES = {"before": 100, "acknowledged": 7}
@@ -105,8 +105,8 @@ class Answers:
     def __init__(self, **rows: list[tuple[Any, ...]] | Exception) -> None:
         self.rows = rows
 
-    def work(self) -> Work:
-        return Work({})
+    def work(self) -> DatabaseWork:
+        return DatabaseWork({})
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
         found = self.rows[statement]
@@ -183,8 +183,8 @@ def test_what_was_refused_leaves_nothing() -> None:
 def test_refusals_add_up() -> None:
     """Several loads of one arm have refused what each of them did."""
     one = Result("engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (), {}, (), None, None, refused=3)
-    assert audit.joined([one, replace(one, refused=1)]).refused == 4
-    assert audit.joined([one, one]).done == 2 * (LIFE.ok - 3)
+    assert audit.join_results([one, replace(one, refused=1)]).refused == 4
+    assert audit.join_results([one, one]).done == 2 * (LIFE.ok - 3)
 
 
 def test_a_failing_statement_is_a_line() -> None:
@@ -214,7 +214,7 @@ def test_results_are_joined_and_unknown_stays_unknown() -> None:
         {"credits": {"1": LedgerRow(7, -4, 0, 0)}}, (), None, None,
     )  # fmt: skip
     other = replace(one, life=replace(LIFE, status={500: 2}, wrong_body=None), ledgers={"credits": {"1": LedgerRow(1, 3, 2, 5)}})
-    found = audit.joined([one, other])
+    found = audit.join_results([one, other])
     assert found.life == replace(LIFE, ok=14, status={500: 2}, wrong_body=None, timeout=4, reset=2)
     assert found.ledgers == {"credits": {"1": LedgerRow(8, -1, 2, 5)}}
 
@@ -223,6 +223,6 @@ def test_results_without_a_ledger_have_none_together() -> None:
     """A generator that keeps no ledger leaves it unknown; an empty one would say that nothing was sent."""
     plain = (None, None, None, None, None, ())
     kept = Result("engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, *plain, {"credits": {}}, (), None, None)
-    assert audit.joined([kept, replace(kept, ledgers=None)]).ledgers is None
-    assert audit.joined([replace(kept, ledgers=None)]).ledgers is None
-    assert audit.joined([kept, kept]).ledgers == {"credits": {}}
+    assert audit.join_results([kept, replace(kept, ledgers=None)]).ledgers is None
+    assert audit.join_results([replace(kept, ledgers=None)]).ledgers is None
+    assert audit.join_results([kept, kept]).ledgers == {"credits": {}}

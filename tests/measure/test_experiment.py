@@ -9,19 +9,19 @@ from types import SimpleNamespace
 import pytest
 
 from fairground.measure import experiment
-from fairground.measure.arm import Window
-from fairground.model import Cell, Finding, Load, Settings, Severity, Topology
-from fairground.model.experiment import AS_IT_WAS, Change, Direction, Experiment, WhyAsked
+from fairground.measure.arm import ArmWindow
+from fairground.model import Cell, CellSettings, Finding, Load, Severity, Topology
+from fairground.model.experiment import AS_IT_WAS, ArmChange, Direction, Experiment, WhyAsked
 
-CELL = Cell("one:a", "ping", Topology(), Load(), Settings())
-FASTER = Change("more", "with more", CELL)
+CELL = Cell("one:a", "ping", Topology(), Load(), CellSettings())
+FASTER = ArmChange("more", "with more", CELL)
 SPOILED = (Finding("foreign-cpu", Severity.VOID, "other processes used a core"),)
 
 
 class Played:
     """A session that gives these windows."""
 
-    windows: Sequence[Window] = ()
+    windows: Sequence[ArmWindow] = ()
 
     def __init__(self, *_: object) -> None:
         self.ended = {}
@@ -32,13 +32,13 @@ class Played:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def play(self, _: object) -> Iterator[Window]:
+    def play(self, _: object) -> Iterator[ArmWindow]:
         yield from self.windows
 
 
-def window(label: str, machine: tuple[Finding, ...] = (), warm_up: bool = False) -> Window:
+def window(label: str, machine: tuple[Finding, ...] = (), warm_up: bool = False) -> ArmWindow:
     """A second of a hundred answers."""
-    return Window(label, 1, Load(), 100, 0, 1.0, {}, None, machine, warm_up=warm_up)
+    return ArmWindow(label, 1, Load(), 100, 0, 1.0, {}, None, machine, warm_up=warm_up)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def window(label: str, machine: tuple[Finding, ...] = (), warm_up: bool = False)
     ],
 )
 def test_a_start_without_a_sound_window_is_void(
-    windows: list[Window], counted: tuple[int, int], void: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    windows: list[ArmWindow], counted: tuple[int, int], void: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Its reason is the machine's: else nobody would know why nothing could be measured."""
-    monkeypatch.setattr(experiment, "Session", type("Made", (Played,), {"windows": windows}))
+    monkeypatch.setattr(experiment, "ArmSession", type("Made", (Played,), {"windows": windows}))
     asked = WhyAsked("run", CELL, "pool", "the pool was full", Experiment(Direction.MORE, (FASTER,)), 1, 60.0, 2, 0.1)
     bench = SimpleNamespace(thresholds=SimpleNamespace(rules=None))
     workloads = {AS_IT_WAS: None, "more": None}

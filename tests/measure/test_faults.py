@@ -19,8 +19,8 @@ from builders.trials import CELL
 from fairground.host import Keeper
 from fairground.inputs import manifest
 from fairground.measure import faults, run
-from fairground.measure.watch import Seen
-from fairground.model import Cell, Fault, FaultKind, Load, Settings, Severity, Slot, Topology
+from fairground.measure.watch import WatchedArm
+from fairground.model import Cell, CellSettings, Fault, FaultKind, Load, PlanSlot, Severity, Topology
 from fairground.postgres import Activity, Database
 from fairground.topology import Census
 
@@ -51,7 +51,7 @@ class Steps:
         """Time that passes at once."""
         self.done.append(seconds)
 
-    def refused(self) -> int:
+    def refused_connections(self) -> int:
         """So many connections were refused so far."""
         self.done.append("refused")
         return 3
@@ -69,9 +69,9 @@ class Steps:
 def faulty(steps: Steps) -> faults.Faults:
     """What carries out faults on them."""
     child = SimpleNamespace(pid=7, processes=steps.processes)
-    doing = {name: getattr(steps, name) for name in ("refused", "limit_connections", "sever")}
+    doing = {name: getattr(steps, name) for name in ("refused_connections", "limit_connections", "sever")}
     database = SimpleNamespace(child=child, **doing)
-    return faults.Faults(cast(Any, None), cast(Any, database), cast(Any, None), Seen("db"), CELL)
+    return faults.Faults(cast(Any, None), cast(Any, database), cast(Any, None), WatchedArm("db"), CELL)
 
 
 def test_a_stall_stops_every_process_and_lets_all_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +127,10 @@ def test_a_restart_under_load_loses_nothing_that_was_acknowledged(keeper: Keeper
     load = Load(
         8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=Fault(FaultKind.DATABASE_RESTART, 2.0)
     )
-    cell = Cell(stack.id, workload.id, Topology(), load, Settings(workers=1, pool_size=4, scale=1))
+    cell = Cell(stack.id, workload.id, Topology(), load, CellSettings(workers=1, pool_size=4, scale=1))
     bench = bench_on(keeper, database)
     before = database.child
-    trial = run(bench, Slot(1, 1, cell, 7), 1, stack, workload, tmp_path / "trial", "trial")
+    trial = run(bench, PlanSlot(1, 1, cell, 7), 1, stack, workload, tmp_path / "trial", "trial")
     told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
     assert database.child is not None and before is not None and database.child.pid != before.pid
     assert not [one for one in trial.findings if one.severity is Severity.REJECT], told

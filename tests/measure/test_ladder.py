@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fairground.measure.arm import Window
+from fairground.measure.arm import ArmWindow
 from fairground.measure.ladder import Ladder, next_clients
 from fairground.measure.schedule import Whole
 from fairground.model import Load
@@ -46,7 +46,7 @@ def test_the_warm_up_counts_for_nothing() -> None:
     ladder = Ladder(STEP, 1.0, 25, 500)
     first = ladder.next((), ())
     assert isinstance(first, Whole) and (first.load.connections, first.load.window_s) == (25, 1.0)
-    warm = Window("pgbench", 1, first.load, 9_999, 0, 1.0, {}, None, ())
+    warm = ArmWindow("pgbench", 1, first.load, 9_999, 0, 1.0, {}, None, ())
     second = ladder.next((warm,), ())
     assert isinstance(second, Whole) and second.load.connections == 25
     assert ladder.next((warm,), ("pgbench",)) is None
@@ -55,8 +55,8 @@ def test_the_warm_up_counts_for_nothing() -> None:
 def test_without_a_search_the_pools_size_is_the_only_one() -> None:
     """Where locks limit the workload, one count is measured after the warm-up, for the whole time."""
     ladder = Ladder(STEP, 0.5, 25, 500, search=False)
-    windows: list[Window] = []
+    windows: list[ArmWindow] = []
     while (ask := ladder.next(windows, ())) is not None:
         assert isinstance(ask, Whole)
-        windows.append(Window("pgbench", len(windows) + 1, ask.load, 100, 0, ask.load.window_s, {}, None, ()))
+        windows.append(ArmWindow("pgbench", len(windows) + 1, ask.load, 100, 0, ask.load.window_s, {}, None, ()))
     assert [(one.load.connections, one.load.window_s) for one in windows] == [(25, 0.5), (25, 1.0)]

@@ -15,7 +15,7 @@ from builders.paths import ENGINE, ROOT
 from fairground.host import Child, Keeper
 from fairground.inputs import manifest
 from fairground.measure import Bench, ceiling, pgbench
-from fairground.model import LabError, Load, Settings, Workload
+from fairground.model import CellSettings, LabError, Load, Workload
 from fairground.postgres import Database
 
 REPORT = """pgbench (18.1)
@@ -52,7 +52,7 @@ def test_failure_is_told_in_its_own_words(output: str, code: int | None, words: 
 def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, name: str, source: str) -> None:
     """Each kind of workload has its own ceiling, above zero, and nothing is left running."""
     bench = Bench(keeper, database, ENGINE, (), 2)
-    found = ceiling.measure(bench, tmp_path, workload(name), Load(connections=4), Settings(workers=1, pool_size=4, scale=1))
+    found = ceiling.measure(bench, tmp_path, workload(name), Load(connections=4), CellSettings(workers=1, pool_size=4, scale=1))
     assert (found.workload, found.source) == (name, source)
     assert found.rate_per_s > 0
     assert found.is_ceiling == (name != "transfer")
@@ -67,7 +67,7 @@ def test_a_limit_is_measured_again_with_the_same_clients(keeper: Keeper, databas
     """The count that did most is known by then: no other is tried, and the pool's size does not matter."""
     bench = Bench(keeper, database, ENGINE, (), 2)
     found = ceiling.measure(
-        bench, tmp_path, workload("db-ping"), Load(connections=4), Settings(workers=1, pool_size=4, scale=1), clients=3
+        bench, tmp_path, workload("db-ping"), Load(connections=4), CellSettings(workers=1, pool_size=4, scale=1), clients=3
     )
     assert found.clients == 3 and found.tried == ((3, found.rate_per_s),) and found.rate_per_s > 0
 
@@ -87,7 +87,7 @@ def test_a_limit_has_the_seats_of_a_stack(
 
     monkeypatch.setattr(keeper, "spawn", spied)
     pins = (("server", (first,)), ("database", (last,)), ("generator", (last,)))
-    settings = Settings(workers=1, pool_size=4, scale=1, pin=pins)
+    settings = CellSettings(workers=1, pool_size=4, scale=1, pin=pins)
     bench = Bench(keeper, database, ENGINE, (), 2)
     try:
         assert ceiling.measure(bench, tmp_path, workload(name), Load(connections=4), settings, clients=4).rate_per_s > 0
@@ -109,7 +109,7 @@ def test_broken_sql_is_a_reason(keeper: Keeper, database: Database, tmp_path: Pa
             tmp_path,
             replace(workload("db-ping"), limit_sql="SELECT nothing FROM nowhere;"),
             Load(),
-            Settings(pool_size=2, scale=1),
+            CellSettings(pool_size=2, scale=1),
         )
 
 

@@ -28,27 +28,27 @@ def test_a_probe_moves_something() -> None:
     assert {"tx", "transfer", "transfer-ordered"} <= {workload.id for workload in PROBED}
     for workload in PROBED:
         rendered = manifest.render(workload, 1)
-        slots = prober.drawn(rendered.path, Zero())
+        slots = prober.draw_slots(rendered.path, Zero())
         assert set(slots) == set(re.findall(r"(\w+)=\{", rendered.path)) and all(slots.values())
-        assert not {"{", "}"} & set(prober.filled(rendered.path, slots))
+        assert not {"{", "}"} & set(prober.fill_path(rendered.path, slots))
 
 
 def test_a_probe_stays_within_the_loads_ranges() -> None:
     """Both ends of a range are drawn, and nothing beyond."""
-    found = {prober.drawn("/x?a={int:1..3}&b={int:-2..0}", random.Random(seed))["b"] for seed in range(100)}
+    found = {prober.draw_slots("/x?a={int:1..3}&b={int:-2..0}", random.Random(seed))["b"] for seed in range(100)}
     assert found == {-2, -1}
 
 
 def test_a_probe_names_two_where_the_load_does() -> None:
     """A slot that must differ from another does, and has both ends of its range all the same."""
-    found = [prober.drawn("/x?from={int:1..3}&to={int:1..3!=from}", random.Random(seed)) for seed in range(100)]
+    found = [prober.draw_slots("/x?from={int:1..3}&to={int:1..3!=from}", random.Random(seed)) for seed in range(100)]
     assert all(set(one) == {"from", "to"} and one["from"] != one["to"] for one in found)
     assert {one["to"] for one in found} == {1, 2, 3}
 
 
 def test_a_probe_names_the_smaller_one_first_where_the_load_does() -> None:
     """Both lie within their range, and each value that can be is drawn."""
-    found = [prober.drawn("/x?from={low:1..3}&to={high:1..3}&amount={int:1..9}", random.Random(seed)) for seed in range(100)]
+    found = [prober.draw_slots("/x?from={low:1..3}&to={high:1..3}&amount={int:1..9}", random.Random(seed)) for seed in range(100)]
     assert {(one["from"], one["to"]) for one in found} == {(1, 2), (1, 3), (2, 3)}
 
 
@@ -58,7 +58,7 @@ def test_a_probes_own_rows() -> None:
     for workload in PROBED:
         assert workload.audit.written is not None
         if (own := workload.audit.written.own) is not None:
-            found[workload.id] = [prober.numbered(own, workload.path, random.Random(seed)) for seed in range(50)]
+            found[workload.id] = [prober.draw_own_rows(own, workload.path, random.Random(seed)) for seed in range(50)]
     assert set(found) == {"transfer", "transfer-ordered"}
     for drawn in found.values():
         assert all(set(one) == {"from", "to"} and 100 < min(one.values()) < max(one.values()) for one in drawn)

@@ -21,11 +21,11 @@ from fairground.host import Child, Keeper, Limits, burner
 from fairground.inputs import manifest
 from fairground.measure import Bench, session
 from fairground.measure.arm import StackArm
-from fairground.measure.rounds import Effort, Side, one_round
+from fairground.measure.rounds import RoundsEffort, Side, one_round
 from fairground.measure.schedule import TURN_ROUND_TRIPS, TURN_S, InTurns
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.measure.turntaking import Told, TurnTaking
-from fairground.model import Cell, Load, Settings, Stack, Topology, Verdict, Wire
+from fairground.model import Cell, CellSettings, Load, PathWire, Stack, Topology, Verdict
 from fairground.model.pair import Round
 from fairground.postgres import Database
 
@@ -105,7 +105,7 @@ class Place:
     """Where two animals are compared."""
 
     bench: Bench
-    effort: Effort
+    effort: RoundsEffort
     folder: Path
 
     def rounds(self, one: Side, other: Side, pairs: int, most: int = 1, **changes: object) -> list[Round]:
@@ -126,7 +126,7 @@ def place(keeper: Keeper, database: Database, tmp_path: Path) -> Place:
     """A bench for two healthy animals on `tx`."""
     load = Load(connections=4, window_s=0.5, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
     bench = bench_on(keeper, database, ready_timeout_s=READY_S)
-    return Place(bench, Effort(workload("tx"), load, Settings(workers=1, pool_size=4, scale=1)), tmp_path)
+    return Place(bench, RoundsEffort(workload("tx"), load, CellSettings(workers=1, pool_size=4, scale=1)), tmp_path)
 
 
 def animal(name: str) -> Stack:
@@ -195,7 +195,7 @@ def test_roles_keep_to_the_cores_that_they_are_pinned_to(place: Place, monkeypat
 
 def test_both_arms_stand_behind_the_path_that_is_asked(place: Place) -> None:
     """With a pooler, and 5 ms on the way from it to the database, no connection of either arm can have an answer sooner."""
-    path = Topology(pooler="pgbouncer-tx", wire=Wire(database_ms=5.0))
+    path = Topology(pooler="pgbouncer-tx", wire=PathWire(database_ms=5.0))
     settings = replace(place.effort.settings, prepared=False)
     (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy")), 1, topology=path, settings=settings)
     assert made.rejected is None and made.pairs
@@ -221,13 +221,13 @@ def test_a_window_without_a_good_answer_rejects_its_arm(place: Place, monkeypatc
     """Left out of the ratios, it would flatter its arm. (On a void machine the arm is void: that is another test's.)"""
     monkeypatch.setattr(session.validity, "spoiled", lambda _: False)
 
-    def still(self: Session, labels: Sequence[str]) -> session._Still:
+    def still(self: ArmSession, labels: Sequence[str]) -> session._Still:
         found = real(self, labels)
         told = {label: replace(one, told=Told()) for label, one in found.counts.items()}
         return replace(found, counts=told)
 
-    real = Session._still
-    monkeypatch.setattr(Session, "_still", still)
+    real = ArmSession._still
+    monkeypatch.setattr(ArmSession, "_still", still)
     (made,) = place.rounds(Side("a", animal("healthy")), Side("b", animal("healthy")), 1)
     assert made.pairs == () and made.rejected is not None
     assert "no good answer in a whole window" in made.rejected
@@ -262,7 +262,7 @@ def test_an_arm_that_fails_its_audit_leaves_the_other_its_number(place: Place) -
         stack = animal(name)
         cell = Cell(stack.id, "tx", Topology(), load, settings)
         arms.append(StackArm(label, cell, workload("tx"), 7, stack))
-    with Session(place.bench, arms, place.folder) as session:
+    with ArmSession(place.bench, arms, place.folder) as session:
         windows = list(session.play(InTurns(("good", "bad"), load, 2, lambda _: True)))
     good, bad = session.ended["good"], session.ended["bad"]
     assert bad.verdict is Verdict.REJECTED and (bad.rejected or "").startswith("`bad` is rejected: ")
@@ -289,7 +289,7 @@ def test_a_slowdown_beside_the_server_costs_it_nothing(place: Place, monkeypatch
         StackArm("plain", cell, workload("tx"), 7, stack),
         StackArm("slowed", cell, workload("tx"), 7, stack, 0.5, slowed="database"),
     ]
-    with Session(place.bench, arms, place.folder) as session:
+    with ArmSession(place.bench, arms, place.folder) as session:
         windows = list(session.play(InTurns(("plain", "slowed"), load, 2, lambda _: True)))
     assert planted == [(0.5, place.bench.database.child)]
     assert {window.arm for window in windows if window.ok} == {"plain", "slowed"}

@@ -10,7 +10,7 @@ import pytest
 
 from builders.windows import LOAD, window
 from fairground.judge import sizing
-from fairground.measure.arm import Window
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import (
     TURN_ROUND_TRIPS,
     TURN_S,
@@ -25,7 +25,7 @@ from fairground.measure.schedule import (
 def played(schedule: Schedule, rate: Sequence[float] = (1000, 1000), failing: int | None = None) -> list[Turns | Whole]:
     """All questions of a schedule, answered at these rates per second; from question `failing` on the first arm has failed."""
     asked: list[Turns | Whole] = []
-    windows: list[Window] = []
+    windows: list[ArmWindow] = []
     failed: set[str] = set()
     while (ask := schedule.next(tuple(windows), failed)) is not None:
         assert len(asked) < 100, "the schedule does not end"

@@ -12,9 +12,9 @@ import pytest
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
 from fairground.host import disk
 from fairground.measure import loaded, stack, stand
-from fairground.measure.arm import Ended, Window
+from fairground.measure.arm import ArmWindow, Ended
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.model import (
     Finding,
     HostUse,
@@ -31,8 +31,8 @@ class Played:
     """A session that is over."""
 
     def __init__(self, world: World, folder: Path, schedule: Schedule) -> None:
-        with Session(world.bench(), world.arms(), folder) as session:
-            self.windows: list[Window] = list(session.play(schedule))
+        with ArmSession(world.bench(), world.arms(), folder) as session:
+            self.windows: list[ArmWindow] = list(session.play(schedule))
         self.ended, self.log = session.ended, world.log
 
     def grave(self, label: str) -> dict[str, str]:
@@ -105,7 +105,7 @@ def test_each_arm_is_loaded_for_its_own_turn(folder: Path, monkeypatch: pytest.M
     slept: list[float] = []
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
     monkeypatch.setattr("fairground.measure.turntaking.time.sleep", slept.append)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         made = session.load(Turns(("a", "b"), LOAD, 0.4, 0.8, each=(("a", 0.1, 3), ("b", 0.4, 1))))
     assert slept == [0.1, 0.4, 0.1, 0.1] and (world.log.count("a turn"), world.log.count("b turn")) == (3, 1)
     assert [(window.arm, window.window_s, round(window.lingered_s, 6)) for window in made] == [("a", 3.0, 0.9), ("b", 1.0, 0.6)]
@@ -115,7 +115,7 @@ def test_turns_after_a_whole_window_are_those_of_their_own_generator(folder: Pat
     """A whole window has a generator of its own. What the turns' generator uses afterwards is no stranger's."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
     turns = Turns(("a", "b"), LOAD, 0.1, 0.1)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         session.load(turns)
         meters = session._seen["a"].meters
         ours = meters["generator"]
@@ -231,7 +231,7 @@ def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.Mon
 def test_an_interruption_stops_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Engine and servers are ended when the session is left by an exception, which goes on; nothing is judged."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
-    session = Session(world.bench(), world.arms(), folder)
+    session = ArmSession(world.bench(), world.arms(), folder)
     with pytest.raises(KeyboardInterrupt), session:
         for _ in session.play(InTurns(("a", "b"), LOAD, 2, lambda _: True)):
             raise KeyboardInterrupt
@@ -258,7 +258,7 @@ def test_an_arm_that_cannot_be_stopped_leaves_no_other_running(folder: Path, mon
 def test_who_asks_in_spite_of_a_failure_gets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that goes on asking about a failed arm has no window, and no engine is started."""
     world = World({"a": Server(wrong_case=True)}).moved_into(monkeypatch)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         assert session.load(Whole("a", LOAD, 1)) == ()
     assert "a measure" not in world.log and session.ended["a"].verdict is Verdict.REJECTED
 
@@ -269,7 +269,7 @@ def test_errors_of_turns_are_not_said_again(folder: Path, monkeypatch: pytest.Mo
     said = iter([Severity.WARN, Severity.NOTE, Severity.WARN, Severity.WARN])  # whole windows of a and b, then their turns
     monkeypatch.setattr(loaded.answers, "window", lambda *_: (Finding("errors", next(said), "some failed"),))
     schedule = SideBySide(("a", "b"), replace(LOAD, window_s=4.0), 7)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         windows = list(session.play(schedule))
     assert {window.result is None for window in windows} == {True, False}
     errors = [[one.severity for one in ended.findings if one.id == "errors"] for ended in session.ended.values()]
@@ -285,7 +285,7 @@ def test_what_deadlocks_do_is_a_note_where_a_workload_names_them(
     said = Finding("starved", Severity.WARN, "some wait")
     monkeypatch.setattr(stack.validity, "findings", lambda *_, **of: () if of else (said,))
     arm = replace(world.arms()[0], workload=replace(WORKLOAD, events=events))
-    with Session(world.bench(), [arm], folder) as session:
+    with ArmSession(world.bench(), [arm], folder) as session:
         list(session.play(whole("a", LOAD, 7)))
     assert [one.severity for one in session.ended["a"].findings if one.id == "starved"] == [severity]
 
@@ -307,7 +307,7 @@ def test_silence_in_a_short_window_of_deadlocks_says_nothing(
     result = FakeEngine.result
     monkeypatch.setattr(FakeEngine, "result", lambda engine: replace(result(engine), window_s=window_s))
     arm = replace(world.arms()[0], workload=replace(WORKLOAD, events=events))
-    with Session(world.bench(), [arm], folder) as session:
+    with ArmSession(world.bench(), [arm], folder) as session:
         list(session.play(whole("a", LOAD, 7)))
     assert session.ended["a"].verdict is verdict
 
@@ -316,7 +316,7 @@ def test_who_takes_turns_is_gone_before_a_second_window(folder: Path, monkeypatc
     """Its connections would hold threads of some servers. What it counted is in the audit, and an arm that was warm is left alone."""
     world = World({"a": Server(), "b": Server()}).moved_into(monkeypatch)
     turns = [Turns(("a", "b"), LOAD, 1.0, 1.0, warm_up=warm_up) for warm_up in (True, False)]
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         made = [window for ask in (*(Whole(one, LOAD, 7, trial=True) for one in "ab"), *turns) for window in session.load(ask)]
         made += session.load(Whole("a", LOAD, 7, trial=True, again=True))
         log = list(world.log)
@@ -335,7 +335,7 @@ def test_transactions_of_turns_are_held_against_no_window(
     numbers = [0, GOOD, 3 * GOOD, 4 * GOOD - fewer]  # around the first window, and around the second
     world = World({"a": Server(transactions=numbers), "b": Server()}).moved_into(monkeypatch)
     turns = [Turns(("a", "b"), LOAD, 1.0, 1.0, warm_up=warm_up) for warm_up in (True, False)]
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         for ask in (Whole("a", LOAD, 7, trial=True), *turns, Whole("a", LOAD, 7, trial=True, again=True)):
             session.load(ask)
     ended = session.ended["a"]
@@ -349,7 +349,7 @@ def test_what_a_connection_costs_is_found_out_once(folder: Path, monkeypatch: py
     asked = list[object]()
     monkeypatch.setattr(stack.backends, "cpu_us", lambda *given: asked.append(given) or 1_234.0)
     world = World({"a": Server(unreachable=True), "b": Server(), "c": Server()}).moved_into(monkeypatch)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         list(session.play(whole("b", LOAD, 7)))
     known = {label: None if one.database is None else one.database.connect_cpu_us for label, one in session.ended.items()}
     assert len(asked) == 1 and known["b"] == known["c"] == 1_234.0
@@ -361,7 +361,7 @@ def test_a_second_window_takes_the_place_of_the_first(folder: Path, monkeypatch:
     said = iter(["cold", "warm"])
     monkeypatch.setattr(loaded.answers, "window", lambda *_: (Finding("errors", Severity.WARN, next(said)),))
     first = Whole("a", replace(LOAD, warmup_min_s=1.0, warmup_max_s=1.0), 7, trial=True)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         made = list(session.play(WholeWindows((first, replace(first, again=True)))))
     ended = session.ended["a"]
     assert len(made) == 2 and ended.windows == (made[1],)
@@ -401,8 +401,8 @@ def test_the_disk_of_the_databases_host_needs_room_too(folder: Path, monkeypatch
     world = World({"a": Server(ends_with=1)}).moved_into(monkeypatch)
     bench = replace(world.bench(), its_host=cast(Any, far))
     words = "the disk of host `rack-2` is full: 0.1 MB are free, and 1 are needed"
-    with pytest.raises(StorageError, match=words), Session(bench, world.arms(), folder) as session:
+    with pytest.raises(StorageError, match=words), ArmSession(bench, world.arms(), folder) as session:
         list(session.play(whole("a", LOAD, 7)))
     far.free_bytes = lambda: 10**7
     with pytest.raises(StorageError, match="and 32 are needed"):
-        Session(bench, world.arms(), folder)
+        ArmSession(bench, world.arms(), folder)

@@ -10,7 +10,7 @@ import pytest
 
 from builders.windows import LOAD, RESULT, window
 from fairground.judge import sizing
-from fairground.measure.arm import Window
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import (
     LEAST_TURNS,
     MOST_IN_TURNS,
@@ -35,7 +35,7 @@ def side_by_side(
     """All questions of a round of three arms that answer at these rates; `warm`: at others in each of the turns, the last for good."""
     load = replace(LOAD, window_s=window_s)
     asked: list[Turns | Whole] = []
-    windows: list[Window] = []
+    windows: list[ArmWindow] = []
     failed: set[str] = set()
     schedule, speeds = SideBySide(("a", "b", "c"), load, 7), dict(zip(("a", "b", "c"), rates, strict=True))
     while (ask := schedule.next(tuple(windows), failed)) is not None:
@@ -88,7 +88,7 @@ WHOLES = [replace(window(arm, number, 10_000), result=RESULT) for number, arm in
 """Whole windows of two arms."""
 
 
-def warmed(number: int, of_a: Mapping[str, Any]) -> list[Window]:
+def warmed(number: int, of_a: Mapping[str, Any]) -> list[ArmWindow]:
     """A warm-up in turns of two arms, of which the first was like this."""
     a, b = (window(arm, number, 300, 0.03, warm_up=True) for arm in "ab")
     return [replace(a, **of_a), b]
@@ -109,14 +109,14 @@ def test_the_last_answers_of_turns_belong_to_the_time_of_their_arm() -> None:
     assert [asked_after(lingered_s=0.03).turns_of(arm) for arm in "ab"] == [17, 33]
 
 
-def used(one: Window, server_us: float | None, generator_us: float) -> Window:
+def used(one: ArmWindow, server_us: float | None, generator_us: float) -> ArmWindow:
     """The window, with so much CPU of the server and of the generator for each answer."""
     costs = {"server": server_us, "generator": generator_us}
     uses = {role: RoleUse(None if us is None else us * one.ok, None, None, "cgroup2") for role, us in costs.items()}
     return replace(one, roles=uses)
 
 
-def costs(number: int, **server_us: float) -> list[Window]:
+def costs(number: int, **server_us: float) -> list[ArmWindow]:
     """A warm-up in turns in which each arm's server used so much for an answer, and its generator 20 µs."""
     return [used(window(arm, number, 300, 0.03, warm_up=True), us, 20) for arm, us in server_us.items()]
 
@@ -135,7 +135,7 @@ def costs(number: int, **server_us: float) -> list[Window]:
     ],
     ids=["idle", "compiling", "warm", "still compiling", "dearer", "for ever", "not yet", "pieces"],
 )
-def test_servers_that_get_cheaper_are_warmed_for_longer(before: Sequence[Sequence[Window]], cold: str) -> None:
+def test_servers_that_get_cheaper_are_warmed_for_longer(before: Sequence[Sequence[ArmWindow]], cold: str) -> None:
     """Each by itself, and until what an answer costs is steady; the others wait."""
     found = SideBySide(("a", "b"), LOAD, 7, turns_s=2.0).next((*WHOLES, *(one for some in before for one in some)), ())
     assert isinstance(found, Turns) and found.warm_up is bool(cold)
@@ -265,7 +265,11 @@ def costing(
     whole_us: Mapping[str, float | None], turns_us: Mapping[str, float | None], generator_us: Mapping[str, float]
 ) -> list[Turns | Whole]:
     """All questions of a round whose arms' answers cost so much in each whole window, and in turns, and their generators in turns."""
-    schedule, windows, asked = SideBySide(tuple(whole_us), replace(LOAD, window_s=2.0), 7), list[Window](), list[Turns | Whole]()
+    schedule, windows, asked = (
+        SideBySide(tuple(whole_us), replace(LOAD, window_s=2.0), 7),
+        list[ArmWindow](),
+        list[Turns | Whole](),
+    )
     while (ask := schedule.next(tuple(windows), ())) is not None:
         assert len(asked) < 100, "the schedule does not end"
         asked.append(ask)

@@ -16,7 +16,7 @@ from fairground.measure import bench as bench_module
 from fairground.measure import loaded
 from fairground.measure.bench import HOST, Bench
 from fairground.measure.schedule import Whole
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.measure.stand import Stand, machines_between
 from fairground.model import HostUse, RoleUse, Severity, Verdict
 
@@ -53,10 +53,10 @@ def test_what_disturbs_the_other_machine_is_named() -> None:
     before, after = Stand(moment(0, 0), {"rack-2": moment(0, 0)}), Stand(moment(10, 1.0), {"rack-2": moment(10, 6)})
     _, here, there = machines_between(before, after, [USE, ELSEWHERE], True)
     bench = Bench(cast(Any, None), None, Path(), (), 2, elsewhere=cast(Any, type("There", (), {"name": "rack-2"})()))
-    (found,) = bench.spoiled(10.0, here, there)
+    (found,) = bench.disturbances(10.0, here, there)
     assert found.sentence.startswith("on host rack-2: other processes used 50% of a core during the window")
     assert (found.id, found.severity, found.evidence[HOST]) == ("foreign-cpu", Severity.VOID, "rack-2")
-    assert bench.spoiled(10.0, here, {}) == ()
+    assert bench.disturbances(10.0, here, {}) == ()
 
 
 def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_a_trial_is_void_by_what_disturbs_the_generators_host(tmp_path: Path, mo
     for there, verdict in ((busy, Verdict.VOID), (calm, Verdict.VALID)):
         monkeypatch.setattr(loaded, "machines_between", lambda *_, there=there: (USE, calm, {"rack-2": there}))
         world = World({"a": Server()}).moved_into(monkeypatch)
-        with Session(replace(world.bench(), elsewhere=elsewhere), world.arms(), tmp_path / str(verdict)) as session:
+        with ArmSession(replace(world.bench(), elsewhere=elsewhere), world.arms(), tmp_path / str(verdict)) as session:
             session.load(Whole("a", LOAD, 7, trial=True))
         ended = session.ended["a"]
         told = [one.sentence for one in ended.findings if one.evidence.get(HOST) == "rack-2"]

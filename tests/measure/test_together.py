@@ -14,7 +14,7 @@ from fairground.inputs import manifest
 from fairground.measure import loaded, session, trial
 from fairground.measure import schedule as schedules
 from fairground.measure.schedule import SideBySide
-from fairground.model import Cell, Control, Finding, Load, Settings, Severity, Slot, Topology, Verdict
+from fairground.model import Cell, CellSettings, Control, Finding, Load, PlanSlot, Severity, Topology, Verdict
 
 WORKLOADS = {one.id: manifest.render(one, 1) for one in manifest.load_workloads(ROOT / "workloads")}
 
@@ -43,10 +43,10 @@ class Session:
 @pytest.mark.parametrize("turns_s", [0.0, 2.5, None])
 def test_turns_are_as_long_as_the_slots_say(turns_s: float | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """None of them, some seconds, or as many as the window has."""
-    monkeypatch.setattr(trial, "Session", Session)
+    monkeypatch.setattr(trial, "ArmSession", Session)
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
-    cell = Cell(stack.id, "ping", Topology(), Load(), Settings())
-    slots = [Slot(1, 1, cell, 7, round=1, turns_s=turns_s), Slot(2, 1, cell, 7, Control.AGAIN, round=1, turns_s=turns_s)]
+    cell = Cell(stack.id, "ping", Topology(), Load(), CellSettings())
+    slots = [PlanSlot(1, 1, cell, 7, round=1, turns_s=turns_s), PlanSlot(2, 1, cell, 7, Control.AGAIN, round=1, turns_s=turns_s)]
     attempts = [trial.Attempt(slot, 1, stack, tmp_path / str(slot.number), "trial") for slot in slots]
     with pytest.raises(Asked) as asked:
         trial.together(None, attempts, WORKLOADS["ping"])  # type: ignore[arg-type]
@@ -57,8 +57,8 @@ def test_turns_are_as_long_as_the_slots_say(turns_s: float | None, tmp_path: Pat
 def attempts(labels: str, folder: Path) -> list[trial.Attempt]:
     """Slots of one round, a letter each, with windows long enough for turns."""
     load = replace(LOAD, window_s=4.0)
-    cells = [Cell(label, WORKLOAD.id, Topology(), load, Settings()) for label in labels]
-    slots = [Slot(number, 1, cell, 7, round=1) for number, cell in enumerate(cells, 1)]
+    cells = [Cell(label, WORKLOAD.id, Topology(), load, CellSettings()) for label in labels]
+    slots = [PlanSlot(number, 1, cell, 7, round=1) for number, cell in enumerate(cells, 1)]
     return [trial.Attempt(one, 1, cast(Any, FakeStack(one.cell.stack)), folder / one.cell.stack, one.cell.stack) for one in slots]
 
 

@@ -17,7 +17,7 @@ from fairground.host import Child, Keeper, burner
 from fairground.inputs import manifest
 from fairground.judge import answers
 from fairground.measure import Bench, path, run, watch
-from fairground.model import Cell, Control, Load, Settings, Slot, Topology, Trial, Verdict
+from fairground.model import Cell, CellSettings, Control, Load, PlanSlot, Topology, Trial, Verdict
 from fairground.postgres import Database
 
 MACHINE = OF_THE_MACHINE
@@ -40,8 +40,8 @@ def trial(
         stack = replace(stack, server=replace(stack.server, serve=serve))
     workload = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "db-ping")
     load = Load(connections=4, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=3000)
-    cell = Cell(stack.id, workload.id, Topology(), load, Settings(workers=1, pool_size=4, scale=1))
-    return run(bench, Slot(1, 1, cell, 7, control, planted), 1, stack, manifest.render(workload, 1), folder, "trial")
+    cell = Cell(stack.id, workload.id, Topology(), load, CellSettings(workers=1, pool_size=4, scale=1))
+    return run(bench, PlanSlot(1, 1, cell, 7, control, planted), 1, stack, manifest.render(workload, 1), folder, "trial")
 
 
 def test_a_planted_slowdown_ends_with_the_load(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,5 +144,5 @@ def test_watch_that_ends_early_makes_the_trial_void(bench: Bench, tmp_path: Path
     def broken(_: object) -> None:
         raise RuntimeError("no more")
 
-    monkeypatch.setattr(watch.Watch, "_sample", broken)
+    monkeypatch.setattr(watch.ArmWatch, "_sample", broken)
     assert found(trial(bench, tmp_path / "trial")).get("watch") == "void"

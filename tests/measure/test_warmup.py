@@ -12,7 +12,7 @@ from builders.fakes import LOAD, WORKLOAD, Server, World
 from fairground.measure import pilot
 from fairground.measure.arm import Ended
 from fairground.measure.schedule import Whole, whole
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.model import EventCount, Severity, Sizing, Verdict, WorkloadEvent
 
 
@@ -28,7 +28,7 @@ def test_a_warm_up_too_short_to_be_judged_lasts_as_asked(folder: Path, monkeypat
     slept: list[float] = []
     world = World({"a": Server()}).moved_into(monkeypatch)
     monkeypatch.setattr("fairground.measure.loaded.time.sleep", slept.append)
-    with Session(world.bench(), world.arms(), folder) as session:
+    with ArmSession(world.bench(), world.arms(), folder) as session:
         made = list(session.play(whole("a", replace(LOAD, warmup_max_s=longest_s), 7)))
     assert slept[:1] == [longest_s] and len(made) == 1
     assert [one.severity for one in session.ended["a"].findings if one.id == "warm-up"] == [Severity.NOTE]
@@ -49,7 +49,7 @@ def test_a_warm_up_ends_where_an_answer_costs_what_it_did(
     world = World({"a": Server(warm_up=seconds)}).moved_into(monkeypatch)
     load = replace(LOAD, warmup_min_s=0.0, warmup_max_s=20.0)
     arms = [replace(one, cell=replace(one.cell, load=load)) for one in world.arms()]
-    with Session(world.bench(), arms, folder) as session:
+    with ArmSession(world.bench(), arms, folder) as session:
         list(session.play(whole("a", load, 1)))
     assert ("a measure" in world.log) is begins
 
@@ -62,7 +62,7 @@ def test_two_steady_seconds_end_a_warm_up_before_turns(
     world = World({"a": Server(warm_up=[(1000, 100.0), (1000, 100.0)])}).moved_into(monkeypatch)
     load = replace(LOAD, warmup_min_s=0.0, warmup_max_s=20.0)
     arms = [replace(one, cell=replace(one.cell, load=load)) for one in world.arms()]
-    with Session(world.bench(), arms, folder) as session:
+    with ArmSession(world.bench(), arms, folder) as session:
         session.load(Whole("a", load, 1, trial=True, before_turns=before_turns))
     assert ("a measure" in world.log) is begins
 
@@ -73,7 +73,7 @@ def sized(server: Server, folder: Path, monkeypatch: pytest.MonkeyPatch, pilot_s
     clock = iter([0.0, pilot_s])
     monkeypatch.setattr(pilot, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     arm = replace(world.arms()[0], workload=replace(WORKLOAD, events={WorkloadEvent.DEADLOCKS: 50}))
-    with Session(world.bench(), [arm], folder) as session:
+    with ArmSession(world.bench(), [arm], folder) as session:
         assert len(list(session.play(whole("a", LOAD, 7, 60.0)))) == 1
     return world, session.ended["a"]
 
@@ -92,6 +92,6 @@ def test_a_server_that_ends_in_its_pilot_has_no_sizing(folder: Path, monkeypatch
     """Its trial is rejected as ever; nothing is said of a window that there was not."""
     world = World({"a": Server(unreachable=True)}).moved_into(monkeypatch)
     arm = replace(world.arms()[0], workload=replace(WORKLOAD, events={WorkloadEvent.DEADLOCKS: 50}))
-    with Session(world.bench(), [arm], folder) as session:
+    with ArmSession(world.bench(), [arm], folder) as session:
         assert list(session.play(whole("a", LOAD, 7, 60.0))) == []
     assert session.ended["a"].sizing is None and session.ended["a"].verdict is Verdict.REJECTED

@@ -9,7 +9,7 @@ import pytest
 from builders.waiting import eventually
 from fairground.host import Meter
 from fairground.measure import watch
-from fairground.measure.watch import Seen, Watch
+from fairground.measure.watch import ArmWatch, WatchedArm
 
 
 class Counted:
@@ -37,10 +37,10 @@ def test_only_what_is_loaded_is_sampled(turn: str | None, looked_at: set[str], m
     """An arm that waits for its turn has nothing to tell, nor has one whose window has not begun. All do where nobody takes turns."""
     monkeypatch.setattr(watch, "INTERVAL_S", 0.001)
     meters = {label: Counted() for label in "abc"}
-    arms = {label: Seen(None, {"server": cast(Meter, meter)}) for label, meter in meters.items()}
+    arms = {label: WatchedArm(None, {"server": cast(Meter, meter)}) for label, meter in meters.items()}
     for label in "ab":
         arms[label].open_window()
-    with Watch(arms, None) as looking:
+    with ArmWatch(arms, None) as looking:
         looking.turn = turn
         before = {label: meter.samples for label, meter in meters.items()}
         assert eventually(lambda: all(meters[label].samples > before[label] + 2 for label in looked_at), 10)

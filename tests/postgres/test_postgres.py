@@ -142,7 +142,7 @@ def test_template_is_named_after_its_data(tmp_path: Path) -> None:
     """Another schema, other seeds, other rights or another scale is another template."""
     folder = tmp_path / "contract"
     folder.mkdir()
-    address = database_module.Address("h", 1, "u", "p")
+    address = database_module.DatabaseAddress("h", 1, "u", "p")
     names = set()
     made = (("a", "b", "c", 1), ("a2", "b", "c", 1), ("a", "b2", "c", 1), ("a", "b", "c2", 1), ("a", "b", "c", 2))
     for schema, seed, rights, scale in made:
@@ -155,7 +155,7 @@ def test_template_is_named_after_its_data(tmp_path: Path) -> None:
 
 def test_url_quotes_what_must_be_quoted() -> None:
     """Users and passwords with URL characters survive the way into `DATABASE_URL`."""
-    address = database_module.Address("127.0.0.1", 5555, "us@er", "p/w:?#")
+    address = database_module.DatabaseAddress("127.0.0.1", 5555, "us@er", "p/w:?#")
     read = psycopg.conninfo.conninfo_to_dict(address.url("data"))
     assert (read["user"], read["password"], read["dbname"], str(read["port"])) == ("us@er", "p/w:?#", "data", "5555")
 

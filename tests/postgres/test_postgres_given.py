@@ -22,13 +22,15 @@ SCALE = 1
 def url_of(database: Database, user: str | None = None, password: str | None = None) -> str:
     """A URL for `given`, as the superuser or another."""
     address = database.admin
-    return database_module.Address(address.host, address.port, user or address.user, password or address.password).url("postgres")
+    return database_module.DatabaseAddress(address.host, address.port, user or address.user, password or address.password).url(
+        "postgres"
+    )
 
 
 def refusal(url: str) -> LabError:
     """Why a given server is refused."""
     with pytest.raises(LabError) as caught:
-        postgres.given(url, CONTRACT)
+        postgres.given_database(url, CONTRACT)
     return caught.value
 
 
@@ -81,7 +83,7 @@ def bare(database: Database) -> Iterator[Database]:
 @pytest.mark.live
 def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
     """On somebody else's server the lab resets its own database, measures no process, and removes it at the end."""
-    found = postgres.given(url_of(bare), CONTRACT)
+    found = postgres.given_database(url_of(bare), CONTRACT)
     assert found.child is None and found.remarks == ()
     found.reset(SCALE)
     assert found.query("SELECT count(*) FROM users") == [(100,)]
@@ -95,12 +97,12 @@ def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
 @pytest.mark.live
 def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
     """Databases that carry our mark are dropped when a session begins, and one that somebody else called so is left alone."""
-    killed = postgres.given(url_of(bare), CONTRACT)
+    killed = postgres.given_database(url_of(bare), CONTRACT)
     killed.reset(SCALE)
     killed.arm(3).reset(SCALE)
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_trial_2")
-    found = postgres.given(url_of(bare), CONTRACT)
+    found = postgres.given_database(url_of(bare), CONTRACT)
     assert trial_databases(bare) == {"fairground_trial_2"}
     with pytest.raises(LabError, match="a database `fairground_trial_2` that the lab did not make"):
         found.arm(2).reset(SCALE)
@@ -123,7 +125,7 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
         (tmp_path / "pass").write_text("*:*:*:somebody:word\n")
         (tmp_path / "pass").chmod(0o600)
         monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
-        found = postgres.given(url.replace(":word@", "@"), CONTRACT)
+        found = postgres.given_database(url.replace(":word@", "@"), CONTRACT)
         assert [said.split(" (")[0] for said in found.remarks] == [
             "the given user `somebody` may not see the sessions of others",
             "the given user `somebody` may not checkpoint",
@@ -133,7 +135,7 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
         with psycopg.connect(found.server_url()) as one, psycopg.connect(found.server_url()):
             assert one.execute("SELECT current_user").fetchone() == ("somebody",)
             assert found.connections() == 2
-        assert found.refused() is None
+        assert found.refused_connections() is None
         assert found.shared is not None and 'ALTER ROLE "somebody" CREATEROLE' in found.shared
         found.stop()
 
@@ -142,7 +144,7 @@ def test_given_server_without_the_right_to_create_roles(bare: Database, tmp_path
 def test_given_server_that_allows_roles(bare: Database) -> None:
     """An ordinary user that may create roles sees what an arm's role does, limits it, and leaves no role of an arm behind."""
     with somebody(bare, "CREATEDB CREATEROLE") as url:
-        found = postgres.given(url, CONTRACT)
+        found = postgres.given_database(url, CONTRACT)
         found.reset(SCALE)
         found.limit_connections(1)
         with psycopg.connect(found.server_url(), autocommit=True) as one:
@@ -151,7 +153,7 @@ def test_given_server_that_allows_roles(bare: Database) -> None:
                 assert postgres.activity(ours)[found.name].statements == (("idle", "SELECT 'seen'"),)
             with pytest.raises(psycopg.OperationalError, match="too many connections for role"):
                 psycopg.connect(found.server_url())
-        assert found.shared is None and found.refused() is None
+        assert found.shared is None and found.refused_connections() is None
         found.stop()
         assert roles(bare) == set()
 
@@ -163,7 +165,7 @@ def test_given_server_with_a_role_of_somebody_else(bare: Database) -> None:
         connection.execute("CREATE ROLE fairground_app")
         try:
             with pytest.raises(LabError, match="a role `fairground_app` that the lab did not make, and it will not be touched"):
-                postgres.given(url_of(bare), CONTRACT)
+                postgres.given_database(url_of(bare), CONTRACT)
         finally:
             connection.execute("DROP ROLE fairground_app")
 
@@ -171,7 +173,7 @@ def test_given_server_with_a_role_of_somebody_else(bare: Database) -> None:
 @pytest.mark.live
 def test_given_server_with_a_database_of_somebody_else(bare: Database) -> None:
     """A database of our name without our mark is never touched."""
-    found = postgres.given(url_of(bare), CONTRACT)
+    found = postgres.given_database(url_of(bare), CONTRACT)
     with bare.connect("postgres") as connection:
         connection.execute("CREATE DATABASE fairground_trial")
     error = refusal(url_of(bare))
@@ -201,16 +203,16 @@ def test_given_server_that_is_too_old(bare: Database, monkeypatch: pytest.Monkey
     monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 130_014))
     assert refusal(url_of(bare)).message == "the given PostgreSQL is version 13, and 14 or newer is needed"
     monkeypatch.setattr(psycopg.ConnectionInfo, "server_version", property(lambda self: 140_000))
-    assert postgres.given(url_of(bare), CONTRACT).owner is None
+    assert postgres.given_database(url_of(bare), CONTRACT).owner is None
 
 
 @pytest.mark.live
 def test_given_server_of_another_version(bare: Database) -> None:
     """A version that is asked for has to be the server's; its own is taken."""
     with pytest.raises(LabError, match="^the given PostgreSQL is version 18, and version 17 is asked for$") as caught:
-        postgres.given(url_of(bare), CONTRACT, 17)
+        postgres.given_database(url_of(bare), CONTRACT, 17)
     assert caught.value.exit_code == 2 and caught.value.hint == "leave out `--database`, or ask for 18 or no version"
-    assert postgres.given(url_of(bare), CONTRACT, 18).version().startswith("18.")
+    assert postgres.given_database(url_of(bare), CONTRACT, 18).version().startswith("18.")
 
 
 @pytest.mark.live

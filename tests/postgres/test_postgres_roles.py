@@ -105,10 +105,10 @@ def test_connections_beyond_the_limit_are_refused_and_counted(arms: Arms) -> Non
                 client(one)
         held.enter_context(client(two))
         assert (one.connections(), two.connections()) == (2, 1)
-    assert (one.refused(), two.refused(), one.refused()) == (3, 0, 0)
+    assert (one.refused_connections(), two.refused_connections(), one.refused_connections()) == (3, 0, 0)
     one.reset(SCALE)
     with client(one), client(one), client(one):
-        assert one.refused() == 0
+        assert one.refused_connections() == 0
 
 
 @pytest.mark.live
@@ -151,4 +151,4 @@ def test_only_refusals_at_the_limit_are_counted(tmp_path: Path) -> None:
         + "\tFATAL:  too many connections for role\n"
     )
     log = ErrorLog(path)
-    assert (log.refused("a"), log.refused("b"), log.refused("a")) == (2, 1, 0)
+    assert (log.refused_connections("a"), log.refused_connections("b"), log.refused_connections("a")) == (2, 1, 0)

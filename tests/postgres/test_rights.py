@@ -12,7 +12,7 @@ import pytest
 from fairground import postgres
 from fairground.model import LabError
 from fairground.postgres import rights
-from fairground.postgres.database import Address, Database
+from fairground.postgres.database import Database, DatabaseAddress
 from fairground.postgres.given import _address, _require_plain
 from fairground.postgres.rights import Rights
 
@@ -60,7 +60,7 @@ def test_only_the_labs_own_connections_are_told_of_tls(monkeypatch: pytest.Monke
 def test_a_url_says_nothing_that_is_passed_over() -> None:
     """A word that the lab would not pass on is refused, rather than dropped unseen."""
     with pytest.raises(LabError, match="`--database` says `options`, which the lab does not pass on"):
-        postgres.given("postgresql://u:p@h/x?options=-csearch_path%3Dmine", Path())
+        postgres.given_database("postgresql://u:p@h/x?options=-csearch_path%3Dmine", Path())
 
 
 @pytest.mark.parametrize(("shared", "who"), [(False, "the roles `fairground_app…`"), (True, "`u`")])
@@ -73,5 +73,5 @@ def test_a_server_without_plain_connections_is_refused(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(psycopg, "connect", refuse)
     with pytest.raises(LabError, match="takes no plain connections") as caught:
-        _require_plain(Address("h", 1, "u", "p"), shared)
+        _require_plain(DatabaseAddress("h", 1, "u", "p"), shared)
     assert who in caught.value.message and "hostssl" in str(caught.value.hint)

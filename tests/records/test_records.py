@@ -20,15 +20,15 @@ from builders.stored import SCHEMA_FILE, START, head, small_plan, trial, written
 from builders.stored import new as new_run
 from fairground import model, records
 from fairground.model import Ending, LabError, Limit, Machine, StackInfo
-from fairground.model.record import End, Kind
+from fairground.model.record import RecordEnd, RecordKind
 
-ENDS = {kind: Ending(1, "it is whole") if kind is Kind.RUN else End(START + 9, "it is whole") for kind in Kind}
+ENDS = {kind: Ending(1, "it is whole") if kind is RecordKind.RUN else RecordEnd(START + 9, "it is whole") for kind in RecordKind}
 
 # ---------------------------------------------------------------- round trip
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_record_is_read_as_it_was_written(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", RecordKind)
+def test_a_record_is_read_as_it_was_written(kind: RecordKind, tmp_path: Path) -> None:
     """Head, entries, end and the files beside them come back with every value in its place."""
     record = written(tmp_path, kind)
     assert record.id == f"2026-11-20-1128-{kind}" == record.folder.name
@@ -38,8 +38,8 @@ def test_a_record_is_read_as_it_was_written(kind: Kind, tmp_path: Path) -> None:
     assert ended.end is not None and records.load(record.folder) == ended
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_torn_last_line_is_no_entry(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", RecordKind)
+def test_a_torn_last_line_is_no_entry(kind: RecordKind, tmp_path: Path) -> None:
     """Wherever a crash tears a line, the entries before it are read, and the next one is written after them."""
     record = written(tmp_path, kind, 0)
     path = record.folder / "entries.jsonl"
@@ -59,7 +59,7 @@ def test_a_torn_last_line_is_no_entry(kind: Kind, tmp_path: Path) -> None:
 
 def test_an_entry_is_on_the_disk_when_append_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole line is in the file when the disk is told to keep it."""
-    record, seen = written(tmp_path, Kind.RUN, 0), list[bytes]()
+    record, seen = written(tmp_path, RecordKind.RUN, 0), list[bytes]()
     monkeypatch.setattr(os, "fsync", lambda _: seen.append((record.folder / "entries.jsonl").read_bytes()))
     records.append(record, trial(1))
     assert len(seen) == 1 and seen[0].endswith(b"}\n")
@@ -67,7 +67,7 @@ def test_an_entry_is_on_the_disk_when_append_returns(tmp_path: Path, monkeypatch
 
 def test_value_of_a_wrong_type_is_refused_before_it_is_written(tmp_path: Path) -> None:
     """What could not be read again is an error of the program at once, and the record stays whole."""
-    record = written(tmp_path, Kind.RUN)
+    record = written(tmp_path, RecordKind.RUN)
     with pytest.raises(ValueError, match="duration_s"):
         records.append(record, replace(trial(2), duration_s="soon"))  # type: ignore[arg-type]
     assert records.load(record.folder) == record
@@ -75,17 +75,17 @@ def test_value_of_a_wrong_type_is_refused_before_it_is_written(tmp_path: Path) -
 
 def test_a_head_stands_before_the_first_entry(tmp_path: Path) -> None:
     """A record without entries is whole, and can be removed; one with entries cannot."""
-    record = written(tmp_path, Kind.TRY, 0)
+    record = written(tmp_path, RecordKind.TRY, 0)
     assert records.load(record.folder) == record and record.end is None
     records.discard(record)
     assert not record.folder.exists()
     with pytest.raises(ValueError, match="holds measurements"):
-        records.discard(written(tmp_path, Kind.TRY, 1))
+        records.discard(written(tmp_path, RecordKind.TRY, 1))
 
 
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 st.register_type_strategy(Mapping, lambda kind: st.dictionaries(*map(st.from_type, get_args(kind)), max_size=3))
-OF_A_RUN = records.SHAPES[Kind.RUN]
+OF_A_RUN = records.SHAPES[RecordKind.RUN]
 
 
 @pytest.mark.parametrize("kind", [OF_A_RUN.asked, OF_A_RUN.entry, OF_A_RUN.end, *OF_A_RUN.beside.values(), Machine, StackInfo])
@@ -119,7 +119,7 @@ def test_any_value_survives_json(kind: Any) -> None:
 )
 def test_a_damaged_record_is_refused(name: str, content: str, message: str, tmp_path: Path) -> None:
     """A file that was altered is named, never guessed at."""
-    record = written(tmp_path, Kind.RUN)
+    record = written(tmp_path, RecordKind.RUN)
     (record.folder / name).write_text(content)
     with pytest.raises(LabError) as raised:
         records.load(record.folder)
@@ -137,27 +137,27 @@ def test_no_record_is_refused(tmp_path: Path) -> None:
 
 def test_records_of_all_kinds_are_listed_and_found(tmp_path: Path) -> None:
     """Each kind is listed with its page, and found by id, beginning, path and kind; `latest` is the newest of a kind."""
-    made = {kind: written(tmp_path, kind, 1) for kind in Kind if kind is not Kind.RUN}
+    made = {kind: written(tmp_path, kind, 1) for kind in RecordKind if kind is not RecordKind.RUN}
     run = new_run(tmp_path, started=START - 60)
     (tmp_path / "other").mkdir()
-    listed = {one.id: one for one in records.listed(tmp_path)}
-    assert {one.kind for one in listed.values()} == set(Kind) and len(listed) == len(Kind)
-    assert (listed[made[Kind.CAPACITY].id].page.name, listed[made[Kind.CAPACITY].id].entries) == ("capacity.html", 1)
+    listed = {one.id: one for one in records.list_records(tmp_path)}
+    assert {one.kind for one in listed.values()} == set(RecordKind) and len(listed) == len(RecordKind)
+    assert (listed[made[RecordKind.CAPACITY].id].page.name, listed[made[RecordKind.CAPACITY].id].entries) == ("capacity.html", 1)
     assert not any(one.finished for one in listed.values())
-    records.end(made[Kind.TRY], End(START, "whole"))
+    records.end(made[RecordKind.TRY], RecordEnd(START, "whole"))
     records.append_trial(run, trial(1))
     records.append_trial(run, trial(2))
-    assert {one.id for one in records.listed(tmp_path) if one.finished} == {made[Kind.TRY].id, run.name}
-    assert records.of_kind(tmp_path, Kind.WHY) == [made[Kind.WHY]]
-    assert records.find(tmp_path, "latest", Kind.CAPACITY) == made[Kind.CAPACITY].folder
+    assert {one.id for one in records.list_records(tmp_path) if one.finished} == {made[RecordKind.TRY].id, run.name}
+    assert records.of_kind(tmp_path, RecordKind.WHY) == [made[RecordKind.WHY]]
+    assert records.find(tmp_path, "latest", RecordKind.CAPACITY) == made[RecordKind.CAPACITY].folder
     assert records.find(tmp_path, "2026-11-20-1127") == run == records.find(tmp_path, str(run))
-    assert records.find(tmp_path, "2026-11-20-1128-t") == made[Kind.TRY].folder
+    assert records.find(tmp_path, "2026-11-20-1128-t") == made[RecordKind.TRY].folder
     assert records.find_run(tmp_path, "latest") == run
     with pytest.raises(LabError, match="there is no capacity `other`"):
-        records.find(tmp_path, "other", Kind.CAPACITY)
+        records.find(tmp_path, "other", RecordKind.CAPACITY)
     with pytest.raises(LabError, match="is a try and not a run"):
-        records.load_run(made[Kind.TRY].folder)
-    assert records.listed(tmp_path / "none") == []
+        records.load_run(made[RecordKind.TRY].folder)
+    assert records.list_records(tmp_path / "none") == []
 
 
 def test_the_latest_of_a_minute_is_the_one_that_began_last(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_no_runs_at_all(tmp_path: Path) -> None:
 
 def test_a_record_goes_on_where_it_began() -> None:
     """The same machine, versions, thresholds and servers are accepted, and a server whose sources nobody knows."""
-    before = replace(head(Kind.CAPACITY), id="2026-11-20-1128-capacity")
+    before = replace(head(RecordKind.CAPACITY), id="2026-11-20-1128-capacity")
     records.require_same(before, replace(before, started_unix_s=START + 99, command="other"))
     unknown = {"one:plain": replace(before.stacks["one:plain"], content_hash=None)}
     records.require_same(replace(before, stacks=unknown), before)
@@ -230,7 +230,7 @@ def test_a_record_goes_on_where_it_began() -> None:
 )
 def test_a_record_does_not_go_on_elsewhere(changes: Mapping[str, Any], message: str) -> None:
     """Another machine, version, threshold or state of a server would mix two measurements in one record."""
-    before = replace(head(Kind.CAPACITY), id="x")
+    before = replace(head(RecordKind.CAPACITY), id="x")
     with pytest.raises(LabError) as raised:
         records.require_same(before, replace(before, **changes))
     about = before.machine.kernel if "machine" in changes else before.stacks["one:plain"].id
@@ -254,12 +254,12 @@ def documents(folder: Path) -> dict[str, Any]:
     return {name: json.loads(text.splitlines()[0] if name.endswith(".jsonl") else text) for name, text in texts.items() if text}
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_records_fulfil_the_published_schema(kind: Kind, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", RecordKind)
+def test_records_fulfil_the_published_schema(kind: RecordKind, tmp_path: Path) -> None:
     """What is written is valid by the schema, finished or not; an entry of another kind is not, nor a head without a start."""
     validator = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text()))
     record = written(tmp_path, kind)
-    if kind is Kind.RUN:
+    if kind is RecordKind.RUN:
         records.append_limit(record.folder, full(Limit))
     validator.validate(documents(record.folder))
     records.end(record, ENDS[kind])
@@ -273,5 +273,5 @@ def test_records_fulfil_the_published_schema(kind: Kind, tmp_path: Path) -> None
 
 def test_the_schema_version_is_in_every_head(tmp_path: Path) -> None:
     """So a lab of another version knows what it cannot read."""
-    heads = [json.loads((written(tmp_path, kind, 0).folder / "head.json").read_text()) for kind in Kind]
+    heads = [json.loads((written(tmp_path, kind, 0).folder / "head.json").read_text()) for kind in RecordKind]
     assert {one["schema"] for one in heads} == {model.SCHEMA_VERSION}

@@ -14,7 +14,7 @@ from builders import stored
 from fairground import records
 from fairground.host import disk
 from fairground.model import LabError, MachineError, StorageError, of_machine
-from fairground.model.error import kept
+from fairground.model.error import resumable
 from fairground.records import journal
 
 Disk = Callable[..., Path]
@@ -112,11 +112,11 @@ def test_an_error_of_our_own_stays_one() -> None:
 
 def test_what_goes_on_is_said() -> None:
     """An error in the middle of a run names the command that goes on; wrong input does not."""
-    with pytest.raises(StorageError) as refused, kept("results", "./fairground run --resume x"):
+    with pytest.raises(StorageError) as refused, resumable("results", "./fairground run --resume x"):
         raise OSError(errno.ENOSPC, "full")
     assert refused.value.hint is not None and refused.value.hint.endswith(
         "what is finished is kept, and this goes on with it: ./fairground run --resume x"
     )
-    with pytest.raises(LabError) as other, kept("results", "again"):
+    with pytest.raises(LabError) as other, resumable("results", "again"):
         raise LabError("wrong", "do this")
     assert other.value.hint == "do this"

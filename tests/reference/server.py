@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote_plus
 
-from fairground.contract.case import Settings
+from fairground.contract.case import ProcedureSettings
 from fairground.contract.facts import ACCOUNT_IDS, USER_KEYS, caesar, iso_milliseconds
 from reference.database import Database, DatabaseFailed, Session, Transaction
 from reference.rows import ACCOUNTS, USERS
@@ -26,7 +26,7 @@ class Refused(Exception):
 class Server:
     """Threads and sockets; `faults` are looked up where they bite."""
 
-    def __init__(self, database: Database, settings: Settings, faults: Collection[str] = ()) -> None:
+    def __init__(self, database: Database, settings: ProcedureSettings, faults: Collection[str] = ()) -> None:
         self.faults, self.database, self.settings = frozenset(faults), database, settings
         size = 50 if "overdraws-when-full" in self.faults else settings.pool_size - ("uses-half-its-pool" in self.faults)
         self._slots, self._idle = threading.Semaphore(size), list[Session]()

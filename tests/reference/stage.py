@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Collection, Iterator
 
-from fairground.contract.case import Settings
+from fairground.contract.case import ProcedureSettings
 from fairground.contract.stage import Exit
 from reference.database import Database, DatabaseFailed, Transaction
 from reference.server import Server
@@ -44,7 +44,7 @@ class ReferenceStage:
         assert self._server is not None, "nothing was started"
         return self._server
 
-    def start(self, settings: Settings) -> tuple[str, int]:
+    def start(self, settings: ProcedureSettings) -> tuple[str, int]:
         if self._server is not None:
             self._server.stop()
         self._database.sever()

@@ -16,6 +16,7 @@ from fairground.model import (
     AuditLine,
     BadAnswer,
     Cell,
+    CellSettings,
     Control,
     DatabaseUse,
     Durability,
@@ -29,14 +30,13 @@ from fairground.model import (
     Machine,
     Outcomes,
     Plan,
+    PlanSlot,
     Qualification,
     Result,
     RoleUse,
     Run,
     Second,
-    Settings,
     Severity,
-    Slot,
     StackInfo,
     Topology,
     Trial,
@@ -47,7 +47,7 @@ from fairground.model import (
 STARTED_UNIX_S = 1_790_777_520.0
 HOSTILE = "\x1b[31mpanic\x1b[0m: <script>alert('stderr')</script> & \"quoted\"\x07 in handler"
 LOAD = Load(connections=100, window_s=5.0)
-SETTINGS = Settings(workers=2, pool_size=25, durability=Durability.RELAXED)
+SETTINGS = CellSettings(workers=2, pool_size=25, durability=Durability.RELAXED)
 SPEED = {"ping": 41_237.0, "tx": 2_311.0, "transfer": 1_129.0}
 COST_US = {"ping": (21.3, 0.0), "tx": (213.7, 371.9), "transfer": (331.1, 512.3)}
 STACKS = ("alder:inline", "birch:pool", "cedar:plain", "dogwood:orm", "elm:async", "fir:raw")
@@ -79,7 +79,7 @@ def run(blocks: int = 2) -> Run:
 def controlled(blocks: int = 6, *, again: float = 1.002, slowed: float = 0.91) -> Run:
     """The same stacks in six blocks beside controls of the anchor: an A/A pair apart by `again`, a slowdown to `slowed`."""
     bare = run(blocks)
-    serial, controls, slots = len(bare.trials), list[Trial](), list[Slot]()
+    serial, controls, slots = len(bare.trials), list[Trial](), list[PlanSlot]()
     for block in range(1, blocks + 1):
         for workload in SPEED:
             for control, share in ((Control.AGAIN, again), (Control.SLOWED, slowed)):
@@ -94,7 +94,7 @@ def controlled(blocks: int = 6, *, again: float = 1.002, slowed: float = 0.91) -
                 )
                 controls.append(replace(made, control=control))
                 planted = 0.1 if control is Control.SLOWED else 0.0
-                slots.append(Slot(serial, block, original.cell, 7, control, planted))
+                slots.append(PlanSlot(serial, block, original.cell, 7, control, planted))
     checks = (
         KnownNumber("10 ms delay: p50", "ms", 10.0, 10.17, 0.05, True),
         KnownNumber("stall: p99", "ms", 45.0, 43.2, 0.02, False),
@@ -366,7 +366,7 @@ def _diagnosis(workload: str, verdict: Verdict) -> str | None:
 
 def _plan(cells: tuple[tuple[str, str], ...], blocks: int, skipped: dict[str, str]) -> Plan:
     slots = tuple(
-        Slot(number + 1 + block * len(cells), block + 1, Cell(stack, workload, Topology(), LOAD, SETTINGS), 7)
+        PlanSlot(number + 1 + block * len(cells), block + 1, Cell(stack, workload, Topology(), LOAD, SETTINGS), 7)
         for block in range(blocks)
         for number, (stack, workload) in enumerate(cells)
     )

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.report import capacity, comparison, replication, visit
 from fairground.report.run import page
 from fairground.report.site import history, site
-from fairground.report.site.site import Line
+from fairground.report.site.site import RecordLine
 from fairground.report.trial import trial_page
 from report import fixture, subjects
 
@@ -56,9 +56,9 @@ def written(folder: Path) -> dict[str, Path]:
         place = next(place for place in trials if place.endswith(f"{number:04}.html"))
         made[kind] = (f"run/{place}", trials[place])
     lines = [
-        Line(
+        RecordLine(
             one.id,
-            Kind.RUN,
+            RecordKind.RUN,
             one.started_unix_s,
             True,
             "a machine",
@@ -87,7 +87,7 @@ def _rejected() -> int:
 
 def _live() -> str:
     """The lab's own page while a run goes on."""
-    script, digest = page.scripted("live.js")
+    script, digest = page.script_of("live.js")
     cells = [
         {
             "stack": stack,

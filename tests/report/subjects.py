@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairground.capacity.loadcurve import Judgement, Overload, Point, Word
-from fairground.capacity.search import Bounds, Capacity, Confirmed
+from fairground.capacity.loadcurve import CurvePoint, Overload, StepJudgement, StepWord
+from fairground.capacity.search import Capacity, Confirmed, RateBounds
 from fairground.capacity.service.values import Closed, Conduct, Visit
 from fairground.claims import judgement, tables
 from fairground.generators.latency import of_counts
-from fairground.model import Claim, Condition, Finding, Handshakes, Outcomes, PublishedTable, Second, Severity, Step, Suite
-from fairground.report.comparison import Line
+from fairground.model import Claim, Condition, Finding, Handshakes, Outcomes, PublishedTable, RateStep, Second, Severity, Suite
+from fairground.report.comparison import ComparisonLine
 from fairground.report.replication import Replication
 from fairground.stats import differences
 from report import fixture
 
 
-def point(phase: str, rate: float, fast: int, late: int = 0, word: Word = Word.KEPT, why: str = "", trial: int = 1) -> Point:
+def point(
+    phase: str, rate: float, fast: int, late: int = 0, word: StepWord = StepWord.KEPT, why: str = "", trial: int = 1
+) -> CurvePoint:
     """A judged step with `fast` answers in 2 ms and `late` ones in 80 ms."""
     good = of_counts({2000: fast, 80_000: late})
     zeros = dict.fromkeys(("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight"), 0)
-    one = Step(rate, 5.0, fast + late, Outcomes(ok=fast + late, status={}, **zeros), fast + late, good, good, good,
+    one = RateStep(rate, 5.0, fast + late, Outcomes(ok=fast + late, status={}, **zeros), fast + late, good, good, good,
                of_counts({100: fast + late}), (0, 5), 1000, 0.2, {"server": 100.0 * (fast + late)})  # fmt: skip
-    return Point(phase, trial, one, Judgement(word, why, 90.0 if word is Word.UNSTABLE else None))
+    return CurvePoint(phase, trial, one, StepJudgement(word, why, 90.0 if word is StepWord.UNSTABLE else None))
 
 
 LIMIT = Finding("app-cpu", Severity.NOTE, "the 2 cores were full, and the server used 1.20 of them", {"server_cores": 1.2})
 CURVE = (
     *(point("curve", rate, round(rate * 5), trial=trial) for trial in (1, 2) for rate in (400, 1200, 2000)),
-    point("curve", 2400, 10_000, 2000, Word.MISSED, "16.67% of the requests missed p99<50ms"),
-    point("curve", 3000, 11_000, 900, Word.UNSTABLE, "requests under way grew by 90 a second"),
+    point("curve", 2400, 10_000, 2000, StepWord.MISSED, "16.67% of the requests missed p99<50ms"),
+    point("curve", 3000, 11_000, 900, StepWord.UNSTABLE, "requests under way grew by 90 a second"),
 )
 OVER = Overload(2000.0, 1.5, 1700.0, 0.85, 910_000.0, 1200, 900.0, 0.12, 3.0, 16.0)
 WHOLE = Capacity(
@@ -39,9 +41,9 @@ WHOLE = Capacity(
     deadline_us=50_000.0,
     search=(
         point("search", 2000, 10_000),
-        point("search", 2200, 9000, 2000, Word.MISSED, "18.18% of the requests missed p99<50ms"),
+        point("search", 2200, 9000, 2000, StepWord.MISSED, "18.18% of the requests missed p99<50ms"),
     ),
-    found=Bounds(2100, 2200),
+    found=RateBounds(2100, 2200),
     ended="the bracket is as narrow as asked for",
     fresh=(point("confirm", 2000, 10_000),),
     confirmations=(Confirmed(2100, 1, 2), Confirmed(2000, 3, 3)),
@@ -73,11 +75,11 @@ VISIT = Visit(
 SLOWER = [1.05, 1.06, 1.05, 1.04, 1.055, 1.045]
 
 
-def line(quantity: str, ratios: list[float], more_is_better: bool) -> Line:
+def line(quantity: str, ratios: list[float], more_is_better: bool) -> ComparisonLine:
     """A line of six starts; `ratios` are B over A in the quantity's own terms."""
     better = ratios if more_is_better else [1 / ratio for ratio in ratios]
     found = differences.table({"x": better}, practical=0.01)["x"]
-    return Line("ping c100", quantity, "per second", 1000.0, 1050.0, found, more_is_better, tuple(ratios), margin=0.01)
+    return ComparisonLine("ping c100", quantity, "per second", 1000.0, 1050.0, found, more_is_better, tuple(ratios), margin=0.01)
 
 
 LINES = (

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.report.run import page
 from fairground.report.site import history, site
-from fairground.report.site.site import Line
+from fairground.report.site.site import RecordLine
 from fairground.report.trial import trial_page
 from report import fixture
 from report.browser import Browser, chromium
@@ -276,7 +276,10 @@ def test_what_is_seen_can_be_taken_away(browser: Browser, address: str) -> None:
 def test_the_site_finds_lines_and_keeps_what_was_typed(browser: Browser, tmp_path: Path) -> None:
     """What is typed leaves the lines that hold it, stands in the address, and is there again when the link is opened."""
     runs = [fixture.two_blocks(), replace(fixture.two_blocks(), id="second")]
-    lines = [Line(run.id, Kind.RUN, run.started_unix_s, True, "a machine", f"Story of {run.id}", "report.html") for run in runs]
+    lines = [
+        RecordLine(run.id, RecordKind.RUN, run.started_unix_s, True, "a machine", f"Story of {run.id}", "report.html")
+        for run in runs
+    ]
     for name, text in site.pages(lines, history.histories(runs)):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from builders.pages import runs_only_its_own_script, text_of
-from fairground.capacity.loadcurve import Point
-from fairground.capacity.search import Bounds, Capacity, Confirmed
+from fairground.capacity.loadcurve import CurvePoint
+from fairground.capacity.search import Capacity, Confirmed, RateBounds
 from fairground.report import capacity, visit
 from report import golden
 from report.subjects import CURVE, LIMIT, OVER, VISIT, WHOLE
@@ -20,12 +20,12 @@ from report.subjects import CURVE, LIMIT, OVER, VISIT, WHOLE
 CASES: Mapping[str, Capacity] = {
     "confirmed": WHOLE,
     "nothing recovered": replace(WHOLE, over=replace(OVER, recovery_s=None, shed=0, shed_p99_us=None)),
-    "nothing missed": replace(WHOLE, found=Bounds(2000, None), confirmations=(Confirmed(2000, 3, 3),), over=None, curve=(),
+    "nothing missed": replace(WHOLE, found=RateBounds(2000, None), confirmations=(Confirmed(2000, 3, 3),), over=None, curve=(),
                               ended="the generator was the limit: its busiest thread was 95% busy"),
     "not confirmed": replace(WHOLE, confirmations=(Confirmed(2100, 1, 2),), over=None, curve=(), limited_by=()),
-    "none kept": replace(WHOLE, found=Bounds(None, 1), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
+    "none kept": replace(WHOLE, found=RateBounds(None, 1), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
                          ended="the lowest rate misses the objective"),
-    "none found": replace(WHOLE, found=Bounds(None, 2200), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
+    "none found": replace(WHOLE, found=RateBounds(None, 2200), confirmations=(), over=None, curve=(), limited_by=(), fresh=(),
                           ended="its share of the budget was used up"),
     "rejected": replace(WHOLE, rejected="`one:plain` is rejected: 3 of 412 transfers are lost"),
     "not measured": Capacity("one:plain", "ping", "p99<50ms", 50_000.0, ended="other processes used 71% of a core"),
@@ -108,7 +108,7 @@ def test_the_page_tells_the_first_cells_above_the_picture() -> None:
 
 
 @pytest.mark.parametrize("points", [(), (CURVE[-1],)])
-def test_a_curve_without_latencies_is_drawn(points: tuple[Point, ...]) -> None:
+def test_a_curve_without_latencies_is_drawn(points: tuple[CurvePoint, ...]) -> None:
     """Where every queue grew there is goodput and no latency; where there is no step there is no chart."""
     found = charts([replace(WHOLE, curve=points, fresh=(), over_seconds=())])
     assert len(found) == 2 * bool(points)

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.model import Load, Settings
-from fairground.model.pair import Pair, Window
+from fairground.model import CellSettings, Load
+from fairground.model.pair import WindowPair, WindowTally
 from fairground.model.record import ComparisonAsked
 from fairground.report.text import caveats
 from fairground.stats import rounds
 
-SETTINGS = Settings(workers=1, pool_size=4)
+SETTINGS = CellSettings(workers=1, pool_size=4)
 ASKED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), SETTINGS, 1, 180.0, 0.005, 5, 0.01, 0.1)
 
 
 def decision(starts: int = 8, spread: float = 0.001, not_ok: int = 0, void: int = 0) -> rounds.Decision:
     """Starts whose costs spread evenly by ± `spread`, of two equal servers; B fails `not_ok` of 10,000 requests."""
-    one = Window(10_000, 0, 1.0, 1e6)
+    one = WindowTally(10_000, 0, 1.0, 1e6)
     pairs = [
-        Pair(number, 1, "a", one, Window(10_000 - not_ok, not_ok, 1.0, 1e6 * (1 + spread * (number % 5 - 2) / 2)))
+        WindowPair(number, 1, "a", one, WindowTally(10_000 - not_ok, not_ok, 1.0, 1e6 * (1 + spread * (number % 5 - 2) / 2)))
         for number in range(1, starts + 1)
     ]
     return rounds.decide([*pairs, *[replace(pairs[0], void="steal") for _ in range(void)]])

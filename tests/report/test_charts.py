@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairground.report.boards import boards, pooled
+from fairground.report.boards import add_histograms, boards
 from fairground.report.charts import figures, svg
 from fairground.report.charts.palette import DARK, LIGHT
 from fairground.report.charts.percentiles import curve_of
@@ -140,7 +140,7 @@ def test_one_curve_serves_a_board_and_a_trial() -> None:
 def test_histograms_add() -> None:
     """The pooled histogram of two trials holds the samples of both."""
     row = next(row for row in boards(fixture.two_blocks())[1].rows if row.stack == "alder:inline")
-    added, singles = pooled(row.numbered), [pooled([trial]) for trial in row.numbered]
+    added, singles = add_histograms(row.numbered), [add_histograms([trial]) for trial in row.numbered]
     assert added is not None and len(singles) > 1
     good = sum(trial.result.window.ok for trial in row.numbered if trial.result)
     assert added.total == sum(single.total for single in singles if single) == good
@@ -152,5 +152,5 @@ def test_decoding_gives_back_what_was_recorded() -> None:
     trial = next(one for one in fixture.two_blocks().trials if one.result)
     assert trial.result is not None
     latency = fixture.latency_of(1000, 5000.0, 0.0)
-    found = pooled([replace(trial, result=replace(trial.result, latency_ok=latency))])
+    found = add_histograms([replace(trial, result=replace(trial.result, latency_ok=latency))])
     assert found is not None and (found.values_us, found.counts) == ((5003.0,), (1000,))

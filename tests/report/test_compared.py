@@ -132,8 +132,8 @@ def test_cost_is_told_in_its_own_terms() -> None:
     assert board.cost is not None
     birch = board.cost.of("birch:pool")
     assert birch is not None and birch.difference.ratio is not None and birch.difference.ratio.middle < 1
-    assert words.changed(birch, Quantity.CPU)[0].startswith("+3")
-    assert words.called(birch, Quantity.CPU) == "more expensive"
+    assert words.change_texts(birch, Quantity.CPU)[0].startswith("+3")
+    assert words.verdict_word(birch, Quantity.CPU) == "more expensive"
 
 
 def test_forest_shows_what_lies_beyond_its_edge_as_an_arrow() -> None:

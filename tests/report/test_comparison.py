@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from builders.pages import runs_only_its_own_script
-from fairground.model.pair import Pair, Round
-from fairground.model.window import Window
+from fairground.model.pair import Round, WindowPair
+from fairground.model.window import WindowTally
 from fairground.report import comparison
 from fairground.report.charts import effects
-from fairground.report.charts.effects import Effect
-from fairground.report.comparison import Line
+from fairground.report.charts.effects import EffectRow
+from fairground.report.comparison import ComparisonLine
 from fairground.stats.rounds import decide
 from report import golden
 from report.subjects import LINES, line
@@ -27,8 +27,8 @@ def test_markdown_is_the_golden_one() -> None:
 
 def test_instructions_have_a_line_where_they_were_counted() -> None:
     """The third quantity, of which more is worse; without counts there are two."""
-    a, b = Window(1000, 0, 1.0, 5e5, instructions=1_000_000), Window(1000, 0, 1.0, 5e5, instructions=1_100_000)
-    rounds = [Round(number, (Pair(number, 1, "a", a, b),), 10.0, {}) for number in range(1, 7)]
+    a, b = WindowTally(1000, 0, 1.0, 5e5, instructions=1_000_000), WindowTally(1000, 0, 1.0, 5e5, instructions=1_100_000)
+    rounds = [Round(number, (WindowPair(number, 1, "a", a, b),), 10.0, {}) for number in range(1, 7)]
     found = comparison.lines("ping", rounds, decide([pair for one in rounds for pair in one.pairs]), 0.01)
     assert [one.quantity for one in found] == ["goodput", "server CPU", "server instructions"]
     assert (found[2].a, found[2].b) == (pytest.approx(1000), pytest.approx(1100))
@@ -65,25 +65,25 @@ def test_to_the_right_is_better() -> None:
     assert html.count('class="dots forest axis"') == 1 and ".forest .one{" in html
 
 
-def effect(of: Line, cell: str = "ping c100") -> Effect:
+def effect(of: ComparisonLine, cell: str = "ping c100") -> EffectRow:
     """What the picture shows of a line."""
-    return Effect(cell, of.quantity, of.better, of.difference, of.margin, comparison.verdict(of))
+    return EffectRow(cell, of.quantity, of.better, of.difference, of.margin, comparison.verdict(of))
 
 
 def test_the_picture_holds_each_interval_against_its_margin() -> None:
     """Each quantity has its shaded margin, its interval and its word; what lies beyond the scale is an arrow at its edge."""
-    drawn = effects.picture([effect(one) for one in LINES], 880)
+    drawn = effects.draw_effects([effect(one) for one in LINES], 880)
     assert drawn.count('opacity="0.55"') == 5 and drawn.count('r="6"') == 4
     assert all(word in drawn for word in ("faster ▲", "more expensive ▼", "equivalent =", "inconclusive ?"))
     assert "shaded: equivalent, ± 1 %" in drawn
     far = line("goodput", [8.0, 8.1, 7.9], True)
-    drawn = effects.picture([effect(far)], 360)
+    drawn = effects.draw_effects([effect(far)], 360)
     assert 'r="6"' not in drawn and f"L{360 - effects.EDGE_PX} " in drawn
 
 
 def test_the_picture_escapes_names() -> None:
     """A cell of hostile words is text in the picture, and begins no line of its own."""
-    drawn = effects.picture([effect(LINES[0], '<script>"x"\n\x1b[31m')], 880)
+    drawn = effects.draw_effects([effect(LINES[0], '<script>"x"\n\x1b[31m')], 880)
     assert "<script" not in drawn and "\x1b" not in drawn and "&lt;script&gt;&#34;x&#34;" in drawn
 
 

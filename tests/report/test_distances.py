@@ -7,15 +7,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from builders.trials import CELL
-from fairground.model import Finding, Severity, Topology, Wire
+from fairground.model import Finding, PathWire, Severity, Topology
 from fairground.report.boards import Board
 from fairground.report.run import distances
 from report import fixture
 
-NEAR, FAR = None, Wire(database_ms=5.0)
+NEAR, FAR = None, PathWire(database_ms=5.0)
 
 
-def board(rates: dict[tuple[str, int, Wire | None], float], workload: str = "tx") -> Board:
+def board(rates: dict[tuple[str, int, PathWire | None], float], workload: str = "tx") -> Board:
     """Rows of one workload: stack, pool and distance → goodput."""
     rows = [
         SimpleNamespace(
@@ -69,7 +69,7 @@ def test_a_number_that_is_lacking() -> None:
 
 def test_a_distance_before_the_server_is_named() -> None:
     """That to the database is the usual one."""
-    both: Any = Wire(server_ms=0.2, database_ms=1.0)
+    both: Any = PathWire(server_ms=0.2, database_ms=1.0)
     text = distances.markdown(fixture.run(), [board({("a", 5, NEAR): 10.0, ("a", 5, both): 5.0})])
     assert text is not None and "| stack | pool | beside the database | 0.2 ms (server), 1 ms |" in text
 
@@ -88,6 +88,6 @@ def test_what_wires_added_stands_beside_what_was_asked() -> None:
         "The wire to the database added 0.270 ms to a round trip where 0.200 ms were asked (median of 3 trials, 0.250 to 0.290 ms).",
         "The wire to the database added 5.20 ms to a round trip where 5.00 ms were asked (median of 1 trial, 5.20 to 5.20 ms).",
     ]
-    assert list(distances.added(run)) == told
+    assert list(distances.added_by_wires(run)) == told
     text = distances.markdown(run, [board(RATES)])
     assert text is not None and all(f"- {one}" in text for one in told)

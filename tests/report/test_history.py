@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from fairground.model import Run, Trial
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.report.site import history, site
-from fairground.report.site.site import Line
+from fairground.report.site.site import RecordLine
 from report import fixture
 
 
@@ -93,8 +93,10 @@ def test_another_postgres_is_no_change_of_a_server() -> None:
 def test_the_site_leads_to_every_record_and_cell() -> None:
     """Every page is linked, what changed stands first, and foreign text stays text."""
     lines = [
-        Line("first", Kind.RUN, 1.0, True, "m", "One story", "report.html", (("replication of tx", "replicate-tx.html"),)),
-        Line("second", Kind.CHECK, 2.0, False, "m", "<script>alert(1)</script>"),
+        RecordLine(
+            "first", RecordKind.RUN, 1.0, True, "m", "One story", "report.html", (("replication of tx", "replicate-tx.html"),)
+        ),
+        RecordLine("second", RecordKind.CHECK, 2.0, False, "m", "<script>alert(1)</script>"),
     ]
     found = history.histories(_runs("alder:inline", 0.4))
     pages = dict(site.pages(lines, found))

@@ -18,7 +18,7 @@ from fairground.report.boards import boards
 from fairground.report.charts import dots
 from fairground.report.run import page
 from fairground.report.text import words
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 from fairground.stats.modes import StartModes
 from report import fixture, golden
 
@@ -67,7 +67,7 @@ def test_two_blocks_say_less_only_where_the_interval_carries_it() -> None:
     board = boards(fixture.two_blocks())[1]
     assert board.goodput is not None
     rows = [
-        replace(row, difference=replace(row.difference, word=Word.INCONCLUSIVE)) if row.stack == "birch:pool" else row
+        replace(row, difference=replace(row.difference, word=DifferenceWord.INCONCLUSIVE)) if row.stack == "birch:pool" else row
         for row in board.goodput.rows
     ]
     groups = (("alder:inline", "birch:pool"), *board.goodput.groups[2:])

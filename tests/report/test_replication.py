@@ -95,9 +95,9 @@ def test_an_explanation_has_what_tests_it_or_is_not_measured() -> None:
     """The claims that test it stand behind it with what came of them in this run; one that none tests says so, always."""
     found = replicated()
     first, second, third = found.judgements
-    assert replication.explained(first, found) == "It | grows. Tested by cedar-first (does not hold)."
-    assert replication.explained(second, found) == "It is older. Not measured."
-    assert replication.explained(third, found) == ""
+    assert replication.explain(first, found) == "It | grows. Tested by cedar-first (does not hold)."
+    assert replication.explain(second, found) == "It is older. Not measured."
+    assert replication.explain(third, found) == ""
     for text in (replication.html(found, "quick"), replication.markdown(found, "quick")):
         assert "It is older. Not measured." in text and "Both stand in the shade." in text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders.full import full
-from fairground.model import Plan, Settings, Slot
+from fairground.model import CellSettings, Plan, PlanSlot
 from fairground.report.text import seats
 
 TWO = (("server", (0,)), ("database", (1,)), ("generator", (1,)))
@@ -39,7 +39,7 @@ def test_another_host_is_a_box_of_its_own() -> None:
     assert seats.sentence(here, there) == "server on core 0, database on core 1, generator on host rack-2"
     assert seats.picture(here, there)[1:3] == ("│ core 0 │ core 1   │ host rack-2 │", "│ server │ database │ generator   │")
     assert seats.picture((), there)[1:3] == ("│ host rack-2 │", "│ generator   │")
-    assert seats.machine(2, [Settings(pin=here, place=there)]) == "2 cores"
+    assert seats.machine(2, [CellSettings(pin=here, place=there)]) == "2 cores"
 
 
 def test_a_run_draws_each_way_of_its_cells_once() -> None:
@@ -47,18 +47,18 @@ def test_a_run_draws_each_way_of_its_cells_once() -> None:
     plan = full(Plan)
     slot = plan.slots[0]
 
-    def pinned(pin: seats.Pins) -> Slot:
+    def pinned(pin: seats.Pins) -> PlanSlot:
         return replace(slot, cell=replace(slot.cell, settings=replace(slot.cell.settings, pin=tuple(pin), place=())))
 
     made = replace(plan, slots=tuple(pinned(pin) for pin in (TWO, TWO, (), EIGHT)))
-    assert seats.drawn(made) == ("\n".join(seats.picture(TWO)), "\n".join(seats.picture(EIGHT)))
+    assert seats.draw_seats(made) == ("\n".join(seats.picture(TWO)), "\n".join(seats.picture(EIGHT)))
 
 
 def test_cores_are_shared_with_the_generator_only_where_they_are() -> None:
     """Where any cell's server may use a core of the generator, the header says so."""
 
     def machine(cores: int, *pins: seats.Pins) -> str:
-        return seats.machine(cores, [Settings(pin=tuple(pin)) for pin in pins])
+        return seats.machine(cores, [CellSettings(pin=tuple(pin)) for pin in pins])
 
     assert machine(2, TWO) == "2 cores"
     assert machine(2, ()) == machine(2, TWO, ()) == "2 cores shared with the generator"

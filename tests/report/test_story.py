@@ -66,7 +66,7 @@ def test_each_cell_of_the_grid_has_its_letter_or_its_reason() -> None:
 
 def test_names_that_look_alike_have_addresses_of_their_own() -> None:
     """Signs that no address holds become dashes, and no two stacks share one."""
-    found = grid.slugged(["a:b", "a/b", "::", "a-b"])
+    found = grid.slugs_of(["a:b", "a/b", "::", "a-b"])
     assert len(set(found.values())) == 4 and found["a:b"] == "a-b" and found["::"] == "stack"
 
 

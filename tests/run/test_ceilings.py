@@ -13,7 +13,7 @@ from builders.paths import ROOT
 from fairground import records
 from fairground.inputs import manifest
 from fairground.measure import Bench, ceiling
-from fairground.model import LabError, Limit, Load, Settings, Workload
+from fairground.model import CellSettings, LabError, Limit, Load, Workload
 from fairground.report.boards import boards
 from fairground.run import ceilings
 from report.fixture import run
@@ -29,7 +29,9 @@ def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.Monkey
     """Of cells whose pools differ, the smallest is asked, once; a limit that cannot be measured is said and ends nothing."""
     asked: list[int] = []
 
-    def refuse(_bench: Bench, _folder: Path, _workload: Workload, _load: Load, settings: Settings, clients: int | None) -> None:
+    def refuse(
+        _bench: Bench, _folder: Path, _workload: Workload, _load: Load, settings: CellSettings, clients: int | None
+    ) -> None:
         assert clients is None
         asked.append(settings.pool_size)
         raise LabError("pgbench came to nothing")
@@ -47,7 +49,9 @@ def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.Monkey
 def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """pgbench loads the server of each version; what is known of one is not measured again, and stands on its own board."""
 
-    def measured(bench: Any, _folder: Path, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
+    def measured(
+        bench: Any, _folder: Path, workload: Workload, _load: Load, _settings: CellSettings, clients: int | None
+    ) -> Limit:
         assert clients is None
         return Limit(workload.id, "pgbench", float(bench.database), "")
 
@@ -90,7 +94,9 @@ class Asked:
         monkeypatch.setattr(records, "append_limit", lambda _, limit: self.known.append(limit))
         self.again = ceilings.Again(BENCH, whole.folder, WORKLOADS)
 
-    def measure(self, _: Bench, folder: Path, workload: Workload, _load: Load, _settings: Settings, clients: int | None) -> Limit:
+    def measure(
+        self, _: Bench, folder: Path, workload: Workload, _load: Load, _settings: CellSettings, clients: int | None
+    ) -> Limit:
         """In place of what measures."""
         self.asked.append((workload.id, clients, folder.name))
         if self.fails:
@@ -136,8 +142,8 @@ def test_a_limit_that_nobody_knows_is_not_measured_again(monkeypatch: pytest.Mon
     failing = Asked(monkeypatch, TX, fails=True)
     failing.play()
     assert len(failing.asked) == 3 and failing.known == [TX]
-    assert failing.again.failed() == [f"no limit for tx in block {block}: pgbench came to nothing" for block in (2, 4, 8)]
-    assert failing.again.failed() == [] == here.again.failed()
+    assert failing.again.failures() == [f"no limit for tx in block {block}: pgbench came to nothing" for block in (2, 4, 8)]
+    assert failing.again.failures() == [] == here.again.failures()
 
 
 def test_a_run_that_goes_on_measures_no_limit_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from builders.plans import compared, planned, server, stacks, workload, workloads
 from fairground.model import (
+    CellSettings,
     Control,
     Fault,
     FaultKind,
@@ -20,22 +21,23 @@ from fairground.model import (
     Load,
     Plan,
     Server,
-    Settings,
     Suite,
     SuiteGroup,
     Topology,
     WorkloadEvent,
 )
 from fairground.run import plan, rounds, windows
-from fairground.run.plan import Part
+from fairground.run.plan import PlanPart
 
 
 def made(stack_count: int, workload_count: int = 1, blocks: int = 1, seed: int = 7, loads: tuple[Load, ...] = (Load(),)) -> Plan:
     """A plan of so many stacks and workloads."""
-    return uncontrolled(Part(stacks(stack_count), workloads(workload_count), loads, (Topology(),), Settings()), blocks, seed)
+    return uncontrolled(
+        PlanPart(stacks(stack_count), workloads(workload_count), loads, (Topology(),), CellSettings()), blocks, seed
+    )
 
 
-def uncontrolled(part: Part, blocks: int = 1, seed: int = 1, unavailable: Mapping[str, str] | None = None) -> Plan:
+def uncontrolled(part: PlanPart, blocks: int = 1, seed: int = 1, unavailable: Mapping[str, str] | None = None) -> Plan:
     """The plan of one part, without controls."""
     suite = Suite("", "t", "", blocks, seed, (), controls=False)
     return plan.build(suite, (part,), "./fairground run", unavailable)
@@ -112,7 +114,7 @@ def test_compared_stacks_stand_together(stack_count: int, workload_count: int, b
 def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int, topology_count: int, seed: int) -> None:
     """Inside a block the topologies of one stack follow each other, so that what a hop costs is compared at close range."""
     topologies = tuple(Topology(pooler=f"p{number}") for number in range(topology_count))
-    built = uncontrolled(Part(stacks(stack_count), workloads(2), (ALONE,), topologies, Settings()), blocks, seed)
+    built = uncontrolled(PlanPart(stacks(stack_count), workloads(2), (ALONE,), topologies, CellSettings()), blocks, seed)
     assert len(built.slots) == len(set(built.slots)) == stack_count * 2 * topology_count * blocks
     runs = [len(list(group)) for _, group in groupby(built.slots, key=lambda s: (s.block, s.cell.workload, s.cell.stack))]
     assert set(runs) == {topology_count}
@@ -122,7 +124,7 @@ def test_topologies_of_a_stack_stand_side_by_side(stack_count: int, blocks: int,
 def test_topologies_with_rounds_of_their_own_change_places(count: int, seed: int) -> None:
     """Where the rounds of each topology are apart, each of them is measured at every place of a block as often as the others."""
     topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))
-    built = uncontrolled(Part(stacks(7), workloads(1), (Load(),), topologies, Settings()), count, seed)
+    built = uncontrolled(PlanPart(stacks(7), workloads(1), (Load(),), topologies, CellSettings()), count, seed)
     places: Counter[tuple[Topology, int]] = Counter()
     for _, block in groupby(built.slots, key=lambda slot: slot.block):
         order = [topology for topology, _ in groupby(slot.cell.topology for slot in block)]
@@ -135,7 +137,7 @@ def test_topologies_with_rounds_of_their_own_change_places(count: int, seed: int
 def test_every_topology_gets_every_place(count: int, seed: int) -> None:
     """Over as many blocks as topologies each of them stands once in each place of its stack."""
     topologies = tuple(Topology(pooler=f"p{number}") for number in range(count))
-    built = uncontrolled(Part(stacks(2), workloads(1), (ALONE,), topologies, Settings()), count, seed)
+    built = uncontrolled(PlanPart(stacks(2), workloads(1), (ALONE,), topologies, CellSettings()), count, seed)
     places: Counter[tuple[str, Topology, int]] = Counter()
     for _, group in groupby(built.slots, key=lambda slot: (slot.block, slot.cell.stack)):
         places.update((slot.cell.stack, slot.cell.topology, place) for place, slot in enumerate(group))
@@ -145,7 +147,7 @@ def test_every_topology_gets_every_place(count: int, seed: int) -> None:
 def test_topology_that_is_not_here_is_left_out() -> None:
     """Cells of a topology whose program is missing are left out with the reason, and the rest is measured."""
     topologies = (Topology(), Topology(pooler="pgcat-tx"))
-    part = Part(stacks(1), workloads(1), (Load(),), topologies, Settings())
+    part = PlanPart(stacks(1), workloads(1), (Load(),), topologies, CellSettings())
     built = uncontrolled(part, unavailable={"topology pgcat-tx": "no pgcat"})
     assert [slot.cell.topology for slot in built.slots] == [Topology()]
     assert built.skipped == {"topology pgcat-tx": "no pgcat"}
@@ -153,7 +155,9 @@ def test_topology_that_is_not_here_is_left_out() -> None:
 
 def test_version_that_is_not_here_is_left_out() -> None:
     """Cells on a version of PostgreSQL that cannot be had are left out with the reason; stacks are compared on one version."""
-    parts = [Part(stacks(2), workloads(1), (Load(),), (Topology(),), Settings(postgres_version=one)) for one in (16, 17, None)]
+    parts = [
+        PlanPart(stacks(2), workloads(1), (Load(),), (Topology(),), CellSettings(postgres_version=one)) for one in (16, 17, None)
+    ]
     suite = Suite("s", "S", "", 1, 1, ())
     built = plan.build(suite, parts, "./fairground run", {"PostgreSQL 16": "no network"})
     assert {slot.cell.settings.postgres_version for slot in built.slots} == {17, None}
@@ -185,7 +189,7 @@ def test_skipped_cells_keep_their_reason() -> None:
     lame = server("lame", skip={"w0": "it cannot"}).stacks[0]
     absent = server("absent").stacks[0]
     chosen = (*stacks(1), lame, absent)
-    part = Part(chosen, workloads(2), (Load(),), (Topology(),), Settings())
+    part = PlanPart(chosen, workloads(2), (Load(),), (Topology(),), CellSettings())
     built = uncontrolled(part, unavailable={"absent:v1": "no compiler"})
     assert {(slot.cell.stack, slot.cell.workload) for slot in built.slots} == {
         ("s0:v1", "w0"),
@@ -199,7 +203,7 @@ def test_nothing_to_measure_is_an_error() -> None:
     """A plan without a cell says why it has none."""
     lame = server("lame", skip={"w0": "it cannot"}).stacks
     with pytest.raises(LabError) as raised:
-        uncontrolled(Part(lame, workloads(1), (Load(),), (Topology(),), Settings()))
+        uncontrolled(PlanPart(lame, workloads(1), (Load(),), (Topology(),), CellSettings()))
     assert raised.value.message == "nothing is left to measure (lame:v1 w0: it cannot)"
     assert raised.value.exit_code == 3
 
@@ -212,8 +216,8 @@ def test_no_blocks_is_an_error() -> None:
 
 def test_every_cell_carries_what_it_is_measured_under() -> None:
     """Title, command, seed, load, topology and settings arrive in the plan and in each cell."""
-    settings, topology, load = Settings(workers=5), Topology(pooler="p"), Load(connections=3)
-    part = Part(stacks(1), workloads(1), (load,), (topology,), settings)
+    settings, topology, load = CellSettings(workers=5), Topology(pooler="p"), Load(connections=3)
+    part = PlanPart(stacks(1), workloads(1), (load,), (topology,), settings)
     built = plan.build(Suite("", "title", "", 2, 9, (), controls=False), (part,), "command")
     assert (built.title, built.seed, built.blocks, built.command) == ("title", 9, 2, "command")
     assert {(slot.cell.topology, slot.cell.load, slot.cell.settings) for slot in built.slots} == {(topology, load, settings)}
@@ -224,7 +228,7 @@ def test_every_cell_carries_what_it_is_measured_under() -> None:
 
 def suite(*groups: tuple[tuple[str, ...], tuple[str, ...]], blocks: int = 1) -> Suite:
     """A suite of (stacks, workloads) groups."""
-    parts = tuple(SuiteGroup(names, chosen, (Load(),), Settings()) for names, chosen in groups)
+    parts = tuple(SuiteGroup(names, chosen, (Load(),), CellSettings()) for names, chosen in groups)
     return Suite("id", "title", "about", blocks, 7, parts)
 
 
@@ -288,18 +292,18 @@ def test_estimate_counts_every_slot() -> None:
     assert plan.estimate_s(made(2, 3, 2, loads=(load,))) == pytest.approx(12 * (plan.TOGETHER_S + 5 + 4 + turns_s))
     early = Load(window_s=4, warmup_min_s=1, warmup_max_s=5)
     named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
-    grown = uncontrolled(Part(stacks(1), (named,), (load,), (Topology(),), Settings()))
+    grown = uncontrolled(PlanPart(stacks(1), (named,), (load,), (Topology(),), CellSettings()))
     assert plan.estimate_s(grown) == pytest.approx(plan.OVERHEAD_S + 5 + 4 * windows.MOST_WINDOWS)
     assert plan.estimate_s(made(1, loads=(early,))) == pytest.approx(plan.OVERHEAD_S + 3 + 4)
-    locked = uncontrolled(Part(stacks(2), (named,), (load,), (Topology(),), Settings()))
+    locked = uncontrolled(PlanPart(stacks(2), (named,), (load,), (Topology(),), CellSettings()))
     assert plan.estimate_s(locked) == pytest.approx(2 * (plan.TOGETHER_S + 5 + 4 * windows.MOST_WINDOWS))
 
 
 def test_seconds_in_turns_are_a_slots() -> None:
     """What the suite says, but none where requests lock each other out, nor where a stack is measured by itself."""
     named = replace(workload("w1"), events={WorkloadEvent.DEADLOCKS: 50})
-    parts = [Part(stacks(2), (workload("w0"), named), (Load(),), (Topology(),), Settings())]
-    parts.append(Part(stacks(1), (workload("w2"),), (Load(),), (Topology(),), Settings()))
+    parts = [PlanPart(stacks(2), (workload("w0"), named), (Load(),), (Topology(),), CellSettings())]
+    parts.append(PlanPart(stacks(1), (workload("w2"),), (Load(),), (Topology(),), CellSettings()))
     built = plan.build(Suite("", "title", "", 1, 9, (), controls=False, turns_s=2.5), parts, "command")
     assert {(slot.cell.workload, slot.turns_s) for slot in built.slots} == {("w0", 2.5), ("w1", 0.0), ("w2", None)}
     plain = plan.build(Suite("", "title", "", 1, 9, (), controls=False), parts, "command")

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairground.model import Cell, Control, Fault, FaultKind, Load, PoolScope, Settings, Topology
+from fairground.model import Cell, CellSettings, Control, Fault, FaultKind, Load, PoolScope, Topology
 from fairground.run import rounds
 
-CELL = Cell("a", "tx", Topology(), Load(), Settings(pool_size=10))
+CELL = Cell("a", "tx", Topology(), Load(), CellSettings(pool_size=10))
 Entries = list[tuple[rounds.Entry, list[Cell]]]
 
 
@@ -40,7 +40,7 @@ def test_topologies_that_leave_no_room_have_rounds_of_their_own(
     count: int, topologies: int, pool: int, data: st.DataObject
 ) -> None:
     """No round holds more than the database has connections for, nor two topologies; its anchor is in each, everybody else in one."""
-    cell = replace(CELL, settings=Settings(pool_size=pool))
+    cell = replace(CELL, settings=CellSettings(pool_size=pool))
     given_ = entries(count, topologies, data.draw(st.integers(0, count - 1)), cell)
     made = rounds.split(given_, "anchor")
     assert all(len(one) <= rounds.at_once(cell) for one in made)
@@ -83,10 +83,10 @@ def test_controls_have_places_like_stacks() -> None:
         (replace(CELL, load=Load(generator="wrk")), 1),
         (replace(CELL, load=Load(requests=100)), 1),
         (replace(CELL, load=Load(fault=Fault(FaultKind.CONNECTIONS_CUT, 3.0))), 1),
-        (replace(CELL, settings=Settings(pool_size=10, cpus=0.5)), 1),
-        (replace(CELL, settings=Settings(pool_size=100)), 4),
-        (replace(CELL, settings=Settings(pool_size=100, workers=2, pool_scope=PoolScope.PER_WORKER)), 2),
-        (replace(CELL, settings=Settings(pool_size=2000)), 1),
+        (replace(CELL, settings=CellSettings(pool_size=10, cpus=0.5)), 1),
+        (replace(CELL, settings=CellSettings(pool_size=100)), 4),
+        (replace(CELL, settings=CellSettings(pool_size=100, workers=2, pool_scope=PoolScope.PER_WORKER)), 2),
+        (replace(CELL, settings=CellSettings(pool_size=2000)), 1),
     ],
 )
 def test_what_cannot_take_turns_is_measured_alone(cell: Cell, most: int) -> None:

@@ -13,11 +13,24 @@ import pytest
 from builders.trials import trial as made
 from fairground import measure, records
 from fairground.host import machine
-from fairground.model import Cell, Control, Finding, Load, Plan, Progress, Settings, Severity, Slot, Topology, Trial, Verdict
+from fairground.model import (
+    Cell,
+    CellSettings,
+    Control,
+    Finding,
+    Load,
+    Plan,
+    PlanSlot,
+    Progress,
+    Severity,
+    Topology,
+    Trial,
+    Verdict,
+)
 from fairground.run import runner
 from fairground.stats.comparisons import heat_of
 
-CELL = Cell("a:plain", "tx", Topology(), Load(), Settings())
+CELL = Cell("a:plain", "tx", Topology(), Load(), CellSettings())
 
 
 class Lab:
@@ -26,7 +39,7 @@ class Lab:
     def __init__(self, results: Path, blocks: int, budget_s: float | None = None, verdicts: tuple[Verdict, ...] = ()) -> None:
         kinds = (("a:plain", None), ("b:plain", None), ("a:plain", Control.AGAIN))
         slots = [
-            Slot(number, (number - 1) // 3 + 1, replace(CELL, stack=stack), 1, control)
+            PlanSlot(number, (number - 1) // 3 + 1, replace(CELL, stack=stack), 1, control)
             for number, (stack, control) in enumerate(kinds * blocks, start=1)
         ]
         self.plan = Plan("t", 1, blocks, tuple(slots), {}, "c", "a:plain", budget_s)
@@ -44,7 +57,7 @@ class Lab:
         self.asked.append([one.slot.number for one in attempts])
         return tuple(self.measure(one.slot, one.number, one.folder_name) for one in attempts)
 
-    def measure(self, slot: Slot, attempt: int, name: str) -> Trial:
+    def measure(self, slot: PlanSlot, attempt: int, name: str) -> Trial:
         """A trial that took no time."""
         self._seen += 1
         one = made(slot.cell.stack, slot.block, 10_000.0 * (1 + 0.2 * (self._seen % 3)), control=slot.control)

@@ -13,11 +13,11 @@ import pytest
 from fairground import measure, records
 from fairground.host import machine
 from fairground.judge import thresholds
-from fairground.model import Cell, LabError, Load, Plan, Settings, Slot, Stack, Topology, Trial, Verdict, Workload
+from fairground.model import Cell, CellSettings, LabError, Load, Plan, PlanSlot, Stack, Topology, Trial, Verdict, Workload
 from fairground.run import runner
 
-CELL = Cell("one:plain", "ping", Topology(), Load(), Settings())
-PLAN = Plan("Two", 7, 1, (Slot(1, 1, CELL, 7), Slot(2, 1, CELL, 7)), {}, "command")
+CELL = Cell("one:plain", "ping", Topology(), Load(), CellSettings())
+PLAN = Plan("Two", 7, 1, (PlanSlot(1, 1, CELL, 7), PlanSlot(2, 1, CELL, 7)), {}, "command")
 STACKS = cast(Mapping[str, Stack], {"one:plain": None})
 WORKLOADS = cast(Mapping[str, Workload], {"ping": None})
 

@@ -10,8 +10,8 @@ import numpy
 import pytest
 
 from builders.trials import trial
-from fairground.model import Finding, Load, Plan, Settings, Severity, Trial, Until, Verdict
-from fairground.model.pair import Pair, Round, Window
+from fairground.model import CellSettings, Finding, Load, Plan, Severity, Trial, Until, Verdict
+from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import ComparisonAsked
 from fairground.run import retry, stopping
 from fairground.stats import differences
@@ -181,7 +181,7 @@ def estimate(logs: list[float]) -> Estimate:
 def test_a_width_that_decides(middle: float, sd: float, rows: int, enough: bool) -> None:
     """Of several comparisons at once each must be narrower; a large difference may be wider, a small one may not."""
     logs = [math.log(middle) + sd * step for step in (-1.3, -0.8, -0.2, 0.2, 0.8, 1.3)]
-    assert stopping.settled(estimate(logs), rows) is enough
+    assert stopping.is_decided(estimate(logs), rows) is enough
 
 
 def test_what_is_settled_has_a_word() -> None:
@@ -191,9 +191,9 @@ def test_what_is_settled_has_a_word() -> None:
         for count in (6, 12, 24):
             for _ in range(20):
                 seen = [ratio * math.exp(draw.normal(0, 0.02)) for _ in range(count)]
-                if stopping.settled(estimate([math.log(one) for one in seen]), 1):
+                if stopping.is_decided(estimate([math.log(one) for one in seen]), 1):
                     words.append(differences.of_pairs(seen).word)
-    assert len(words) > 100 and differences.Word.INCONCLUSIVE not in words
+    assert len(words) > 100 and differences.DifferenceWord.INCONCLUSIVE not in words
 
 
 def test_a_run_that_is_to_decide_says_so_at_its_end() -> None:
@@ -210,7 +210,7 @@ def test_equals_are_not_called_more_often_where_heats_end_apart(until: Until, ru
 
     Of 120 that is 6, and by chance up to 10; of 20 it is 1, and up to 3.
     """
-    asked, words, ended = replace(PLAN, until=until), list[differences.Word](), 0
+    asked, words, ended = replace(PLAN, until=until), list[differences.DifferenceWord](), 0
     for seed in range(runs):
         whole = [of_workload(blocks(30, 0.02, seed=100 * seed + place), f"w{place}") for place in range(4)]
         kept: list[Trial] = []
@@ -227,15 +227,15 @@ def test_equals_are_not_called_more_often_where_heats_end_apart(until: Until, ru
 # ---------------------------------------------------------------- rounds of a comparison
 
 
-ASKED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), Settings(), 1, 100.0, 0.005, 1, 0.01, 0.1)
+ASKED = ComparisonAsked("a", "b", "one:a", "one:b", None, "ping", Load(), CellSettings(), 1, 100.0, 0.005, 1, 0.01, 0.1)
 
 
 def starts(count: int, sd: float, cost: float = 1.0, took_s: float = 10.0) -> list[Round]:
     """So many starts in which B's answers cost `cost` times A's, apart by chance."""
     draw = numpy.random.default_rng(1)
-    one = Window(1000, 0, 1.0, 1e5)
+    one = WindowTally(1000, 0, 1.0, 1e5)
     return [
-        Round(number, (Pair(number, 1, "a", one, replace(one, cpu_us=1e5 * cost * math.exp(draw.normal(0, sd)))),), took_s)
+        Round(number, (WindowPair(number, 1, "a", one, replace(one, cpu_us=1e5 * cost * math.exp(draw.normal(0, sd)))),), took_s)
         for number in range(1, count + 1)
     ]
 
@@ -264,8 +264,8 @@ def test_a_small_budget_makes_short_starts(budget_s: float, window_s: float, pai
 def test_slow_starts_get_fewer_pairs(took_s: tuple[float, ...], pairs: int) -> None:
     """Of 66 s, what the starts so far took beside their pairs of 2.3 s leaves room for so many in each of six; never more than asked."""
     asked = replace(ASKED, pairs=3, budget_s=66.0, load=Load(window_s=1.0, warmup_min_s=2.0))
-    one = Window(1000, 0, 1.0, 1e5)
-    made = [Round(number, (Pair(number, 1, "a", one, one),) * 2, took) for number, took in enumerate(took_s, 1)]
+    one = WindowTally(1000, 0, 1.0, 1e5)
+    made = [Round(number, (WindowPair(number, 1, "a", one, one),) * 2, took) for number, took in enumerate(took_s, 1)]
     assert stopping.pairs_of_next(made, asked) == pairs
 
 

@@ -6,20 +6,20 @@ from dataclasses import replace
 
 from builders.paths import ROOT
 from fairground.inputs import manifest
-from fairground.model import Cell, Fault, FaultKind, Load, Settings, Slot, Topology
+from fairground.model import Cell, CellSettings, Fault, FaultKind, Load, PlanSlot, Topology
 from fairground.run import windows
 
 LOAD = Load(window_s=4.0)
 
 
-def slot(number: int, workload: str, load: Load = LOAD, block: int = 1, round_: int = 0) -> Slot:
+def slot(number: int, workload: str, load: Load = LOAD, block: int = 1, round_: int = 0) -> PlanSlot:
     """A place in a plan."""
-    return Slot(number, block, Cell("a:plain", workload, Topology(), load, Settings()), 1, round=round_)
+    return PlanSlot(number, block, Cell("a:plain", workload, Topology(), load, CellSettings()), 1, round=round_)
 
 
-def ceilings(slots: list[Slot], room_s: float | None = None) -> list[float | None]:
+def ceilings(slots: list[PlanSlot], room_s: float | None = None) -> list[float | None]:
     """Those of the slots, where the workload `transfer` names events."""
-    return [one.window_most_s for one in windows.bounded(slots, {"transfer"}, room_s)]
+    return [one.window_most_s for one in windows.with_ceilings(slots, {"transfer"}, room_s)]
 
 
 def test_a_small_budget_makes_windows_shorter_and_none_longer() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fairground.serve import job
-from fairground.serve.job import Job
+from fairground.serve.job import LabJob
 
 SPEAKS = """
 import json, sys
@@ -40,12 +40,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A job that runs a program of the test's in place of the lab."""
     popen = subprocess.Popen
 
-    def start(program: str) -> Job:
+    def start(program: str) -> LabJob:
         def of_test(_words: Any, **settings: Any) -> Any:
             return popen((sys.executable, "-c", program), **settings)
 
         monkeypatch.setattr(job.subprocess, "Popen", of_test)
-        return Job(("run", "suites/demo.toml"), dict(os.environ))
+        return LabJob(("run", "suites/demo.toml"), dict(os.environ))
 
     return start
 

@@ -93,7 +93,7 @@ def test_the_script_of_each_kind_of_page_may_run(served: Served) -> None:
     policy = connection.getresponse().getheader("content-security-policy") or ""
     connection.close()
     for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",)):
-        assert f"'sha256-{page.scripted(*names)[1]}'" in policy, names
+        assert f"'sha256-{page.script_of(*names)[1]}'" in policy, names
 
 
 def test_wrong_wishes_get_a_sentence(served: Served) -> None:

@@ -12,13 +12,13 @@ from builders.stored import new, trial
 from fairground import records
 from fairground.model import Verdict
 from fairground.serve import watch
-from fairground.serve.watch import SILENT_S, Watch
+from fairground.serve.watch import SILENT_S, RunWatch
 
 
 def test_cells_fill_as_trials_are_stored(tmp_path: Path) -> None:
     """What is stored between two looks is seen by the second; a void trial has no rate and is not done."""
     folder = new(tmp_path)
-    seen = Watch(folder)
+    seen = RunWatch(folder)
     state = seen.state()
     assert (state["done"], state["slots"]) == (0, 2)
     assert [cell["trials"] for cell in state["cells"]] == [[None, None]]
@@ -41,7 +41,7 @@ def test_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
     path = folder / "entries.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    seen = Watch(folder)
+    seen = RunWatch(folder)
     assert seen.state()["done"] == 0
     path.write_bytes(whole)
     assert seen.state()["done"] == 1
@@ -57,9 +57,9 @@ def test_the_latest_run_is_the_one_written_last(tmp_path: Path) -> None:
     os.utime(first / "entries.jsonl", (now, now))
     os.utime(second / "entries.jsonl", (now - 2 * SILENT_S, now - 2 * SILENT_S))
     assert watch.latest(tmp_path) == first
-    assert Watch(first).goes_on and not Watch(second).goes_on
+    assert RunWatch(first).goes_on and not RunWatch(second).goes_on
     (first / "report.html").touch()
-    assert not Watch(first).goes_on
+    assert not RunWatch(first).goes_on
 
 
 def test_a_record_of_any_kind_is_noticed(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_record_of_any_kind_is_noticed(tmp_path: Path) -> None:
     assert not watch.measuring(tmp_path)
     later = time.time() + 1
     os.utime(run / "entries.jsonl", (later, later))
-    assert watch.measuring(tmp_path) and Watch(run).goes_on, "it was resumed, and has the report of its first part"
+    assert watch.measuring(tmp_path) and RunWatch(run).goes_on, "it was resumed, and has the report of its first part"
     os.utime(run / "report.html", (later, later))
     assert not watch.measuring(tmp_path)
     (compared := tmp_path / "compared").mkdir()

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.trials import CELL, trial
-from fairground.model import Control, Load, Plan, Slot, Trial, Verdict
-from fairground.model.window import Window
+from fairground.model import Control, Load, Plan, PlanSlot, Trial, Verdict
+from fairground.model.window import WindowTally
 from fairground.stats import comparisons
 from fairground.stats.comparisons import Judge, Quantity
-from fairground.stats.differences import CALLED, Word
+from fairground.stats.differences import CALLED, DifferenceWord
 
 
 def run(
@@ -24,7 +24,7 @@ def run(
 ) -> tuple[Plan, list[Trial], list[Trial]]:
     """A simulated run: stacks of these rates, an A/A pair apart by `again`, a slowdown to `slowed`; blocks drift by far more."""
     draw = numpy.random.default_rng(1)
-    results, controls, slots = list[Trial](), list[Trial](), list[Slot]()
+    results, controls, slots = list[Trial](), list[Trial](), list[PlanSlot]()
     for block in range(1, blocks + 1):
         phase = math.exp(draw.normal(0, 0.3))
         for stack, rate in rates.items():
@@ -33,7 +33,7 @@ def run(
         for control, share in ((Control.AGAIN, again), (Control.SLOWED, slowed)):
             noise, rate = math.exp(draw.normal(0, sd)), rates["a:plain"] * share
             controls.append(trial("a:plain", block, rate * phase * noise, 1e5 / rate / noise, control))
-            slots.append(Slot(len(slots) + 1, block, CELL, 1, control, 0.1 if control is Control.SLOWED else 0.0))
+            slots.append(PlanSlot(len(slots) + 1, block, CELL, 1, control, 0.1 if control is Control.SLOWED else 0.0))
     return Plan("t", 1, blocks, tuple(slots), {}, "c", "a:plain"), results, controls
 
 
@@ -48,8 +48,8 @@ def test_stacks_are_told_apart_through_a_drifting_machine() -> None:
         assert found is not None and found.anchor == "a:plain" and not found.withdrawn
         slower, equal = found.of("b:plain"), found.of("c:plain")
         assert slower is not None and equal is not None and found.of("a:plain") is None
-        assert slower.difference.word is Word.SLOWER
-        assert equal.difference.word in (Word.EQUIVALENT, Word.INCONCLUSIVE)
+        assert slower.difference.word is DifferenceWord.SLOWER
+        assert equal.difference.word in (DifferenceWord.EQUIVALENT, DifferenceWord.INCONCLUSIVE)
         assert [set(group) for group in found.groups] == [{"a:plain", "c:plain"}, {"b:plain"}]
         assert found.ranks["b:plain"] == (3, 3) and found.ranks["a:plain"][1] <= 2
         assert found.floor is not None and 0 < found.floor < 0.05
@@ -89,7 +89,7 @@ def test_an_a_a_pair_that_is_told_apart_withdraws_the_comparisons() -> None:
     assert all(one.failed for one in judge.readings if one.control is Control.AGAIN)
     found = judge.field(results, Quantity.GOODPUT)
     assert found is not None and found.withdrawn
-    assert {row.difference.word for row in found.rows} == {Word.INCONCLUSIVE}
+    assert {row.difference.word for row in found.rows} == {DifferenceWord.INCONCLUSIVE}
     assert (found.groups, dict(found.ranks)) == ((), {})
 
 
@@ -102,7 +102,7 @@ def test_an_a_a_pair_that_differs_a_little_raises_the_floor_instead() -> None:
     assert found is not None and found.floor is not None and found.floor > 0.019
     near = judge.field(results, Quantity.GOODPUT)
     assert near is not None
-    assert {row.stack: row.difference.word for row in near.rows}["b:plain"] is Word.SLOWER
+    assert {row.stack: row.difference.word for row in near.rows}["b:plain"] is DifferenceWord.SLOWER
 
 
 def test_noise_hides_the_planted_slowdown_and_everything_near_it() -> None:
@@ -112,7 +112,7 @@ def test_noise_hides_the_planted_slowdown_and_everything_near_it() -> None:
     assert not any(one.failed or one.found for one in judge.readings)
     found = judge.field(results, Quantity.GOODPUT)
     assert found is not None
-    assert {row.difference.word for row in found.rows} == {Word.INCONCLUSIVE}
+    assert {row.difference.word for row in found.rows} == {DifferenceWord.INCONCLUSIVE}
 
 
 def test_without_controls_the_floor_is_unknown_and_intervals_alone_decide() -> None:
@@ -120,7 +120,7 @@ def test_without_controls_the_floor_is_unknown_and_intervals_alone_decide() -> N
     plan, results, _ = run(RATES)
     found = Judge.of(replace(plan, slots=()), results, ()).field(results, Quantity.GOODPUT)
     assert found is not None and found.floor is None
-    assert [row.stack for row in found.rows if row.difference.word is Word.SLOWER] == ["b:plain"]
+    assert [row.stack for row in found.rows if row.difference.word is DifferenceWord.SLOWER] == ["b:plain"]
 
 
 def test_cpu_that_nobody_measured_is_not_compared() -> None:
@@ -176,36 +176,40 @@ def test_a_stack_is_held_against_the_anchor_of_its_own_round() -> None:
         assert found is not None
         for row in found.rows:
             assert row.ratios == pytest.approx([1.2] * 4, rel=1e-3)
-            assert row.difference.word is Word.FASTER and row.estimate.middle == pytest.approx(math.log(1.2), rel=1e-3)
+            assert row.difference.word is DifferenceWord.FASTER and row.estimate.middle == pytest.approx(math.log(1.2), rel=1e-3)
 
 
 def test_a_control_is_held_against_the_anchor_of_its_own_round() -> None:
     """The anchor stands in two rounds of each block; the control's ratio is to the one that it was measured with."""
-    results, controls, slots = list[Trial](), list[Trial](), list[Slot]()
+    results, controls, slots = list[Trial](), list[Trial](), list[PlanSlot]()
     for block in range(1, 5):
         results += [replace(trial("a:plain", block, rate), round=2 * block + place) for place, rate in enumerate((1000.0, 500.0))]
         controls.append(replace(trial("a:plain", block, 500.0, control=Control.AGAIN), round=2 * block + 1))
-        slots.append(Slot(block, block, CELL, 1, Control.AGAIN))
+        slots.append(PlanSlot(block, block, CELL, 1, Control.AGAIN))
     read = Judge.of(Plan("t", 1, 4, tuple(slots), {}, "c", "a:plain"), results, controls).readings
     assert [one.ratios for one in read if one.quantity is Quantity.GOODPUT] == [pytest.approx((1.0,) * 4)]
 
 
 def test_ratios_rest_on_turns_where_there_are_some() -> None:
     """In turns a trial's value is theirs, in rate and in cost; its own goodput stays that of the whole window."""
-    one = replace(trial("a:plain", 1, 1000.0, 100.0), turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, 25_000.0)))
+    one = replace(
+        trial("a:plain", 1, 1000.0, 100.0), turns=(WindowTally(400, 0, 0.5, 20_000.0), WindowTally(500, 5, 0.5, 25_000.0))
+    )
     assert comparisons.value_of(one, Quantity.GOODPUT, in_turns=True) == pytest.approx(900.0)
     assert comparisons.value_of(one, Quantity.CPU, in_turns=True) == pytest.approx(1 / 50.0)
     assert comparisons.value_of(one, Quantity.GOODPUT) == pytest.approx(1000.0)
     assert (one.goodput_per_s, one.cpu_us_per_answer("server")) == pytest.approx((1000.0, 100.0))
-    settled = replace(one, turns=(Window(400, 0, 0.5, 20_000.0, None, 360, 0.4), Window(500, 5, 0.5, 25_000.0, None, 440, 0.4)))
+    settled = replace(
+        one, turns=(WindowTally(400, 0, 0.5, 20_000.0, None, 360, 0.4), WindowTally(500, 5, 0.5, 25_000.0, None, 440, 0.4))
+    )
     assert settled.in_turns is not None and settled.in_turns.rate_per_s == 1000.0
-    unread = replace(one, turns=(Window(400, 0, 0.5, 20_000.0), Window(500, 5, 0.5, None)))
+    unread = replace(one, turns=(WindowTally(400, 0, 0.5, 20_000.0), WindowTally(500, 5, 0.5, None)))
     assert comparisons.value_of(unread, Quantity.CPU, in_turns=True) is None
 
 
 def test_turns_are_never_held_against_a_whole_window() -> None:
     """In block 2 `b` was tried again by itself: it is held against others in whole windows, they in turns, and so is a control."""
-    turns = (Window(90, 0, 0.1, 4_500.0),)
+    turns = (WindowTally(90, 0, 0.1, 4_500.0),)
     results = [
         replace(trial(stack, block, 1000.0), round=block, turns=() if (stack, block) == ("b:plain", 2) else turns)
         for block in (1, 2)
@@ -226,7 +230,7 @@ def test_turns_are_never_held_against_a_whole_window() -> None:
     }
     assert math.exp(fit.levels["a:plain", None][1]) == pytest.approx(900.0)
     alone = [replace(trial("a:plain", block, 1000.0, control=Control.AGAIN), round=block) for block in (1, 2)]
-    slots = tuple(Slot(block, block, CELL, 1, Control.AGAIN) for block in (1, 2))
+    slots = tuple(PlanSlot(block, block, CELL, 1, Control.AGAIN) for block in (1, 2))
     read = Judge.of(Plan("t", 1, 2, slots, {}, "c", "a:plain"), results, alone).readings
     assert [one.ratios for one in read if one.quantity is Quantity.GOODPUT] == [pytest.approx((1.0, 1.0))]
 
@@ -247,8 +251,8 @@ def test_two_blocks_are_enough_for_what_is_plain() -> None:
     alone = Judge.of(plan, fields[0], ()).field(fields[0], Quantity.GOODPUT)
     together = Judge.of(plan, [one for some in fields for one in some], ()).field(fields[0], Quantity.GOODPUT)
     assert alone is not None and together is not None
-    assert alone.rows[0].difference.word is Word.INCONCLUSIVE and alone.rows[0].more_blocks
-    assert together.rows[0].difference.word is Word.FASTER and together.groups == (("b:x",), ("a:x",))
+    assert alone.rows[0].difference.word is DifferenceWord.INCONCLUSIVE and alone.rows[0].more_blocks
+    assert together.rows[0].difference.word is DifferenceWord.FASTER and together.groups == (("b:x",), ("a:x",))
     assert together.ranks == {"b:x": (1, 1), "a:x": (2, 2)} and (together.decided, together.pairs) == (1, 1)
     wide, narrow = alone.rows[0].difference.ratio, together.rows[0].difference.ratio
     assert wide is not None and narrow is not None and narrow.high / narrow.low < wide.high / wide.low

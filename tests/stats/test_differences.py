@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairground.stats import differences
-from fairground.stats.differences import Spread, Word
+from fairground.stats.differences import DifferenceWord, Spread
 from fairground.stats.fit import Estimate
 
 RATIO = st.floats(0.2, 5, allow_nan=False)
@@ -28,7 +28,7 @@ def test_a_clear_difference_is_called_both_ways() -> None:
     """The same data, arms swapped, says the opposite word with the inverted ratio."""
     ratios = [1.10, 1.12, 1.08, 1.11, 1.09, 1.10]
     one, other = differences.of_pairs(ratios), differences.of_pairs([1 / ratio for ratio in ratios])
-    assert (one.word, other.word) == (Word.FASTER, Word.SLOWER)
+    assert (one.word, other.word) == (DifferenceWord.FASTER, DifferenceWord.SLOWER)
     assert one.ratio is not None and other.ratio is not None
     assert one.ratio.middle == pytest.approx(1 / other.ratio.middle)
     assert one.p == other.p == 2 / 64
@@ -36,31 +36,31 @@ def test_a_clear_difference_is_called_both_ways() -> None:
 
 def test_equal_within_the_practical_bound_is_equivalent() -> None:
     """An interval inside ±3 % is called equivalent even when it excludes 1."""
-    assert differences.of_pairs([1.010, 1.011, 1.009, 1.010]).word is Word.EQUIVALENT
+    assert differences.of_pairs([1.010, 1.011, 1.009, 1.010]).word is DifferenceWord.EQUIVALENT
 
 
 def test_noise_is_inconclusive() -> None:
     """A wide interval about 1 says nothing."""
-    assert differences.of_pairs([0.8, 1.3, 0.9, 1.2, 0.7, 1.25]).word is Word.INCONCLUSIVE
+    assert differences.of_pairs([0.8, 1.3, 0.9, 1.2, 0.7, 1.25]).word is DifferenceWord.INCONCLUSIVE
 
 
 def test_below_the_floor_nothing_is_called() -> None:
     """A change that identical stacks also show is not called, however narrow its interval."""
     ratios = [1.05, 1.051, 1.049, 1.05, 1.052, 1.048]
-    assert differences.of_pairs(ratios, floor=0.02).word is Word.FASTER
-    assert differences.of_pairs(ratios, floor=0.08).word is Word.INCONCLUSIVE
+    assert differences.of_pairs(ratios, floor=0.02).word is DifferenceWord.FASTER
+    assert differences.of_pairs(ratios, floor=0.08).word is DifferenceWord.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("ratios", [[], [1.5]])
 def test_too_few_pairs_say_nothing(ratios: list[float]) -> None:
     """Without a spread there is no interval, no p, and no word but inconclusive."""
-    assert differences.of_pairs(ratios) == differences.Difference(Word.INCONCLUSIVE, None, None, None, None)
+    assert differences.of_pairs(ratios) == differences.Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
 
 
 def test_identical_stacks_are_called_different_in_about_one_of_twenty() -> None:
     """Over 400 simulated runs of 10 pairs the words faster and slower stay near the nominal 5 %."""
     words = [differences.of_pairs(simulated(seed, 1.0, 0.05, 10)).word for seed in range(400)]
-    called = sum(word in (Word.FASTER, Word.SLOWER) for word in words)
+    called = sum(word in (DifferenceWord.FASTER, DifferenceWord.SLOWER) for word in words)
     assert called <= 0.08 * 400
 
 
@@ -71,7 +71,8 @@ def test_a_real_difference_is_found_as_often_as_promised() -> None:
     assert change is not None
     sd = float(numpy.std(logs, ddof=1))
     found = sum(
-        differences.of_pairs(simulated(seed, 1 + change, sd, 20), practical=1e-6).word is Word.FASTER for seed in range(300)
+        differences.of_pairs(simulated(seed, 1 + change, sd, 20), practical=1e-6).word is DifferenceWord.FASTER
+        for seed in range(300)
     )
     assert 0.70 <= found / 300 <= 0.90
 
@@ -81,16 +82,16 @@ def test_a_table_is_held_to_its_number() -> None:
     rows = {f"row {number}": simulated(number, 1.0, 0.05, 12) for number in range(30)}
     rows["strong"] = simulated(99, 1.3, 0.05, 12)
     held = differences.table(rows)
-    assert held["strong"].word is Word.FASTER
-    assert [name for name, row in held.items() if row.word in (Word.FASTER, Word.SLOWER)] == ["strong"]
+    assert held["strong"].word is DifferenceWord.FASTER
+    assert [name for name, row in held.items() if row.word in (DifferenceWord.FASTER, DifferenceWord.SLOWER)] == ["strong"]
     assert all(row.p_holm is not None and row.p is not None and row.p_holm >= row.p for row in held.values())
 
 
 def test_a_table_of_few_pairs_uses_wider_intervals() -> None:
     """With three pairs the permutation test cannot reach 5 %, and Bonferroni's interval decides."""
     alone = {"a": [1.2, 1.3, 1.25]}
-    assert differences.table(alone)["a"].word is Word.FASTER
-    assert differences.table(alone | {str(n): [0.9, 1.0, 1.1] for n in range(60)})["a"].word is Word.INCONCLUSIVE
+    assert differences.table(alone)["a"].word is DifferenceWord.FASTER
+    assert differences.table(alone | {str(n): [0.9, 1.0, 1.1] for n in range(60)})["a"].word is DifferenceWord.INCONCLUSIVE
 
 
 def test_many_rows_of_few_pairs_can_still_be_called() -> None:
@@ -98,8 +99,8 @@ def test_many_rows_of_few_pairs_can_still_be_called() -> None:
     rows = {str(number): simulated(number, 1.0, 0.02, 6) for number in range(4)} | {"strong": simulated(9, 1.5, 0.02, 6)}
     held = differences.table(rows)
     assert held["strong"].p_holm is not None and held["strong"].p_holm > 0.05
-    assert held["strong"].word is Word.FASTER
-    assert not [name for name, row in held.items() if row.word is Word.FASTER and name != "strong"]
+    assert held["strong"].word is DifferenceWord.FASTER
+    assert not [name for name, row in held.items() if row.word is DifferenceWord.FASTER and name != "strong"]
 
 
 @settings(deadline=None, max_examples=40)
@@ -234,18 +235,20 @@ def test_ranks() -> None:
 def test_holm_holds_estimates_to_their_number() -> None:
     """A row that is called alone is not called among many that are nothing."""
     one, nothing = Estimate(0.08, 0.03, 20.0, 2), {str(number): Estimate(0.0, 0.03, 20.0, 2) for number in range(40)}
-    assert differences.estimated({"a": one})["a"].word is Word.FASTER
-    found = differences.estimated({"a": one, "none": None} | nothing)
-    assert found["a"].word is Word.INCONCLUSIVE and found["a"].p_holm == pytest.approx(41 * differences.of_estimate(one).p)
-    assert found["none"] == differences.Difference(Word.INCONCLUSIVE, None, None, None, None)
+    assert differences.differences_of({"a": one})["a"].word is DifferenceWord.FASTER
+    found = differences.differences_of({"a": one, "none": None} | nothing)
+    assert found["a"].word is DifferenceWord.INCONCLUSIVE and found["a"].p_holm == pytest.approx(
+        41 * differences.of_estimate(one).p
+    )
+    assert found["none"] == differences.Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
 
 
 def test_words_of_an_estimate() -> None:
     """Far and sure is called, beyond the floor only; sure and near is equivalent; else nothing is said."""
     sure, near, unsure = Estimate(-0.1, 0.01, 9.0, 6), Estimate(0.004, 0.005, 9.0, 6), Estimate(0.1, 0.1, 9.0, 6)
     words = [differences.of_estimate(one).word for one in (sure, near, unsure)]
-    assert words == [Word.SLOWER, Word.EQUIVALENT, Word.INCONCLUSIVE]
-    assert differences.of_estimate(sure, floor=0.2).word is Word.INCONCLUSIVE
+    assert words == [DifferenceWord.SLOWER, DifferenceWord.EQUIVALENT, DifferenceWord.INCONCLUSIVE]
+    assert differences.of_estimate(sure, floor=0.2).word is DifferenceWord.INCONCLUSIVE
     found = differences.of_estimate(sure)
     assert found.ratio is not None and found.ratio.middle == pytest.approx(math.exp(-0.1)) and found.p == sure.p
     assert found.detectable == pytest.approx(math.expm1((2.262157 + 0.883404) * 0.01), rel=1e-5)

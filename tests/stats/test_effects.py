@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.model import Cell, Load, Settings, Topology
-from fairground.model.experiment import AS_IT_WAS, Change, Direction, Experiment, Start, WhyAsked
-from fairground.model.window import Window
+from fairground.model import Cell, CellSettings, Load, Topology
+from fairground.model.experiment import AS_IT_WAS, ArmChange, Direction, Experiment, Start, WhyAsked
+from fairground.model.window import WindowTally
 from fairground.run import stopping
 from fairground.stats import effects
 from fairground.stats.effects import Outcome
 
-CELL = Cell("a:b", "tx", Topology(), Load(), Settings())
+CELL = Cell("a:b", "tx", Topology(), Load(), CellSettings())
 
 
 def asked(*labels: str, direction: Direction = Direction.MORE, budget_s: float = 60.0) -> WhyAsked:
     """A question with one change of each label."""
-    changes = tuple(Change(label, f"with {label}", CELL) for label in labels)
+    changes = tuple(ArmChange(label, f"with {label}", CELL) for label in labels)
     return WhyAsked("run", CELL, "pool", "", Experiment(direction, changes), 1, budget_s, 3, 0.1)
 
 
@@ -29,7 +29,10 @@ def started(ratios: Sequence[float], *more: Sequence[float], void: str | None = 
     for number, some in enumerate(zip(ratios, *more, strict=True), 1):
         plain = 1000 * number
         rates = {AS_IT_WAS: plain, **{f"change {place}": plain * ratio for place, ratio in enumerate(some)}}
-        windows = {label: (Window(round(rate), 0, 1.0, None), Window(round(rate), 0, 1.0, None)) for label, rate in rates.items()}
+        windows = {
+            label: (WindowTally(round(rate), 0, 1.0, None), WindowTally(round(rate), 0, 1.0, None))
+            for label, rate in rates.items()
+        }
         made.append(Start(number, windows, took_s, {}, void))
     return made
 

@@ -11,27 +11,27 @@ import pytest
 
 from fairground.stats import fit as fitting
 from fairground.stats import intervals
-from fairground.stats.fit import Fit, Point
+from fairground.stats.fit import Fit, FitPoint
 
 TRUE = {"a": 0.0, "b": 0.3, "c": -0.2, "d": 0.1, "e": 0.5}
 
 
-def complete(blocks: int, sd: float = 0.0, seed: int = 1) -> list[Point[str]]:
+def complete(blocks: int, sd: float = 0.0, seed: int = 1) -> list[FitPoint[str]]:
     """All stacks in one round of each block, on a machine that drifts by 30 %."""
     draw = numpy.random.default_rng(seed)
     return [
-        Point(name, block, block, phase + level + draw.normal(0, sd))
+        FitPoint(name, block, block, phase + level + draw.normal(0, sd))
         for block, phase in enumerate(draw.normal(0, 0.3, blocks).tolist(), start=1)
         for name, level in TRUE.items()
     ]
 
 
-def split(blocks: int) -> list[Point[str]]:
+def split(blocks: int) -> list[FitPoint[str]]:
     """Two rounds in each block that have the anchor `a` in common; who shares a round changes from block to block."""
     rounds = [(1, 1, "abc"), (1, 2, "ade"), (2, 3, "abd"), (2, 4, "ace"), (3, 5, "abe"), (3, 6, "acd")]
     paces = numpy.random.default_rng(5).normal(0, 0.3, len(rounds)).tolist()
     return [
-        Point(name, block, number, pace + TRUE[name])
+        FitPoint(name, block, number, pace + TRUE[name])
         for (block, number, names), pace in zip(rounds, paces, strict=True)
         if block <= blocks
         for name in names
@@ -51,7 +51,10 @@ def test_two_stacks_are_the_paired_t() -> None:
 def test_a_stack_by_itself_has_the_interval_of_its_blocks() -> None:
     """Nothing tells its spread from the machine's, so both are in its interval."""
     logs = [1.0, 1.2, 1.1]
-    found, plain = Fit([Point("a", block, block, log) for block, log in enumerate(logs)]).beside("a"), intervals.t_interval(logs)
+    found, plain = (
+        Fit([FitPoint("a", block, block, log) for block, log in enumerate(logs)]).beside("a"),
+        intervals.t_interval(logs),
+    )
     assert found is not None and plain is not None
     assert found.interval().low == pytest.approx(plain.low) and found.interval().high == pytest.approx(plain.high)
 
@@ -88,9 +91,11 @@ def test_an_interval_beside_others_leaves_the_machine_out() -> None:
 def test_what_no_round_joins_is_not_compared() -> None:
     """Two parts of a layout, a stack of one block, one that shares no round, and one that is not there."""
     points = [
-        Point(name, block, block, 0.1 * block) for block, names in ((1, "ab"), (2, "ab"), (3, "cd"), (4, "cd")) for name in names
+        FitPoint(name, block, block, 0.1 * block)
+        for block, names in ((1, "ab"), (2, "ab"), (3, "cd"), (4, "cd"))
+        for name in names
     ]
-    fit = Fit([*points, Point("e", 1, 1, 0.0), Point("f", 8, 8, 0.0), Point("f", 9, 9, 0.0), Point("a", 7, 7, 5.0)])
+    fit = Fit([*points, FitPoint("e", 1, 1, 0.0), FitPoint("f", 8, 8, 0.0), FitPoint("f", 9, 9, 0.0), FitPoint("a", 7, 7, 5.0)])
     assert fit.against("a", "b") is not None and fit.against("c", "d") is not None
     assert [fit.against("a", other) for other in ("c", "e", "f", "g")] == [None] * 4
     assert Fit(points).against("a", "c") is None and Fit(points).against("a", "b") is not None
@@ -100,7 +105,7 @@ def test_what_no_round_joins_is_not_compared() -> None:
 def test_nothing_and_one_value() -> None:
     """No value has no stack; one alone has no interval."""
     assert Fit[str]([]).names == () and Fit[str]([]).spreads.stacks == {}
-    assert Fit([Point("a", 1, 1, 0.0)]).beside("a") is None
+    assert Fit([FitPoint("a", 1, 1, 0.0)]).beside("a") is None
 
 
 def test_residuals_give_back_the_spread() -> None:
@@ -125,13 +130,13 @@ def layouts(
     for place in range(6):
         common = 0.03 * math.exp(draw.normal(0, 0.3)) * (noisy if place == 0 else 1.0)
         own = [common * share * math.exp(unlike * draw.normal()) for share in shares]
-        points, number = list[Point[int]](), 0
+        points, number = list[FitPoint[int]](), 0
         for block in range(blocks):
             others = draw.permutation(range(1, stacks)).tolist()
             for first in range(0, len(others), room - 1):
                 number, pace = number + 1, draw.normal(0, 0.3)
                 here = [0, *others[first : first + room - 1]]
-                points += [Point(one, block, number, pace + draw.normal(0, own[one])) for one in here]
+                points += [FitPoint(one, block, number, pace + draw.normal(0, own[one])) for one in here]
         made.append(Fit(points))
     return made
 
@@ -190,7 +195,7 @@ def test_a_stack_of_two_modes_keeps_its_own_spread(runs: int) -> None:
             phases = draw.normal(0, 0.3, 2).tolist()
             fits.append(
                 Fit(
-                    Point(stack, block, block, phase + draw.normal(0, own[stack]))
+                    FitPoint(stack, block, block, phase + draw.normal(0, own[stack]))
                     for block, phase in enumerate(phases)
                     for stack in range(5)
                 )
@@ -205,13 +210,13 @@ def test_a_stack_that_is_noisy_everywhere_widens_others_by_little() -> None:
     """One of eight stacks is twenty times as noisy on all six workloads: the others' intervals are nearly what they are without it."""
     with_it, without, its_own = list[float](), list[float](), list[float]()
     for seed in range(20):
-        draw, points = numpy.random.default_rng(seed), list[list[Point[int]]]()
+        draw, points = numpy.random.default_rng(seed), list[list[FitPoint[int]]]()
         for _ in range(6):
             paces = draw.normal(0, 0.3, 4).tolist()
             rounds = [(block, 2 * block + half, pick) for block in (0, 1) for half, pick in enumerate(halves(draw))]
             points.append(
                 [
-                    Point(name, block, number, paces[number] + draw.normal(0, 0.6 if name == 7 else 0.03))
+                    FitPoint(name, block, number, paces[number] + draw.normal(0, 0.6 if name == 7 else 0.03))
                     for block, number, names in rounds
                     for name in names
                 ]
@@ -242,12 +247,12 @@ def test_a_value_counts_by_its_noise() -> None:
     """A noisy stack that is far off in one round moves what others gave there; it does not where it is known to be noisy."""
     rounds = [(1, 1, "abn", 0.1), (1, 2, "ac", -0.2), (2, 3, "ab", 0.3), (2, 4, "acn", 0.0)]
     points = [
-        Point(name, block, number, pace + TRUE.get(name, 1.0 if number == 1 else 0.0))
+        FitPoint(name, block, number, pace + TRUE.get(name, 1.0 if number == 1 else 0.0))
         for block, number, names, pace in rounds
         for name in names
     ]
     plain, off = Fit(points), TRUE["c"] - TRUE["b"]
-    moved, kept = plain.against("c", "b"), plain.weighed({**dict.fromkeys("abc", 1e-4), "n": 1.0}).against("c", "b")
+    moved, kept = plain.against("c", "b"), plain.weigh({**dict.fromkeys("abc", 1e-4), "n": 1.0}).against("c", "b")
     assert moved is not None and kept is not None
     assert abs(moved.middle - off) > 0.1 and abs(kept.middle - off) < 0.001
 

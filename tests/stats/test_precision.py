@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 from fairground.stats import differences, precision
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 from fairground.stats.fit import Estimate
 from fairground.stats.intervals import t_interval
 
@@ -23,7 +23,7 @@ def test_the_deciding_width_leaves_no_third_word(margin: float, middle: float) -
     interval = t_interval([-1.0, 0.0, 1.0])
     assert interval is not None
     logs = [middle + one * half / interval.high for one in (-1.0, 0.0, 1.0)]
-    assert differences.of_pairs([math.exp(one) for one in logs], practical=margin).word is not Word.INCONCLUSIVE
+    assert differences.of_pairs([math.exp(one) for one in logs], practical=margin).word is not DifferenceWord.INCONCLUSIVE
 
 
 def test_a_wider_interval_can_be_undecided() -> None:
@@ -32,7 +32,7 @@ def test_a_wider_interval_can_be_undecided() -> None:
     interval = t_interval([-1.0, 0.0, 1.0])
     assert interval is not None
     logs = [precision.deciding_width(0.01) + one * half / interval.high for one in (-1.0, 0.0, 1.0)]
-    assert differences.of_pairs([math.exp(one) for one in logs], practical=0.01).word is Word.INCONCLUSIVE
+    assert differences.of_pairs([math.exp(one) for one in logs], practical=0.01).word is DifferenceWord.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(("spread", "half", "count"), [(0.02, 0.005, 64), (0.02, 0.02, 7), (0.0, 0.01, 2), (10.0, 0.001, None)])
@@ -75,8 +75,8 @@ def test_what_is_settled_already() -> None:
 
 def test_the_least_number_and_too_few() -> None:
     """Three that agree lack two of five; enough of them lack one at least; of one ratio nothing is known; some never end."""
-    assert precision.need([1.0, 1.0, 1.0], 0.01, least=5) == precision.Need(0.01, None, 2, None)
-    assert precision.need([1.0] * 6, 0.01, least=5) == precision.Need(0.01, 0.0, 1, None)
+    assert precision.need([1.0, 1.0, 1.0], 0.01, least=5) == precision.RoundsNeed(0.01, None, 2, None)
+    assert precision.need([1.0] * 6, 0.01, least=5) == precision.RoundsNeed(0.01, 0.0, 1, None)
     assert precision.need([1.0], 0.01) is None
     endless = precision.need([0.5, 2.0], 1e-6, each_s=5.0)
     assert endless is not None and endless.more is None and endless.more_s is None
@@ -105,5 +105,5 @@ def test_more_blocks_decide_as_many_as_foreseen() -> None:
         more = precision.more_to_decide(estimate(ratios, 0.05), 0.03)
         assert more is not None
         ratios += [math.exp(draw.gauss(0.10, 0.05)) for _ in range(min(more, 50))]
-        decided += differences.of_estimate(estimate(ratios, 0.05)).word is not Word.INCONCLUSIVE
+        decided += differences.of_estimate(estimate(ratios, 0.05)).word is not DifferenceWord.INCONCLUSIVE
     assert decided > 220

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from fairground.model.pair import Pair, Window
-from fairground.stats.differences import Word
+from fairground.model.pair import WindowPair, WindowTally
+from fairground.stats.differences import DifferenceWord
 from fairground.stats.rounds import decide
 
 
 def pairs(
     rate: float, cost: float, rounds: int = 8, each: int = 5, start_sd: float = 0.01, pair_sd: float = 0.04, seed: int = 1
-) -> list[Pair]:
+) -> list[WindowPair]:
     """Simulated pairs: B gives `rate` times A's answers at `cost` times its CPU; starts and windows differ by chance."""
     draw = numpy.random.default_rng(seed)
     found = []
@@ -25,16 +25,16 @@ def pairs(
             phase, noise = math.exp(draw.normal(0, 0.3)), math.exp(start + draw.normal(0, pair_sd))
             a, b = 10_000 * phase, 10_000 * phase * rate * noise
             cpu_a, cpu_b = 1e6 / phase / 10, 1e6 / phase / 10 * cost / noise
-            one = Window(round(a), 0, 1.0, cpu_a * a / 1e5)
-            other = Window(round(b), 0, 1.0, cpu_b * b / 1e5)
-            found.append(Pair(number, place, "a", one, other))
+            one = WindowTally(round(a), 0, 1.0, cpu_a * a / 1e5)
+            other = WindowTally(round(b), 0, 1.0, cpu_b * b / 1e5)
+            found.append(WindowPair(number, place, "a", one, other))
     return found
 
 
 def test_a_slower_arm_is_called_on_both_quantities() -> None:
     """5 % more CPU and 5 % fewer answers are seen through phases of 30 %."""
     decision = decide(pairs(0.95, 1.05))
-    assert (decision.rate.word, decision.cost.word) == (Word.SLOWER, Word.SLOWER)
+    assert (decision.rate.word, decision.cost.word) == (DifferenceWord.SLOWER, DifferenceWord.SLOWER)
     assert decision.rate.ratio is not None and decision.rate.ratio.middle == pytest.approx(0.95, abs=0.03)
     assert (decision.rounds, decision.pairs, decision.void_pairs) == (8, 40, 0)
 
@@ -46,7 +46,7 @@ def test_instructions_are_compared_where_both_sides_count_them() -> None:
         for one in pairs(1.0, 1.0)
     ]
     effort = decide(counted).effort
-    assert effort is not None and effort.ratio is not None and effort.word is Word.SLOWER
+    assert effort is not None and effort.ratio is not None and effort.word is DifferenceWord.SLOWER
     assert effort.ratio.middle == pytest.approx(1 / 1.03)
     counted[3] = replace(counted[3], b=replace(counted[3].b, instructions=None))
     assert decide(counted).effort is None and decide([]).effort is None
@@ -55,7 +55,7 @@ def test_instructions_are_compared_where_both_sides_count_them() -> None:
 def test_equal_arms_are_seldom_called() -> None:
     """Over 200 simulated comparisons of equals, starts that differ included, faster and slower are rare."""
     words = [decide(pairs(1.0, 1.0, seed=seed)).cost.word for seed in range(200)]
-    assert sum(word in (Word.FASTER, Word.SLOWER) for word in words) <= 0.08 * 200
+    assert sum(word in (DifferenceWord.FASTER, DifferenceWord.SLOWER) for word in words) <= 0.08 * 200
 
 
 def test_starts_are_the_unit_of_evidence() -> None:
@@ -67,7 +67,7 @@ def test_starts_are_the_unit_of_evidence() -> None:
 def test_few_starts_call_nothing() -> None:
     """Below five starts every word is inconclusive, whatever the numbers."""
     decision = decide(pairs(0.5, 2.0, rounds=4))
-    assert (decision.rate.word, decision.cost.word) == (Word.INCONCLUSIVE, Word.INCONCLUSIVE)
+    assert (decision.rate.word, decision.cost.word) == (DifferenceWord.INCONCLUSIVE, DifferenceWord.INCONCLUSIVE)
 
 
 def test_void_pairs_count_for_nothing() -> None:
@@ -82,7 +82,7 @@ def test_without_cpu_only_the_rate_is_decided() -> None:
     """A machine that shows no CPU leaves the cost unknown, not zero."""
     blind = [replace(pair, a=replace(pair.a, cpu_us=None)) for pair in pairs(0.9, 1.0)]
     decision = decide(blind)
-    assert decision.cost.ratio is None and decision.rate.word is Word.SLOWER
+    assert decision.cost.ratio is None and decision.rate.word is DifferenceWord.SLOWER
     assert decision.half_width is not None
 
 
@@ -96,14 +96,14 @@ def test_requests_without_a_good_answer_are_told() -> None:
 
 def test_the_generator_works_for_every_answer() -> None:
     """Its CPU is shared out among all answers, bad ones as well; without answers there is nothing to share."""
-    assert Window(60, 40, 1.0, None, 500.0).generator_us_per_answer == 5.0
-    assert Window(0, 0, 1.0, None, 500.0).generator_us_per_answer is None
+    assert WindowTally(60, 40, 1.0, None, 500.0).generator_us_per_answer == 5.0
+    assert WindowTally(0, 0, 1.0, None, 500.0).generator_us_per_answer is None
 
 
-def start(number: int, a: float, b: float, cpu: bool = True) -> Pair:
+def start(number: int, a: float, b: float, cpu: bool = True) -> WindowPair:
     """A round of one pair whose arms' answers cost `a` and `b` µs; with cost goes the rate."""
-    one, other = (Window(round(1e6 / cost), 0, 1.0, 1e6 if cpu else None) for cost in (a, b))
-    return Pair(number, 1, "a", one, other)
+    one, other = (WindowTally(round(1e6 / cost), 0, 1.0, 1e6 if cpu else None) for cost in (a, b))
+    return WindowPair(number, 1, "a", one, other)
 
 
 WOBBLES = (1.0, 1.006, 0.994, 1.003, 0.997, 1.001, 0.999, 1.004)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from builders.trials import trial
 from fairground.model import EventCount, Sizing, Trial, WorkloadEvent
-from fairground.model.window import Window
+from fairground.model.window import WindowTally
 from fairground.report.text import windows
 from fairground.stats import window_sizes
 
@@ -15,7 +15,7 @@ DEADLOCKS = WorkloadEvent.DEADLOCKS
 
 def sized(block: int, window_s: float, held: float | None, turns_s: float = 0.0) -> Trial:
     """A trial whose window of 4 s became another."""
-    turns = (Window(10, 0, turns_s, None),) if turns_s else ()
+    turns = (WindowTally(10, 0, turns_s, None),) if turns_s else ()
     size = Sizing(4.0, 16.0, 2.0, window_s, {DEADLOCKS: EventCount(50, 3, held)})
     return replace(trial("a:plain", block, 100.0), turns=turns, sizing=size)
 

@@ -14,10 +14,10 @@ import pytest
 from builders.paths import TESTS
 from fairground import topology
 from fairground.host import Keeper, listens
-from fairground.model import POOLERS, PROXIES, LabError, Topology, Wire
+from fairground.model import POOLERS, PROXIES, LabError, PathWire, Topology
 from fairground.postgres import Database
 from fairground.topology import Census, Pooler, kind, start
-from fairground.topology.hop import counted
+from fairground.topology.hop import census_of
 
 GOLDEN = TESTS / "golden" / "topology"
 URL = "postgresql://app:p%40ss@127.0.0.1:17001/fairground_trial"
@@ -45,7 +45,7 @@ def test_names_are_those_of_the_model() -> None:
         (Topology(pooler="pgcat-session", pooler_size=20), "pgcat-session-20"),
         (Topology(pooler="pgbouncer-tx", pooler_size=20, pooler_clients=90), "pgbouncer-tx-20-c90"),
         (Topology("nginx", pooler_size=20), "nginx"),
-        (Topology(wire=Wire(0.2, 5.0)), "wire-server-0.2ms+wire-database-5ms"),
+        (Topology(wire=PathWire(0.2, 5.0)), "wire-server-0.2ms+wire-database-5ms"),
     ],
 )
 def test_id_of_a_topology(one: Topology, id: str) -> None:
@@ -68,7 +68,7 @@ def test_id_of_a_topology(one: Topology, id: str) -> None:
 )
 def test_where_prepared_statements_get_lost(pooler: str | None, version: str | None, lost: bool) -> None:
     """Transaction pooling loses prepared statements unless the pooler's version follows them; an unknown one is not trusted."""
-    assert topology.unprepared(Topology(pooler=pooler), version) is lost
+    assert topology.loses_prepared(Topology(pooler=pooler), version) is lost
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ def test_census_of_pgbouncer() -> None:
         "sv_login",
     ]
     rows = [("fairground_trial", "app", 7, 3, 1, 4, 2, 1, 1, 1), ("pgbouncer", "pgbouncer", 1, 0, 0, 0, 0, 0, 0, 0)]
-    assert counted(columns, rows, "fairground_trial") == Census(10, 3, 9)
+    assert census_of(columns, rows, "fairground_trial") == Census(10, 3, 9)
 
 
 def test_census_of_pgcat() -> None:
@@ -173,8 +173,8 @@ def test_census_of_pgcat() -> None:
         "sv_login",
     ]
     rows = [("fairground_trial", "app", "transaction", 5, 2, 1, 2, 3, 0, 0)]
-    assert counted(columns, rows, "fairground_trial") == Census(8, 1, 5)
-    assert counted(columns, [], "fairground_trial") == Census(0, 0, 0)
+    assert census_of(columns, rows, "fairground_trial") == Census(8, 1, 5)
+    assert census_of(columns, [], "fairground_trial") == Census(0, 0, 0)
 
 
 # ---------------------------------------------------------------- programs
@@ -214,8 +214,8 @@ def test_pgbouncer_runs(pooler: Callable[[str], Pooler], database: Database, tmp
         with running.connect() as console:
             seen = running.census(console)
         assert (seen.clients, seen.waiting, seen.servers) == (1, 0, 1)
-    assert "process up" in running.said()
-    kept = (tmp_path / "pgbouncer.ini").read_text() + running.said()
+    assert "process up" in running.log_end()
+    kept = (tmp_path / "pgbouncer.ini").read_text() + running.log_end()
     assert database.app.password not in kept and running.admin.password not in kept
 
 

@@ -16,18 +16,18 @@ from fairground.inputs import manifest
 from fairground.measure import Bench, path, run
 from fairground.model import (
     Cell,
+    CellSettings,
     Durability,
     Finding,
     LabError,
     Load,
+    PathWire,
+    PlanSlot,
     PoolScope,
-    Settings,
     Severity,
-    Slot,
     Topology,
     Trial,
     Verdict,
-    Wire,
 )
 from fairground.postgres import Database
 from fairground.topology import kind
@@ -59,9 +59,9 @@ def tried(
     (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), server)
     asked = next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == workload)
     load = Load(connections=8, window_s=1.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000)
-    given = Settings(**{"workers": 1, "pool_size": POOL, "scale": 1, **settings})  # type: ignore[arg-type]
+    given = CellSettings(**{"workers": 1, "pool_size": POOL, "scale": 1, **settings})  # type: ignore[arg-type]
     cell = Cell(stack.id, asked.id, path, load, given)
-    return run(bench, Slot(1, 1, cell, 7), 1, stack, manifest.render(asked, 1), folder, "trial")
+    return run(bench, PlanSlot(1, 1, cell, 7), 1, stack, manifest.render(asked, 1), folder, "trial")
 
 
 def findings(trial: Trial) -> dict[str, Finding]:
@@ -76,8 +76,8 @@ def findings(trial: Trial) -> dict[str, Finding]:
         (Topology("nginx-close"), {"proxy"}),
         (Topology(pooler="pgbouncer-session"), {"pooler"}),
         (Topology("nginx", "pgbouncer-session"), {"proxy", "pooler"}),
-        (Topology("nginx", "pgbouncer-session", wire=Wire(0.2, 1.0)), {"proxy", "pooler", "wire"}),
-        (Topology(wire=Wire(database_ms=1.0)), {"wire"}),
+        (Topology("nginx", "pgbouncer-session", wire=PathWire(0.2, 1.0)), {"proxy", "pooler", "wire"}),
+        (Topology(wire=PathWire(database_ms=1.0)), {"wire"}),
     ],
     ids=lambda value: value.id if isinstance(value, Topology) else "",
 )
@@ -101,7 +101,7 @@ def test_hops_are_measured_apart(bench: Bench, tmp_path: Path, path: Topology, r
 
 
 @pytest.mark.parametrize(
-    "path", [Topology(), Topology("nginx", "pgbouncer-session", wire=Wire(0.2, 1.0))], ids=lambda one: one.id
+    "path", [Topology(), Topology("nginx", "pgbouncer-session", wire=PathWire(0.2, 1.0))], ids=lambda one: one.id
 )
 def test_roles_listen_at_their_hosts_address(cache: Path, tmp_path: Path, path: Topology) -> None:
     """On a host that is reached at another address each role is found there, and none at the usual one."""
@@ -135,7 +135,7 @@ def test_lost_prepared_statements_are_a_result(bench: Bench, tmp_path: Path, wor
     """Named statements behind transaction pooling: the share that fails is measured, with the error in the database's words."""
     path = Topology(pooler="pgbouncer-tx", pooler_size=2)
     trial = tried(bench, tmp_path, path, workload)
-    if not topology.unprepared(path, kind.version("pgbouncer", os.environ.get("PATH"))):
+    if not topology.loses_prepared(path, kind.version("pgbouncer", os.environ.get("PATH"))):
         assert not findings(trial), trial.findings
         return
     found = findings(trial)["prepared-statements"]

@@ -18,15 +18,15 @@ from typing import Any
 
 from fairground import measure
 from fairground.capacity import loadcurve, parts, search
-from fairground.capacity.loadcurve import Point
+from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import Objective
-from fairground.capacity.parts import Part, Phase
+from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Ask, Capacity, Pace
 from fairground.generators import engine
-from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.schedule import Rates, Whole
-from fairground.measure.session import Session
-from fairground.model import Cell, Finding, LabError, Load, Severity, Slot, Stack, Trial, Verdict, Workload
+from fairground.measure.session import ArmSession
+from fairground.model import Cell, Finding, LabError, Load, PlanSlot, Severity, Stack, Trial, Verdict, Workload
 
 LEAD_S = 0.3
 """What a load on a server that is warm is given to open its connections."""
@@ -59,7 +59,7 @@ class Climb:
     folder: Path
     seed: int
     number: int = 1
-    parts: list[Part] = field(default_factory=list)
+    parts: list[CapacityPart] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
     loads: int = field(init=False)
     before_s: float = field(init=False)
@@ -78,7 +78,7 @@ class Climb:
         """The capacity as far as it is known."""
         return parts.capacity(self.stack.id, self.workload.id, self.objective, self.pace.goal, self.parts)
 
-    def run(self) -> Iterator[Part]:
+    def run(self) -> Iterator[CapacityPart]:
         """Measure what is missing of all phases. A server that is rejected on the way has no number; the last part says why."""
         phases = ((Phase.SEARCH, self._search), (Phase.CONFIRM, self._confirm), (Phase.CURVE, self._curve),
                   (Phase.OVERLOAD, self._overload))  # fmt: skip
@@ -91,13 +91,13 @@ class Climb:
 
     # ------------------------------------------------------------ the search
 
-    def _search(self) -> Iterator[Part]:
+    def _search(self) -> Iterator[CapacityPart]:
         """Find a bracket by MLRsearch on one process, and what limited the server above it."""
         with self._up("search") as up:
             ended = yield from self._bracket(up)
         yield self._fault(Phase.SEARCH, up) or self._part(Phase.SEARCH, ended=ended)
 
-    def _bracket(self, up: Up) -> Generator[Part, None, str]:
+    def _bracket(self, up: Up) -> Generator[CapacityPart, None, str]:
         """Warm the server and search. Returns why the search ended; nothing where the server failed, which its end tells."""
         closed_per_s = parts.closed_per_s(self.parts)
         if closed_per_s is None:
@@ -110,7 +110,7 @@ class Climb:
             return ""
         return (yield from self._steps(up, START_SHARE * closed_per_s))
 
-    def _steps(self, up: Up, start_per_s: float) -> Generator[Part, None, str]:
+    def _steps(self, up: Up, start_per_s: float) -> Generator[CapacityPart, None, str]:
         """Make steps of the search until it has its bracket. Returns why it ended."""
         spoiled = 0
         while isinstance(ask := self._next(start_per_s), Ask):
@@ -136,10 +136,10 @@ class Climb:
                 up.settle(self._shape(LEAD_S), ask.rate_per_s, self.objective.deadline_us)
         return str(ask)
 
-    def _next(self, start_per_s: float) -> Ask | search.End:
-        return search.next_trial(self.pace.goal, start_per_s, parts.tried(self.parts, Phase.SEARCH))
+    def _next(self, start_per_s: float) -> Ask | search.SearchEnd:
+        return search.next_trial(self.pace.goal, start_per_s, parts.trials_of(self.parts, Phase.SEARCH))
 
-    def _closed(self, up: Up) -> Window | None:
+    def _closed(self, up: Up) -> ArmWindow | None:
         """Warm the server by a closed loop, which tells about where to begin.
 
         Without a good answer there is nothing to search. LabError if the server was silent each time, and the machine void.
@@ -160,11 +160,11 @@ class Climb:
 
     # ------------------------------------------------------------ confirmation
 
-    def _confirm(self) -> Iterator[Part]:
+    def _confirm(self) -> Iterator[CapacityPart]:
         """Make fresh trials at the lower bound, and below it where one of them misses."""
         goal, lower = self.pace.goal, self.found.found.lower
         while lower is not None:
-            rate = search.next_confirmation(goal, lower, parts.tried(self.parts, Phase.CONFIRM))
+            rate = search.next_confirmation(goal, lower, parts.trials_of(self.parts, Phase.CONFIRM))
             if rate is None:
                 break
             load, made = self._fresh_load(rate), len(parts.of_phase(self.parts, Phase.CONFIRM))
@@ -184,14 +184,14 @@ class Climb:
         window_s = min(max(self.pace.confirm_window_s, self.pace.goal.least_requests / rate), 2 * self.pace.goal.longest_s)
         return replace(self._shape(self.pace.warmup_s), rate_per_s=rate, window_s=window_s, warmup_max_s=3 * self.pace.warmup_s)
 
-    def _fresh(self, load: Load, rate: float, number: int) -> Part:
+    def _fresh(self, load: Load, rate: float, number: int) -> CapacityPart:
         """Make one whole trial, on a server, data and seed of its own."""
         folder = self.folder / f"fresh-{number:02}"
-        slot = Slot(number, 1, replace(self.cell, load=load), self._seed())
+        slot = PlanSlot(number, 1, replace(self.cell, load=load), self._seed())
         made = measure.run(self.bench, slot, 1, self.stack, self.workload, folder, folder.name)
         raw, why = folder / "engine.json", _gravest(made)
         steps = engine.curve(json.loads(raw.read_text()), load) if made.result is not None and raw.exists() else ()
-        points = tuple(Point(Phase.CONFIRM, number, step, loadcurve.judge(step, self.objective, why)) for step in steps[:1])
+        points = tuple(CurvePoint(Phase.CONFIRM, number, step, loadcurve.judge(step, self.objective, why)) for step in steps[:1])
         rejected = made.verdict is Verdict.REJECTED
         sentence = f"`{self.stack.id}` is rejected: {why}"
         return self._part(
@@ -202,7 +202,7 @@ class Climb:
 
     # ------------------------------------------------------------ curve and overload
 
-    def _curve(self) -> Iterator[Part]:
+    def _curve(self) -> Iterator[CapacityPart]:
         """Make passes over the shares of capacity, each on a fresh server, as many as the budget has time for."""
         base = self.found.base_per_s
         steps = tuple((share * base, float(self.pace.step_s)) for share in search.CURVE_SHARES) if base is not None else ()
@@ -220,7 +220,7 @@ class Climb:
         left_out = base is not None and not made
         yield self._part(Phase.CURVE, ended="the load curve was left out: the budget was used up" if left_out else "")
 
-    def _overload(self) -> Iterator[Part]:
+    def _overload(self) -> Iterator[CapacityPart]:
         """Offer half of capacity, then 1.5 times capacity, and then half of it for twice as long."""
         base, seconds = self.found.base_per_s, float(self.pace.overload_s)
         if base is None:
@@ -247,10 +247,10 @@ class Climb:
     def _drain_s(self) -> float:
         return self.cell.load.timeout_ms / 1000
 
-    def _part(self, phase: Phase, **fields: Any) -> Part:
+    def _part(self, phase: Phase, **fields: Any) -> CapacityPart:
         """A part that is finished now."""
         made = len(parts.of_phase(self.parts, phase))
-        return Part(self.number, phase, made + 1, self.spent_s, self.loads, **fields)
+        return CapacityPart(self.number, phase, made + 1, self.spent_s, self.loads, **fields)
 
     def _up(self, name: str) -> Up:
         """A fresh server, with a folder that no interrupted one has used."""
@@ -259,9 +259,9 @@ class Climb:
             again += 1
             folder = self.folder / f"{name}-again-{again}"
         arm = StackArm(self.stack.id, self.cell, self.workload, self.seed, self.stack)
-        return Up(Session(self.bench, [arm], folder), arm)
+        return Up(ArmSession(self.bench, [arm], folder), arm)
 
-    def _fault(self, phase: Phase, up: Up) -> Part | None:
+    def _fault(self, phase: Phase, up: Up) -> CapacityPart | None:
         """The part that says what the server did wrong; None where nothing. LabError where nothing could be measured here."""
         if up.rejected is None and up.failed:
             raise LabError(up.void or "the load engine measured no window", exit_code=3)
@@ -276,27 +276,27 @@ class Climb:
         self.loads += 1
         return self.seed * 10_000 + self.loads
 
-    def _warm(self, up: Up, base: float) -> Window | None:
+    def _warm(self, up: Up, base: float) -> ArmWindow | None:
         """Load a fresh server at half of its capacity, so that the first step meets a warm one."""
         return up.load(self._shape(self.pace.warmup_s), self._seed(), ((0.5 * base, 1.0),))
 
-    def _first(self, measured: Window) -> Point:
+    def _first(self, measured: ArmWindow) -> CurvePoint:
         """The only step of a load. LabError where the engine told of none."""
         if not measured.steps:
             raise LabError("the load engine measured no step", exit_code=3)
         return self._points(Phase.SEARCH, 1, measured)[0]
 
-    def _points(self, phase: Phase, number: int, measured: Window | None, void: str | None = None) -> tuple[Point, ...]:
+    def _points(self, phase: Phase, number: int, measured: ArmWindow | None, void: str | None = None) -> tuple[CurvePoint, ...]:
         """The steps of a load, judged; `void`: what else spoiled them."""
         steps = () if measured is None else measured.steps
         why = void if measured is None else measured.void or void
-        return tuple(Point(phase, number, step, loadcurve.judge(step, self.objective, why)) for step in steps)
+        return tuple(CurvePoint(phase, number, step, loadcurve.judge(step, self.objective, why)) for step in steps)
 
 
 class Up:
     """One stack that stays up under one load after the other, for the length of a `with`; its end is known after it."""
 
-    def __init__(self, session: Session, arm: StackArm) -> None:
+    def __init__(self, session: ArmSession, arm: StackArm) -> None:
         self._session, self._arm, self._loads = session, arm, 0
         self._said: str | None = None
 
@@ -307,7 +307,7 @@ class Up:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._session.__exit__(kind)
 
-    def load(self, shape: Load, seed: int, rates: Rates = ()) -> Window | None:
+    def load(self, shape: Load, seed: int, rates: Rates = ()) -> ArmWindow | None:
         """One load on the server that is up. None where the arm has failed; its end says why."""
         self._loads += 1
         windows = self._session.load(Whole(self._arm.label, shape, seed, rates, folder=f"load-{self._loads:03}"))
@@ -349,7 +349,7 @@ class Up:
         return self._arm.label in self._session.failed
 
 
-def _silenced(measured: Window) -> bool:
+def _silenced(measured: ArmWindow) -> bool:
     """True if nothing came back on a machine that was void. That says nothing of the server."""
     return measured.ok == 0 and measured.whole.window.bad == 0 and measured.void is not None
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from fairground.capacity.objective import LEAST_TAIL, Clause, Objective
-from fairground.model import Latency, Outcomes, Second, Step
+from fairground.model import Latency, Outcomes, RateStep, Second
 
 FEW_TAIL = 100
 """With fewer requests expected beyond it a percentile is shown, and said to rest on few."""
@@ -26,7 +26,7 @@ SLOPE_SECONDS = 6
 LEAST_GROWTH = 10
 
 
-class Word(StrEnum):
+class StepWord(StrEnum):
     """A word on a step. UNSTABLE is a miss, too: its queue grew, so its percentiles are those of its length."""
 
     KEPT = "kept"
@@ -37,61 +37,61 @@ class Word(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judgement:
+class StepJudgement:
     """The word, one phrase on why, and (where the queue grew) by how many requests a second."""
 
-    word: Word
+    word: StepWord
     why: str
     backlog_per_s: float | None = None
 
     @property
     def low(self) -> bool | None:
         """True if the objective was kept; None: nothing is known."""
-        return {Word.KEPT: True, Word.MISSED: False, Word.UNSTABLE: False}.get(self.word)
+        return {StepWord.KEPT: True, StepWord.MISSED: False, StepWord.UNSTABLE: False}.get(self.word)
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """A judged step, and where it is from: `phase` and the `trial` (a start of the server) in it, from 1."""
 
     phase: str
     trial: int
-    step: Step
-    judgement: Judgement
+    step: RateStep
+    judgement: StepJudgement
 
     @property
     def stable(self) -> bool:
         """True if its latencies are those of a steady state, as far as that can be seen."""
-        return self.judgement.word not in (Word.UNSTABLE, Word.VOID)
+        return self.judgement.word not in (StepWord.UNSTABLE, StepWord.VOID)
 
 
-def judge(step: Step, objective: Objective, machine: str | None = None) -> Judgement:
+def judge(step: RateStep, objective: Objective, machine: str | None = None) -> StepJudgement:
     """Hold a step against an objective. `machine` says what of the machine spoiled it: then nothing is said of the server."""
     if machine is not None:
-        return Judgement(Word.VOID, machine)
+        return StepJudgement(StepWord.VOID, machine)
     if step.due == 0:
-        return Judgement(Word.UNKNOWN, "no request was due")
+        return StepJudgement(StepWord.UNKNOWN, "no request was due")
     backlog = backlog_per_s(step)
     words = [(_clause(step, clause, of_server=False), clause) for clause in objective.clauses]
-    if backlog is None and all(word is Word.KEPT for word, _ in words):
-        return Judgement(Word.KEPT, "all clauses hold")
-    if (excuse := _generators_fault(step, objective)) is not None and any(word is not Word.KEPT for word, _ in words):
-        return Judgement(Word.VOID, excuse)
+    if backlog is None and all(word is StepWord.KEPT for word, _ in words):
+        return StepJudgement(StepWord.KEPT, "all clauses hold")
+    if (excuse := _generators_fault(step, objective)) is not None and any(word is not StepWord.KEPT for word, _ in words):
+        return StepJudgement(StepWord.VOID, excuse)
     if backlog is not None:
-        return Judgement(Word.UNSTABLE, f"requests under way grew by {backlog:,.0f} a second", backlog)
-    missed = [clause for word, clause in words if word is Word.MISSED]
+        return StepJudgement(StepWord.UNSTABLE, f"requests under way grew by {backlog:,.0f} a second", backlog)
+    missed = [clause for word, clause in words if word is StepWord.MISSED]
     if missed:
         share = bad(step, missed[0]) / step.due
-        return Judgement(Word.MISSED, f"{share:.2%} of the requests missed {missed[0].text}")
-    return Judgement(Word.UNKNOWN, f"{step.due:,} requests are too few to judge {objective.text}")
+        return StepJudgement(StepWord.MISSED, f"{share:.2%} of the requests missed {missed[0].text}")
+    return StepJudgement(StepWord.UNKNOWN, f"{step.due:,} requests are too few to judge {objective.text}")
 
 
-def bad(step: Step, clause: Clause) -> int:
+def bad(step: RateStep, clause: Clause) -> int:
     """Requests that a clause counts against the server: without a good answer, and good ones later than its deadline."""
     return step.outcomes.not_ok + _later(step.latency_ok, clause.deadline_us)
 
 
-def percentile_us(step: Step, share: float) -> float | None:
+def percentile_us(step: RateStep, share: float) -> float | None:
     """The latency that `share` of all due requests had at most, those without a good answer being infinite; µs.
 
     None where fewer than ten requests are expected beyond it, where it lies among those without a good answer, or where no
@@ -107,12 +107,12 @@ def percentile_us(step: Step, share: float) -> float | None:
     return None
 
 
-def few(step: Step, share: float) -> bool:
+def few(step: RateStep, share: float) -> bool:
     """True if a percentile rests on fewer than a hundred requests beyond it."""
     return step.due * (1 - share) < FEW_TAIL
 
 
-def backlog_per_s(step: Step) -> float | None:
+def backlog_per_s(step: RateStep) -> float | None:
     """Requests a second by which the queue grew; None when no growth is shown.
 
     The growth over the step must exceed ten requests, a tenth of those under way, and four times the root of the requests due
@@ -134,7 +134,7 @@ def backlog_per_s(step: Step) -> float | None:
     return growth / step.duration_s
 
 
-def knee(points: Sequence[Point]) -> tuple[float, float, float] | None:
+def knee(points: Sequence[CurvePoint]) -> tuple[float, float, float] | None:
     """The rate with the most power, goodput over mean latency (Kleinrock, ICC 1979), with the rates beside it; None below three.
 
     Beyond it latency grows by a larger share than goodput. Only stable steps count; steps of one rate are averaged.
@@ -169,7 +169,7 @@ class Overload:
     watched_s: float
 
 
-def overload(capacity_per_s: float, during: Step, after: Step, seconds: Sequence[Second], ended_s: float,
+def overload(capacity_per_s: float, during: RateStep, after: RateStep, seconds: Sequence[Second], ended_s: float,
              deadline_us: float | None) -> Overload:  # fmt: skip
     """Describe an overload by two steps, above and below capacity, and the window's `seconds`.
 
@@ -216,23 +216,23 @@ def counts(packed: str) -> tuple[tuple[float, int], ...]:
 # ---------------------------------------------------------------- small things
 
 
-def _clause(step: Step, clause: Clause, of_server: bool) -> Word:
+def _clause(step: RateStep, clause: Clause, of_server: bool) -> StepWord:
     """KEPT, MISSED or UNKNOWN. `of_server`: what the generator never sent is left out, and time runs from the send."""
     wrong, due = bad(step, clause), step.due
     if of_server:
         unsent = step.outcomes.unsent or 0
         wrong, due = step.outcomes.not_ok - unsent + _later(step.service, clause.deadline_us), step.due - unsent
     if due == 0:
-        return Word.UNKNOWN
+        return StepWord.UNKNOWN
     from scipy.special import bdtr, bdtrc
 
     enough = due * clause.allowed >= LEAST_TAIL
     if wrong <= due * clause.allowed:
-        return Word.KEPT if enough or bdtr(wrong, due, clause.allowed) <= DOUBT else Word.UNKNOWN
-    return Word.MISSED if enough or bdtrc(wrong - 1, due, clause.allowed) <= DOUBT else Word.UNKNOWN
+        return StepWord.KEPT if enough or bdtr(wrong, due, clause.allowed) <= DOUBT else StepWord.UNKNOWN
+    return StepWord.MISSED if enough or bdtrc(wrong - 1, due, clause.allowed) <= DOUBT else StepWord.UNKNOWN
 
 
-def _generators_fault(step: Step, objective: Objective) -> str | None:
+def _generators_fault(step: RateStep, objective: Objective) -> str | None:
     """The reason why a miss is the generator's and not the server's; None when the server missed by its own doing.
 
     Where all connections were in use the server had them: a wait for one is its doing. Otherwise a server that keeps its
@@ -246,7 +246,7 @@ def _generators_fault(step: Step, objective: Objective) -> str | None:
         return None
     lag_us, deadline_us = step.send_lag.p99_us if step.send_lag else None, objective.deadline_us
     slept = lag_us is not None and deadline_us is not None and lag_us > deadline_us
-    if not slept and any(_clause(step, clause, of_server=True) is not Word.KEPT for clause in objective.clauses):
+    if not slept and any(_clause(step, clause, of_server=True) is not StepWord.KEPT for clause in objective.clauses):
         return None
     late = "" if lag_us is None else f", p99 of its lag {lag_us / 1000:.1f} ms"
     return f"the generator sent too late (never sent: {step.outcomes.unsent or 0:,}{late})"
@@ -259,7 +259,7 @@ def _later(latency: Latency | None, deadline_us: float | None) -> int:
     return sum(count for value_us, count in counts(latency.v2) if value_us > deadline_us * 1.001)
 
 
-def _shed_p99(step: Step) -> float | None:
+def _shed_p99(step: RateStep) -> float | None:
     """p99 of the 503s: all answers' histogram without the good ones', known when nothing else failed in the step."""
     outcomes = step.outcomes
     if not outcomes.shed or outcomes.shed * 0.01 < LEAST_TAIL or not _only_shed(outcomes):

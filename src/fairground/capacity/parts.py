@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.capacity import loadcurve, search
-from fairground.capacity.loadcurve import Point, Word
+from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.capacity.objective import Objective
-from fairground.capacity.search import Capacity, Goal, Tried
+from fairground.capacity.search import Capacity, Goal, SearchTrial
 from fairground.model import Finding, Second, Severity, Verdict
 
 
@@ -28,7 +28,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class CapacityPart:
     """One finished unit of the measuring of a cell. Rates per second; None: it has none.
 
     `cell` is the place of the cell in the record, `number` that of the part in its phase, both from 1. `spent_s` and `loads`
@@ -40,7 +40,7 @@ class Part:
     number: int
     spent_s: float
     loads: int
-    points: tuple[Point, ...] = ()
+    points: tuple[CurvePoint, ...] = ()
     closed_per_s: float | None = None
     """Goodput of the closed loop that begins a search."""
     limited_by: tuple[Finding, ...] = ()
@@ -65,35 +65,35 @@ class Part:
         return next((one for one in self.findings if one.severity is Severity.REJECT), None)
 
 
-def of_phase(parts: Sequence[Part], phase: Phase) -> list[Part]:
+def of_phase(parts: Sequence[CapacityPart], phase: Phase) -> list[CapacityPart]:
     """The parts of one phase."""
     return [part for part in parts if part.phase is phase]
 
 
-def is_over(parts: Sequence[Part], phase: Phase) -> bool:
+def is_over(parts: Sequence[CapacityPart], phase: Phase) -> bool:
     """True if a phase needs no further part."""
     return any(part.ended is not None for part in of_phase(parts, phase))
 
 
-def closed_per_s(parts: Sequence[Part]) -> float | None:
+def closed_per_s(parts: Sequence[CapacityPart]) -> float | None:
     """Goodput of the closed loop that begins the search; None: there was none yet."""
     return next((part.closed_per_s for part in parts if part.closed_per_s is not None), None)
 
 
-def tried(parts: Sequence[Part], phase: Phase) -> list[Tried]:
+def trials_of(parts: Sequence[CapacityPart], phase: Phase) -> list[SearchTrial]:
     """The steps of a phase that say something of the server. Each has the rate and the time that were asked for."""
     found = []
     for part in of_phase(parts, phase):
         low = part.points[0].judgement.low if part.points else None
         if low is not None and part.rate_per_s is not None and part.duration_s is not None:
-            found.append(Tried(part.rate_per_s, part.duration_s, low))
+            found.append(SearchTrial(part.rate_per_s, part.duration_s, low))
     return found
 
 
-def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts: Sequence[Part]) -> Capacity:
+def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts: Sequence[CapacityPart]) -> Capacity:
     """The capacity that the parts of one cell make so far."""
     found = Capacity(stack, workload, objective.text, objective.deadline_us)
-    searched = tried(parts, Phase.SEARCH)
+    searched = trials_of(parts, Phase.SEARCH)
     points = {phase: tuple(point for part in of_phase(parts, phase) for point in part.points) for phase in Phase}
     limits = {part.points[0].step.rate_per_s: part.limited_by
               for part in of_phase(parts, Phase.SEARCH) if part.points and part.limited_by}  # fmt: skip
@@ -105,7 +105,7 @@ def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts:
         ended=next((part.ended for part in of_phase(parts, Phase.SEARCH) if part.ended is not None), ""),
         limited_by=limits[min(limits)] if limits else (),
         fresh=points[Phase.CONFIRM],
-        confirmations=search.confirmations(tried(parts, Phase.CONFIRM)),
+        confirmations=search.confirmations(trials_of(parts, Phase.CONFIRM)),
         curve=points[Phase.CURVE],
         rejected=None if rejected is None else rejected.sentence,
         notes=_notes(parts),
@@ -114,7 +114,7 @@ def capacity(stack: str, workload: str, objective: Objective, goal: Goal, parts:
     return _with_overload(found, parts)
 
 
-def _with_overload(found: Capacity, parts: Sequence[Part]) -> Capacity:
+def _with_overload(found: Capacity, parts: Sequence[CapacityPart]) -> Capacity:
     """The capacity with its overload, where three sound steps were measured at shares of it."""
     whole = next((part for part in of_phase(parts, Phase.OVERLOAD) if part.points), None)
     if whole is None or found.base_per_s is None:
@@ -127,12 +127,12 @@ def _with_overload(found: Capacity, parts: Sequence[Part]) -> Capacity:
     return replace(found, over=felt, over_points=whole.points, over_seconds=whole.seconds)
 
 
-def _notes(parts: Sequence[Part]) -> tuple[str, ...]:
+def _notes(parts: Sequence[CapacityPart]) -> tuple[str, ...]:
     """Sentences on what was spoiled in each phase, and on what was left out."""
     notes = list[str]()
     for phase in (Phase.SEARCH, Phase.CONFIRM):
         points = [point for part in of_phase(parts, phase) for point in part.points]
-        void = [point for point in points if point.judgement.word is Word.VOID]
+        void = [point for point in points if point.judgement.word is StepWord.VOID]
         if void:
             notes.append(f"{len(void)} of {len(points)} steps ({phase}) were void: {void[-1].judgement.why}")
     ends = [part.ended for part in parts if part.phase is not Phase.SEARCH and part.ended]

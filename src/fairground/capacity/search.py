@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fairground.capacity.loadcurve import Overload, Point, knee
+from fairground.capacity.loadcurve import CurvePoint, Overload, knee
 from fairground.model import Finding, Second
 
 CONFIRMATIONS = 3
@@ -45,7 +45,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Tried:
+class SearchTrial:
     """A trial that was made: `low` when it kept the objective. Void ones are no trials."""
 
     rate_per_s: float
@@ -61,7 +61,7 @@ class Ask:
     duration_s: float
 
 
-class End(StrEnum):
+class SearchEnd(StrEnum):
     """The reason why a search asks for no further trial."""
 
     NARROW = "the bracket is as narrow as asked for"
@@ -71,7 +71,7 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True)
-class Bounds:
+class RateBounds:
     """The highest rate that is a lower bound and lies below every upper one, and the lowest upper one; None: not found."""
 
     lower: float | None
@@ -87,25 +87,25 @@ class _Target:
     sum_s: float
 
 
-def next_trial(goal: Goal, start_per_s: float, tried: Sequence[Tried]) -> Ask | End:
+def next_trial(goal: Goal, start_per_s: float, tried: Sequence[SearchTrial]) -> Ask | SearchEnd:
     """The next trial of a search that began at `start_per_s`, or why there is none. ValueError for a goal that cannot be met."""
     if not (0 < goal.exceed_ratio < 1 and goal.width > 0 and 0 < goal.initial_s <= goal.final_s):
         raise ValueError("a goal needs a width, an exceed ratio inside (0, 1), and trials that grow")
-    before = Bounds(None, None)
+    before = RateBounds(None, None)
     for target in _targets(goal):
         ask = _towards(goal, target, before, min(max(start_per_s, goal.least_rate), goal.most_rate), tried)
-        if isinstance(ask, End):
-            if ask is not End.NARROW:
+        if isinstance(ask, SearchEnd):
+            if ask is not SearchEnd.NARROW:
                 return ask
             before = _bounds(goal, target, tried)
             continue
         rate = _short(ask)
         duration_s = max(target.trial_s, goal.least_requests / rate)
-        return End.SLOW if duration_s > goal.longest_s else Ask(rate, duration_s)
-    return End.NARROW
+        return SearchEnd.SLOW if duration_s > goal.longest_s else Ask(rate, duration_s)
+    return SearchEnd.NARROW
 
 
-def bounds(goal: Goal, tried: Sequence[Tried]) -> Bounds:
+def bounds(goal: Goal, tried: Sequence[SearchTrial]) -> RateBounds:
     """The bracket as the longest trials so far give it: that of the last round which has both bounds, else of the first."""
     found = [_bounds(goal, target, tried) for target in _targets(goal)]
     whole = [one for one in found if one.lower is not None and one.upper is not None]
@@ -117,7 +117,7 @@ def lower_rate(goal: Goal, rate_per_s: float) -> float:
     return _short(rate_per_s / (1 + 2 * goal.width))
 
 
-def next_confirmation(goal: Goal, start_per_s: float, tried: Sequence[Tried]) -> float | None:
+def next_confirmation(goal: Goal, start_per_s: float, tried: Sequence[SearchTrial]) -> float | None:
     """The rate of the next fresh trial, or None once some rate has been kept `CONFIRMATIONS` times and never missed.
 
     A rate that one fresh trial misses is given up at once for a lower one. Ends, too, below the goal's least rate.
@@ -144,7 +144,7 @@ class Confirmed:
         return self.kept == self.trials >= CONFIRMATIONS
 
 
-def confirmations(tried: Sequence[Tried]) -> tuple[Confirmed, ...]:
+def confirmations(tried: Sequence[SearchTrial]) -> tuple[Confirmed, ...]:
     """All rates that were put to fresh trials, highest first."""
     rates = sorted({trial.rate_per_s for trial in tried}, reverse=True)
     return tuple(Confirmed(rate, sum(trial.low for trial in tried if trial.rate_per_s == rate),
@@ -159,15 +159,15 @@ class Capacity:
     workload: str
     objective: str
     deadline_us: float | None
-    search: tuple[Point, ...] = ()
-    found: Bounds = Bounds(None, None)
+    search: tuple[CurvePoint, ...] = ()
+    found: RateBounds = RateBounds(None, None)
     ended: str = ""
     """Why the search ended."""
-    fresh: tuple[Point, ...] = ()
+    fresh: tuple[CurvePoint, ...] = ()
     confirmations: tuple[Confirmed, ...] = ()
-    curve: tuple[Point, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
     over: Overload | None = None
-    over_points: tuple[Point, ...] = ()
+    over_points: tuple[CurvePoint, ...] = ()
     over_seconds: tuple[Second, ...] = ()
     limited_by: tuple[Finding, ...] = ()
     """What limited the server just above the bracket, strongest first."""
@@ -258,7 +258,7 @@ def _targets(goal: Goal) -> tuple[_Target, ...]:
     )
 
 
-def _towards(goal: Goal, target: _Target, before: Bounds, start: float, tried: Sequence[Tried]) -> float | End:
+def _towards(goal: Goal, target: _Target, before: RateBounds, start: float, tried: Sequence[SearchTrial]) -> float | SearchEnd:
     """The rate to try for this round, or NARROW when its bracket is found, or why it cannot be."""
     found = _bounds(goal, target, tried)
     low, high = found.lower or 0.0, found.upper or math.inf
@@ -272,14 +272,14 @@ def _towards(goal: Goal, target: _Target, before: Bounds, start: float, tried: S
             return hint
     if found.upper is None:
         above = _above(goal, target, before, found.lower, start)
-        return above if above is not None else End.MOST
+        return above if above is not None else SearchEnd.MOST
     if found.lower is None:
         below = _below(goal, target, before, found.upper, words)
-        return below if below is not None else End.LEAST
-    return math.sqrt(found.lower * found.upper) if found.upper / found.lower > 1 + target.width else End.NARROW
+        return below if below is not None else SearchEnd.LEAST
+    return math.sqrt(found.lower * found.upper) if found.upper / found.lower > 1 + target.width else SearchEnd.NARROW
 
 
-def _above(goal: Goal, target: _Target, before: Bounds, lower: float | None, start: float) -> float | None:
+def _above(goal: Goal, target: _Target, before: RateBounds, lower: float | None, start: float) -> float | None:
     """A rate above the lower bound, for want of an upper one: twice as far each time. None at the highest rate."""
     if lower is None:
         return start
@@ -291,7 +291,7 @@ def _above(goal: Goal, target: _Target, before: Bounds, lower: float | None, sta
     return min(lower * reach, goal.most_rate)
 
 
-def _below(goal: Goal, target: _Target, before: Bounds, upper: float, words: Mapping[float, bool | None]) -> float | None:
+def _below(goal: Goal, target: _Target, before: RateBounds, upper: float, words: Mapping[float, bool | None]) -> float | None:
     """A rate below the upper bound, for want of a lower one: twice as far each time. None at the lowest rate."""
     if upper <= goal.least_rate:
         return None
@@ -302,19 +302,19 @@ def _below(goal: Goal, target: _Target, before: Bounds, upper: float, words: Map
     return max(upper / reach, goal.least_rate)
 
 
-def _is_begun(rate: float, target: _Target, tried: Sequence[Tried]) -> bool:
+def _is_begun(rate: float, target: _Target, tried: Sequence[SearchTrial]) -> bool:
     return any(trial.rate_per_s == rate and trial.duration_s >= target.trial_s for trial in tried)
 
 
-def _bounds(goal: Goal, target: _Target, tried: Sequence[Tried]) -> Bounds:
+def _bounds(goal: Goal, target: _Target, tried: Sequence[SearchTrial]) -> RateBounds:
     """The draft's relevant bounds: a rate that kept above one that missed counts for nothing."""
     words = _classified(goal, target, tried)
     upper = min((rate for rate, low in words.items() if low is False), default=None)
     lower = max((rate for rate, low in words.items() if low and (upper is None or rate < upper)), default=None)
-    return Bounds(lower, upper)
+    return RateBounds(lower, upper)
 
 
-def _classified(goal: Goal, target: _Target, tried: Sequence[Tried]) -> dict[float, bool | None]:
+def _classified(goal: Goal, target: _Target, tried: Sequence[SearchTrial]) -> dict[float, bool | None]:
     """Rate → lower bound, upper bound or (None) undecided, after the draft's appendix on load classification.
 
     Of trials shorter than the round's, those that missed count only as far as those that kept do not balance them. The time still

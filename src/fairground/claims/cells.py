@@ -44,7 +44,7 @@ def plain(suite: Suite) -> frozenset[str]:
     return marks(usual) - {f"c{suite.load.connections}"}
 
 
-def meant(term: Term, suite: Suite, trials: Sequence[Trial]) -> Cell:
+def cell_of(term: Term, suite: Suite, trials: Sequence[Trial]) -> Cell:
     """The one cell that a term's words mean: of several, the one with the fewest marks that are not plain. Raises Untestable."""
     stack, workload, *wanted = term.words
     usual = plain(suite) | set(wanted)

@@ -22,10 +22,10 @@ from fnmatch import fnmatchcase
 from statistics import fmean
 
 from fairground.claims import turns
-from fairground.claims.cells import Untestable, meant
+from fairground.claims.cells import Untestable, cell_of
 from fairground.claims.numbers import share_or_count, values, why_none
 from fairground.claims.statement import COUNT_METRICS, NO_REASON, SHARE_METRICS, Product, Statement, Term, parse, with_stacks
-from fairground.claims.tables import published
+from fairground.claims.tables import published_value
 from fairground.claims.turns import Fields
 from fairground.model import Cell, Claim, Suite, Trial, Verdict
 from fairground.stats import comparisons
@@ -64,7 +64,7 @@ class ClaimVerdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Judgement:
+class ClaimJudgement:
     """A claim's verdict: `measured` is its left side over its right side (ratios), or its left side (shares and counts)."""
 
     claim: Claim
@@ -87,29 +87,29 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ClaimEvidence:
     """The evidence that claims are held against: trials that are not void, and what was measured of their fields."""
 
     trials: Sequence[Trial]
     fields: Fields
 
     @classmethod
-    def of(cls, trials: Sequence[Trial]) -> Seen:
-        return cls(trials, comparisons.measured(trials))
+    def of(cls, trials: Sequence[Trial]) -> ClaimEvidence:
+        return cls(trials, comparisons.measure_fields(trials))
 
 
-def judge(suite: Suite, trials: Sequence[Trial]) -> tuple[Judgement, ...]:
+def judge(suite: Suite, trials: Sequence[Trial]) -> tuple[ClaimJudgement, ...]:
     """The verdict of each of the suite's claims, in order.
 
     Void trials say nothing; rejected ones have no speed, but shares and a diagnosis.
     """
-    seen = Seen.of([trial for trial in trials if trial.verdict is not Verdict.VOID])
+    seen = ClaimEvidence.of([trial for trial in trials if trial.verdict is not Verdict.VOID])
     return tuple(_on_paper(_beside_nearest(_judge(claim, suite, seen), suite, seen), suite) for claim in suite.claims)
 
 
-def _judge(claim: Claim, suite: Suite, seen: Seen) -> Judgement:
+def _judge(claim: Claim, suite: Suite, seen: ClaimEvidence) -> ClaimJudgement:
     if claim.test is None:
-        return Judgement(claim, ClaimVerdict.UNTESTED, claim.cannot or "no test is known")
+        return ClaimJudgement(claim, ClaimVerdict.UNTESTED, claim.cannot or "no test is known")
     statement = parse(claim.test)
     if not statement.pattern:
         return _tested(claim, statement, suite, seen)
@@ -117,23 +117,23 @@ def _judge(claim: Claim, suite: Suite, seen: Seen) -> Judgement:
     found = {name: _tested(claim, with_stacks(statement, {statement.pattern: name}), suite, seen) for name in rivals}
     found = {name: one for name, one in found.items() if one.verdict is not ClaimVerdict.UNTESTED}
     if not found:
-        return Judgement(claim, ClaimVerdict.UNTESTED, f"no stack that fits `{statement.pattern}` was measured beside it")
+        return ClaimJudgement(claim, ClaimVerdict.UNTESTED, f"no stack that fits `{statement.pattern}` was measured beside it")
     hardest = min(found, key=lambda name: _hardness(statement.op, found[name]))
     return replace(found[hardest], sentence=f"against {hardest}, the hardest of {len(found)}: {found[hardest].sentence}")
 
 
-def _tested(claim: Claim, statement: Statement, suite: Suite, seen: Seen) -> Judgement:
+def _tested(claim: Claim, statement: Statement, suite: Suite, seen: ClaimEvidence) -> ClaimJudgement:
     trials = seen.trials
     try:
-        cells = {term: meant(term, suite, trials) for term in statement.terms}
+        cells = {term: cell_of(term, suite, trials) for term in statement.terms}
         kinds = {"ratio": _ratio, "number": _number, "word": _word}
         verdict, sentence, measured = kinds[statement.kind](statement, cells, seen)
     except Untestable as reason:
-        return Judgement(claim, ClaimVerdict.UNTESTED, str(reason))
+        return ClaimJudgement(claim, ClaimVerdict.UNTESTED, str(reason))
     rests_on = tuple(sorted({trial.number for trial in trials if trial.cell in cells.values()}))
     ours = _number_of(statement, cells, trials, measured)
     size = _is_of_size(claim, statement, ours) if verdict is ClaimVerdict.HOLDS else None
-    return Judgement(claim, verdict, sentence, measured, rests_on, size)
+    return ClaimJudgement(claim, verdict, sentence, measured, rests_on, size)
 
 
 def _rivals(statement: Statement, trials: Sequence[Trial]) -> list[str]:
@@ -142,7 +142,7 @@ def _rivals(statement: Statement, trials: Sequence[Trial]) -> list[str]:
     return sorted({one.cell.stack for one in trials if fnmatchcase(one.cell.stack, statement.pattern)} - named)
 
 
-def _hardness(op: str, judged: Judgement) -> tuple[int, float]:
+def _hardness(op: str, judged: ClaimJudgement) -> tuple[int, float]:
     """A sort key: the smaller it is, the more the judgement speaks against the statement.
 
     It goes by the verdict, then by how near that came to the other side.
@@ -180,7 +180,7 @@ def _is_of_size(claim: Claim, statement: Statement, ours: float | None) -> bool 
     return near and 1 / ALIKE <= math.log(ours) / math.log(claim.published) <= ALIKE
 
 
-def _beside_nearest(judged: Judgement, suite: Suite, seen: Seen) -> Judgement:
+def _beside_nearest(judged: ClaimJudgement, suite: Suite, seen: ClaimEvidence) -> ClaimJudgement:
     """Put the result of our nearest stack beside a claim that could not be tested.
 
     The claim's own stack was not run; what the nearest gives decides nothing.
@@ -199,13 +199,13 @@ def _beside_nearest(judged: Judgement, suite: Suite, seen: Seen) -> Judgement:
     return replace(judged, sentence=f"{judged.sentence}; with {names}: {told.sentence}", trials=told.trials)
 
 
-def _on_paper(judged: Judgement, suite: Suite) -> Judgement:
+def _on_paper(judged: ClaimJudgement, suite: Suite) -> ClaimJudgement:
     """The judgement with what the published numbers say of the claim; they give the verdict where nothing could be measured."""
     text = judged.claim.paper
     if text is None:
         return judged
     statement = parse(text)
-    known = {term: value for term in statement.terms if (value := published(term, suite.tables)) is not None}
+    known = {term: value for term in statement.terms if (value := published_value(term, suite.tables)) is not None}
     if len(known) < len(statement.terms):
         lacking = next(term for term in statement.terms if term not in known)
         raise ValueError(f"{lacking} is in no table of its suite, which inputs/published.py forbids")
@@ -224,7 +224,7 @@ def _on_paper(judged: Judgement, suite: Suite) -> Judgement:
 # ---------------------------------------------------------------- the three kinds of statement
 
 
-def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
+def _ratio(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence) -> tuple[ClaimVerdict, str, Interval | None]:
     in_turns, assumed = turns.ratio(statement, cells, seen.fields), False
     if in_turns is None:
         ratios = _ratios(statement, cells, seen.trials)
@@ -259,7 +259,7 @@ def _ratios(statement: Statement, cells: Mapping[Term, Cell], trials: Sequence[T
     return [_product(statement.left, found, block) / _product(statement.right, found, block) for block in sorted(blocks)]
 
 
-def _number(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
+def _number(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence) -> tuple[ClaimVerdict, str, Interval | None]:
     """Shares and counts, trial by trial: they may be zero, so there are no ratios of them."""
     (term,) = statement.terms
     told = [
@@ -296,7 +296,7 @@ def _of_numbers(statement: Statement, found: Sequence[float], loaded_s: float) -
     return ClaimVerdict.HOLDS if all(agreed) else ClaimVerdict.FAILS if not any(agreed) else ClaimVerdict.INCONCLUSIVE
 
 
-def _word(statement: Statement, cells: Mapping[Term, Cell], seen: Seen) -> tuple[ClaimVerdict, str, Interval | None]:
+def _word(statement: Statement, cells: Mapping[Term, Cell], seen: ClaimEvidence) -> tuple[ClaimVerdict, str, Interval | None]:
     (term,) = statement.terms
     found = [trial.diagnosis or NO_REASON for trial in seen.trials if trial.cell == cells[term] and trial.result is not None]
     if not found:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fairground.claims.cells import Untestable, meant
+from fairground.claims.cells import Untestable, cell_of
 from fairground.claims.numbers import share_or_count, values
 from fairground.claims.statement import RATIO_METRICS, Term
 from fairground.model import PublishedTable, Suite, Trial, Verdict
@@ -34,7 +34,7 @@ class TableReading:
     correlation: float | None
 
 
-def published(term: Term, tables: Iterable[PublishedTable]) -> float | None:
+def published_value(term: Term, tables: Iterable[PublishedTable]) -> float | None:
     """The published number that a term means: its metric, and exactly its stack, workload and marks. None: there is none."""
     stack, *marks = term.words
     fitting = [one for one in tables if one.metric == term.metric and set(one.marks.split()) == set(marks)]
@@ -67,7 +67,7 @@ def _beside(table: PublishedTable, suite: Suite, words: tuple[str, ...], trials:
         return None
     term = Term(table.metric, words)
     try:
-        cell = meant(term, suite, trials)
+        cell = cell_of(term, suite, trials)
     except Untestable:
         return None
     if table.metric in RATIO_METRICS:

@@ -17,23 +17,23 @@ Verb = Callable[[typer.Context, Given], None]
 def takes(*options: Option) -> Callable[[Verb], Callable[..., None]]:
     """Make a function of a context and what is given into a verb with these options, in this order."""
 
-    def made(verb: Verb) -> Callable[..., None]:
-        def called(context: typer.Context, **given: Any) -> None:
+    def wrap(verb: Verb) -> Callable[..., None]:
+        def call(context: typer.Context, **given: Any) -> None:
             lists = [one for one in options if one.separated and given[one.name]]
-            verb(context, given | {one.name: numbers.listed(one.spelling, given[one.name]) for one in lists})
+            verb(context, given | {one.name: numbers.split_names(one.spelling, given[one.name]) for one in lists})
 
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        return _shaped(called, verb, [context, *_parameters(options)])
+        return _shaped(call, verb, [context, *_parameters(options)])
 
-    return made
+    return wrap
 
 
-def _shaped(called: Callable[..., None], verb: Verb, parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
+def _shaped(call: Callable[..., None], verb: Verb, parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
     """A function under a verb's name and text, with these parameters."""
-    setattr(called, "__signature__", inspect.Signature(parameters))  # noqa: B010  (no attribute that mypy knows)
-    called.__annotations__ = {one.name: one.annotation for one in parameters}
-    called.__doc__, called.__name__ = verb.__doc__, verb.__name__
-    return called
+    setattr(call, "__signature__", inspect.Signature(parameters))  # noqa: B010  (no attribute that mypy knows)
+    call.__annotations__ = {one.name: one.annotation for one in parameters}
+    call.__doc__, call.__name__ = verb.__doc__, verb.__name__
+    return call
 
 
 def _parameters(options: Sequence[Option]) -> list[inspect.Parameter]:

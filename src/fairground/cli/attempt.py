@@ -19,7 +19,7 @@ from fairground.capacity.service.behaviour import Encrypted
 from fairground.capacity.service.values import Visit
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
+from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
@@ -27,10 +27,10 @@ from fairground.lab import pages, service, setup
 from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.model import LabError, Load, Settings
-from fairground.model.record import Kind, Record, TryAsked
+from fairground.model import CellSettings, LabError, Load
+from fairground.model.record import Record, RecordKind, TryAsked
 from fairground.report import capacity as curves
-from fairground.report import visit as words
+from fairground.report import visit
 from fairground.report.text import words as texts
 
 OPTIONS = (
@@ -63,25 +63,25 @@ def try_(_: typer.Context, given: Given) -> None:
     places, headers = Places.of(os.environ, None, given["results"]), tuple(_header(text) for text in given["header"] or [])
     if given["resume"] is not None:
         refuse_beside_resume(URL=given["what"] or None, **{"--url": given["url"]})
-        record = resumed(places.results, given["resume"], Kind.TRY)
+        record = record_to_resume(places.results, given["resume"], RecordKind.TRY)
         inputs, asked = Inputs(places, record.head.command, record=record), record.head.asked
     else:
         inputs, asked = Inputs(places, _command(sys.argv[1:])), _asked(given, headers)
 
-    def attempted(asked: TryAsked) -> Record[Any, Any]:
+    def attempt(asked: TryAsked) -> Record[Any, Any]:
         request = address.request(asked, headers, places.environ)
         voice = Voice(given["quiet"], again="try --resume RUN", tell=_tell)
         return finish(lambda sink: service.attempt(inputs, asked, request, sink), voice)
 
     try:
-        record = attempted(asked)
+        record = attempt(asked)
     except Encrypted:
         if not _is_guess(given, asked.url):
             raise
         encrypted = asked.url.replace("http://", "https://", 1)
         say.note(f"the service speaks TLS, so this goes on with {encrypted}")
-        record = attempted(replace(asked, url=encrypted))
-    page, found = pages.write(record), service.found(record)
+        record = attempt(replace(asked, url=encrypted))
+    page, found = pages.write(record), service.service_of(record)
     _say(page, found, given["as_json"])
     if found.broken:
         raise typer.Exit(BAD_ANSWER)
@@ -92,11 +92,11 @@ def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
     threads = numbers.positive("--threads", given["threads"])
-    setup.check_amounts(Load(threads=threads), Settings())
+    setup.check_amounts(Load(threads=threads), CellSettings())
     return TryAsked(
         url,
         given["method"],
-        address.kept(headers),
+        address.redact_headers(headers),
         None if given["body"] is None else _body(given["body"]),
         objective.parse(given["slo"]).text,
         seconds=numbers.positive("--window", given["seconds"]),
@@ -130,7 +130,7 @@ def _tell(event: UnitDone) -> None:
 def _address(what: Sequence[str], url: str | None) -> tuple[str, list[str]]:
     """The URL as it is written, and the command that starts the service (empty: it runs already)."""
     words = list(what)
-    if words and "://" in words[0] or url is None and len(words) == 1 and address.guessed(words[0]):
+    if words and "://" in words[0] or url is None and len(words) == 1 and address.guess_url(words[0]):
         if url is not None:
             raise LabError("two URLs are given", "leave out `--url`, or give a command after `--`")
         if len(words) > 1:
@@ -144,7 +144,7 @@ def _address(what: Sequence[str], url: str | None) -> tuple[str, list[str]]:
 
 def _whole(text: str, scheme: str) -> str:
     """The URL, with the scheme that is meant where none is written; what was taken for it is said."""
-    found = None if "://" in text else address.guessed(text, scheme)
+    found = None if "://" in text else address.guess_url(text, scheme)
     if found is not None:
         say.note(f"`{text}` is taken for {found}")
     return found or text
@@ -176,8 +176,8 @@ def _body(text: str) -> str:
 
 def _say(page: Path, found: Visit, as_json: bool) -> None:
     if as_json:
-        say.document({**words.rows(found), "folder": str(page.parent)})
+        say.document({**visit.rows(found), "folder": str(page.parent)})
         return
-    for line in (*words.lines(found), *words.sentences(found), *curves.text_curve(found.curve), *found.notes):
+    for line in (*visit.lines(found), *visit.sentences(found), *curves.text_curve(found.curve), *found.notes):
         say.line(line)
     say.line(f"page  {page}")

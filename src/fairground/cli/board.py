@@ -33,7 +33,7 @@ ROLES = ("server", "database")
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardLine:
     """One cell: its numbers as text (none without a goodput), and words on the rest."""
 
     verdict: Verdict
@@ -71,9 +71,9 @@ class Table:
         there = [row for _, rows, _ in self._boards for row in rows]
         if not there:
             return
-        widths = fitted(there, options.max_width)
-        yield _line("", Row(Verdict.VALID, "stack", HEADS, SUSPECTED if widths.words else ""), widths)
-        yield _line("", Row(Verdict.VALID, "", UNITS, ""), widths)
+        widths = fit_widths(there, options.max_width)
+        yield _line("", BoardLine(Verdict.VALID, "stack", HEADS, SUSPECTED if widths.words else ""), widths)
+        yield _line("", BoardLine(Verdict.VALID, "", UNITS, ""), widths)
         for head, rows, untried in self._boards:
             yield Text(GAP + head, style="bold")
             for row in rows:
@@ -90,7 +90,7 @@ def _head(board: Board, shown: Sequence[Board]) -> str:
     return " · ".join([board.workload, *(part for part in board.parts if not all(part in parts for parts in others))])
 
 
-def fitted(rows: Sequence[Row], width: int) -> Widths:
+def fit_widths(rows: Sequence[BoardLine], width: int) -> Widths:
     """The widths of all parts, of rows that must fit into `width` columns."""
     ids = max(cell_len(row.stack) for row in rows)
     numbers = tuple(
@@ -109,7 +109,7 @@ def fitted(rows: Sequence[Row], width: int) -> Widths:
     return Widths(tier, max(LEAST_ID, min(ids, width - fixed)), 0, numbers, None)
 
 
-def _shown(row: Row, widths: Widths) -> Iterator[Text | Padding]:
+def _shown(row: BoardLine, widths: Widths) -> Iterator[Text | Padding]:
     mark = MARK[row.verdict]
     if not row.numbers:
         yield _line(mark, replace(row, numbers=(words.NO_NUMBER,), words=""), widths)
@@ -121,7 +121,7 @@ def _shown(row: Row, widths: Widths) -> Iterator[Text | Padding]:
         yield Padding(Text(row.words, style="dim"), (0, 0, 0, 4))
 
 
-def _line(mark: str, row: Row, widths: Widths) -> Text:
+def _line(mark: str, row: BoardLine, widths: Widths) -> Text:
     """One line with its mark in colour; the head of the table has no mark, and is dim."""
     style = "" if mark else "dim"
     name = row.stack if cell_len(row.stack) <= widths.id else set_cell_size(row.stack, widths.id - 1) + "…"
@@ -140,16 +140,16 @@ def _line(mark: str, row: Row, widths: Widths) -> Text:
     return line
 
 
-def _rows(board: Board, tried: Mapping[tuple[str, str], str]) -> list[Row]:
+def _rows(board: Board, tried: Mapping[tuple[str, str], str]) -> list[BoardLine]:
     best = max((row.middle or 0.0 for row in board.rows), default=0.0)
     tiers = {} if board.goodput is None else words.group_names(board.goodput)
     made = [_row(row, row.verdict, best, tried) for row in board.rows if row.verdict is not None]
     return [replace(row, tier=letters(tiers.get(row.stack, ""))) if row.numbers else row for row in made]
 
 
-def _row(row: boards.Row, verdict: Verdict, best: float, tried: Mapping[tuple[str, str], str]) -> Row:
+def _row(row: boards.BoardRow, verdict: Verdict, best: float, tried: Mapping[tuple[str, str], str]) -> BoardLine:
     if row.middle is None:
-        return Row(verdict, row.stack, (), f"{verdict}: {words.why_no_number(row)}")
+        return BoardLine(verdict, row.stack, (), f"{verdict}: {words.why_no_number(row)}")
     numbers = (
         words.number(row.middle),
         half_text(row.interval),
@@ -159,17 +159,17 @@ def _row(row: boards.Row, verdict: Verdict, best: float, tried: Mapping[tuple[st
     )
     limit = [diagnosis_text(row, tried)] if row.diagnoses else []
     said = ", ".join([*limit, *_not_ok(row), *_not_valid(row)])
-    return Row(verdict, row.stack, numbers, said, row.middle / best if best else 0.0)
+    return BoardLine(verdict, row.stack, numbers, said, row.middle / best if best else 0.0)
 
 
-def _not_ok(row: boards.Row) -> list[str]:
+def _not_ok(row: boards.BoardRow) -> list[str]:
     """The share of the requests of all its windows that got no good answer."""
     total = sum(trial.result.window.total for trial in row.numbered if trial.result)
-    bad = boards.unanswered(row.numbered)
+    bad = boards.count_unanswered(row.numbered)
     return [f"{words.percent(bad / total)} not ok"] if bad else []
 
 
-def _not_valid(row: boards.Row) -> list[str]:
+def _not_valid(row: boards.BoardRow) -> list[str]:
     """`1 of 2 warned`; nothing of a single trial, of which the mark says it."""
     if len(row.trials) < 2:
         return []
@@ -184,7 +184,7 @@ def _not_valid(row: boards.Row) -> list[str]:
 def _untried(board: Board) -> str:
     """Name the cells that the run did not come to, on one line: an interrupted run may have hundreds."""
     left = [row for row in board.rows if not row.trials]
-    return f"{words.listed([row.stack for row in left])}: {words.why_no_number(left[0])}" if left else ""
+    return f"{words.join_names([row.stack for row in left])}: {words.why_no_number(left[0])}" if left else ""
 
 
 def reason(trial: Trial) -> str:

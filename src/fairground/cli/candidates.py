@@ -37,7 +37,7 @@ class There(Protocol):
 Values = Callable[[There], Iterable[Name]]
 
 
-class Said(NamedTuple):
+class TypedWords(NamedTuple):
     """The meaning of the words before the one that is typed."""
 
     verb: str | None = None
@@ -121,12 +121,12 @@ RESUMES: Mapping[str, str] = {
 """Verb → the kind of the records that its `--resume` goes on with."""
 
 
-def said(words: Sequence[str], table: Table) -> Said:
+def read_words(words: Sequence[str], table: Table) -> TypedWords:
     """Read the words after the program's name, up to the one that is typed."""
     at = next((at for at, word in enumerate(words) if not word.startswith("-")), None)
     if at is None or words[at] not in table:
-        return Said(None if at is None else words[at])
-    found, given = Said(words[at]), dict[str, str]()
+        return TypedWords(None if at is None else words[at])
+    found, given = TypedWords(words[at]), dict[str, str]()
     options = table[words[at]]["options"]
     for word in words[at + 1 :]:
         spelling, equals, value = word.partition("=")
@@ -144,7 +144,7 @@ def said(words: Sequence[str], table: Table) -> Said:
     return found._replace(given=given)
 
 
-def candidates(before: Said, typed: str, table: Table, there: There) -> list[Name]:
+def candidates(before: TypedWords, typed: str, table: Table, there: There) -> list[Name]:
     """List what the typed word may become. Nothing where no name is known: the shell then offers files."""
     if before.verb is None:
         return _beginning(typed, _options(table[""]) if typed.startswith("-") else _verbs(table))

@@ -16,10 +16,10 @@ from fairground.capacity import objective, search
 from fairground.capacity.search import Capacity
 from fairground.cli import placed, say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
+from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
-from fairground.cli.seats import seated
+from fairground.cli.seats import seat_verb
 from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
@@ -29,7 +29,7 @@ from fairground.lab.events import UnitDone
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load
-from fairground.model.record import CapacityAsked, Kind
+from fairground.model.record import CapacityAsked, RecordKind
 from fairground.report import capacity as words
 
 LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS = 2_000, 10_000
@@ -68,13 +68,13 @@ def capacity_(_: typer.Context, given: Given) -> None:
     --budget 15m
     """
     places = Places.of(os.environ, given["servers"], given["results"])
-    if given["hosts"] is not None and not placed.placed(given):
+    if given["hosts"] is not None and not placed.placed_roles(given):
         raise LabError("`--hosts` goes with `--place`: a capacity is one server's, on one machine", "add --place generator=HOST")
     if given["resume"] is not None:
         refuse_beside_resume(**{"--stack": given["stack"], "--workload": given["workload"]})
-        record = resumed(places.results, given["resume"], Kind.CAPACITY)
+        record = record_to_resume(places.results, given["resume"], RecordKind.CAPACITY)
         inputs, asked = Inputs(places, record.head.command, given["database"], record), record.head.asked
-        elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
+        elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))
     else:
         inputs, asked = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"]), _asked(given, places)
     placed.not_the_server(asked.settings.place, "capacity")
@@ -82,7 +82,7 @@ def capacity_(_: typer.Context, given: Given) -> None:
     with placed.hosts_of(given, asked.settings.place) as there:
         voice = Voice(given["quiet"], again="capacity --resume RUN", tell=_tell)
         record = finish(lambda sink: capacities.capacity(replace(inputs, elsewhere=there), asked, sink), voice)
-    page, found = pages.write(record), capacities.found(record)
+    page, found = pages.write(record), capacities.capacities_of(record)
     _say(page, found, given["as_json"])
     if any(one.confirmed_per_s is None for one in found):
         raise typer.Exit(BAD_ANSWER if any(one.measured for one in found) else NOTHING_MEASURED)
@@ -91,11 +91,11 @@ def capacity_(_: typer.Context, given: Given) -> None:
 def _asked(given: Given, places: Places) -> CapacityAsked:
     """Read what is searched, and how, from the command line. LabError for what cannot be meant."""
     kept = objective.parse(given["slo"])
-    cells = capacities.cells(places, given["stack"] or [], given["workload"] or ["ping"])
+    cells = capacities.capacity_cells(places, given["stack"] or [], given["workload"] or ["ping"])
     timeout_ms = min(max(LEAST_TIMEOUT_MS, round(4 * (kept.deadline_us or 0) / 1000)), MOST_TIMEOUT_MS)
     load = Load(numbers.positive("--connections", given["connections"]), model="open", timeout_ms=timeout_ms)
-    settings, load = seated(given, load, given["database"])
-    settings = placing.settings(settings, placed.placed(given))
+    settings, load = seat_verb(given, load, given["database"])
+    settings = placing.settings(settings, placed.placed_roles(given))
     width = numbers.positive("--width", given["width"]) / 100
     return CapacityAsked(cells, kept.text, _share(given["budget"], len(cells)), width, load, settings, given["seed"], path(given))
 

@@ -11,7 +11,7 @@ import typer
 
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
+from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import options
 from fairground.inputs.options import Given, Option
@@ -19,7 +19,7 @@ from fairground.lab import check as checking
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError
-from fairground.model.record import CheckAsked, Checked, Kind, Record
+from fairground.model.record import CheckAsked, Record, RecordKind, StackChecked
 
 OPTIONS = (
     Option("names", "Stacks, or servers for all of their stacks.", list[str] | None, None, argument=True, metavar="[STACK]..."),
@@ -39,7 +39,7 @@ def check_(_: typer.Context, given: Given) -> None:
     """
     inputs, asked = _inputs(given)
 
-    def tell(record: Record[CheckAsked, Checked], found: Sequence[Checked]) -> None:
+    def tell(record: Record[CheckAsked, StackChecked], found: Sequence[StackChecked]) -> None:
         for one in () if given["as_json"] else found:
             show(record, one, given["verbose"])
 
@@ -56,7 +56,7 @@ def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
         refuse_beside_resume(STACK=given["names"], **{"--all": given["every"] or None, "--case": given["only"]})
-        record = resumed(places.results, given["resume"], Kind.CHECK)
+        record = record_to_resume(places.results, given["resume"], RecordKind.CHECK)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if not given["names"] and not given["every"]:
         raise LabError("name a stack, or say `--all`", "./fairground check SERVER")
@@ -64,13 +64,13 @@ def _inputs(given: Given) -> tuple[Inputs, CheckAsked]:
     return Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), database), asked
 
 
-def show(record: Record[CheckAsked, Checked], one: Checked, verbose: bool) -> None:
+def show(record: Record[CheckAsked, StackChecked], one: StackChecked, verbose: bool) -> None:
     """One stack's cases as lines; nothing where it could not be tried."""
     if one.unavailable is None:
         say.the_check(one.stack, one.findings, verbose, checking.log_of(record, one.stack))
 
 
-def end(found: Sequence[Checked]) -> None:
+def end(found: Sequence[StackChecked]) -> None:
     """Exit code 1 where a stack failed, 3 where none could be tried, or one not to its end."""
     states = {one.state for one in found}
     if "failed" in states:

@@ -20,7 +20,7 @@ REDRAWS_PER_S = 1.0
 STOP = "Ctrl-C keeps what is finished"
 
 
-class Clock:
+class ProgressClock:
     """Shows what was last told to go on. `now` is a clock of seconds."""
 
     def __init__(self, console: Console, live: bool, now: Callable[[], float] = time.monotonic) -> None:
@@ -32,7 +32,7 @@ class Clock:
         )
 
     @staticmethod
-    def wanted(console: Console, quiet: bool) -> bool:
+    def is_wanted(console: Console, quiet: bool) -> bool:
         """True if somebody looks: on a terminal, outside of CI, and if nobody asked for silence."""
         return console.is_terminal and "CI" not in os.environ and not quiet
 

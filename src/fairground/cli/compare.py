@@ -14,10 +14,10 @@ import typer
 from fairground import records
 from fairground.cli import placed, say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
+from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.cli.screen import duration
-from fairground.cli.seats import seated
+from fairground.cli.seats import seat_verb
 from fairground.inputs import numbers, options, placing
 from fairground.inputs.asked import path
 from fairground.inputs.options import Given, Option
@@ -28,7 +28,7 @@ from fairground.lab.pages import Compared
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, Load, Server, storing
-from fairground.model.record import ComparisonAsked, Kind
+from fairground.model.record import ComparisonAsked, RecordKind
 from fairground.report import fail_on, two_runs
 from fairground.report.fail_on import Rule
 from fairground.run import stopping
@@ -70,14 +70,14 @@ def compare(_: typer.Context, given: Given) -> None:
     places = Places.of(os.environ, given["servers"], given["results"])
     rule = None if given["fail_on"] is None else fail_on.parse(given["fail_on"])
     a, b, known = given["a"], given["b"], places.load_servers()
-    if given["hosts"] is not None and not placed.placed(given):
+    if given["hosts"] is not None and not placed.placed_roles(given):
         raise LabError("`--hosts` goes with `--place`: two servers are compared on one machine", "add --place generator=HOST")
     folder = None
     if given["resume"] is not None:
         refuse_beside_resume(A=a, B=b, **{"--revisions": given["revisions"]})
-        record = resumed(places.results, given["resume"], Kind.COMPARISON)
+        record = record_to_resume(places.results, given["resume"], RecordKind.COMPARISON)
         asked, inputs = record.head.asked, Inputs(places, record.head.command, given["database"], record)
-        elsewhere.same(record.folder.name, asked.settings.place, placed.placed(given))
+        elsewhere.same(record.folder.name, asked.settings.place, placed.placed_roles(given))
         shown, folder = _measured(inputs, asked, given)
     elif a is not None and b is not None and not comparing.is_stack(known, a) and not comparing.is_stack(known, b):
         shown = _of_runs(places, a, b)
@@ -92,8 +92,8 @@ def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonA
     """Read what is compared, and how, from the command line. LabError for what cannot be meant."""
     window_s = numbers.positive("--window", given["window"])
     load = Load(numbers.positive("--connections", given["connections"]), window_s=window_s, warmup_min_s=2.0, warmup_max_s=15.0)
-    settings, load = seated(given, load, given["database"])
-    settings = placing.settings(settings, placed.placed(given))
+    settings, load = seat_verb(given, load, given["database"])
+    settings = placing.settings(settings, placed.placed_roles(given))
     load, turn_s = comparing.long_enough(places, given["workload"], settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])
     pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.positive("--pairs", given["pairs"])
@@ -124,14 +124,14 @@ def _measured(inputs: Inputs, asked: ComparisonAsked, given: Given) -> tuple[Com
     elsewhere.check_load(asked.load, asked.settings.place)
     with placed.hosts_of(given, asked.settings.place) as there:
         voice = Voice(given["quiet"], again="compare --resume RUN", tell=_tell)
-        record = finish(lambda sink: comparing.compare(replace(inputs, elsewhere=there), asked, sink), voice)
+        record = finish(lambda sink: comparing.compare_stacks(replace(inputs, elsewhere=there), asked, sink), voice)
     pages.write(record)
-    return pages.compared(record), record.folder
+    return pages.comparison_of(record), record.folder
 
 
 def _tell(event: UnitDone) -> None:
     """One line for each round."""
-    found = pages.decided(event.record)
+    found = pages.decision_of(event.record)
     words = "" if found.half_width is None else f", ± {found.half_width:.1%}"
     left = duration(event.left_s or 0.0)
     say.note(f"round {len(event.record.entries)}: {found.pairs} pairs{words}, at most {left} left")
@@ -162,10 +162,10 @@ def _exit(found: Compared, rule: Rule | None) -> None:
         raise typer.Exit(BAD_ANSWER)
     if rule is None:
         return
-    if not fail_on.measured(found.lines, rule):
+    if not fail_on.is_measured(found.lines, rule):
         say.note(f"nothing was measured that {rule.text} could be held against")
         raise typer.Exit(NOTHING_MEASURED)
-    sentences = fail_on.broken(found.lines, rule)
+    sentences = fail_on.broken_rules(found.lines, rule)
     for sentence in sentences:
         say.note(f"failed: {sentence}")
     if sentences:

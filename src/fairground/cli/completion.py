@@ -43,21 +43,21 @@ def answer(asked: str, environ: Mapping[str, str]) -> Answer | None:
     match asked:
         case "complete_bash":
             line = of_bash(environ.get("COMP_WORDS", ""), environ.get("COMP_CWORD", ""))
-            return Answer("\n".join(one.value.removeprefix(line.kept) for one in found(line)))
+            return Answer("\n".join(one.value.removeprefix(line.kept) for one in complete(line)))
         case "complete_zsh":
-            return Answer(for_zsh(found(of_text(environ.get("_TYPER_COMPLETE_ARGS", "")))))
+            return Answer(for_zsh(complete(of_text(environ.get("_TYPER_COMPLETE_ARGS", "")))))
         case "complete_fish":
-            names = found(of_text(environ.get("_TYPER_COMPLETE_ARGS", "")))
+            names = complete(of_text(environ.get("_TYPER_COMPLETE_ARGS", "")))
             if environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
                 return Answer("", 0 if names else 1)
             return Answer("\n".join(f"{one.value}\t{one.help}" if one.help else one.value for one in names))
     return None
 
 
-def found(line: Line) -> list[Name]:
+def complete(line: Line) -> list[Name]:
     """List what the typed word may become, in this lab."""
     known = table()
-    before = candidates.said(line.words, known)
+    before = candidates.read_words(line.words, known)
     servers, results = (Path(given) if (given := before.given.get(name)) else None for name in ("--servers", "--results"))
     return candidates.candidates(before, line.typed, known, Names(servers=servers, results=results))
 

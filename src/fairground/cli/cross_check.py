@@ -12,7 +12,7 @@ import typer
 
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, Work, follow, refuse_beside_resume, resumed
+from fairground.cli.follow import Voice, Work, follow, record_to_resume, refuse_beside_resume
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
 from fairground.inputs import asked, numbers, options
 from fairground.inputs.options import Given, Option
@@ -21,7 +21,7 @@ from fairground.lab.events import Finished, Reported
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError
-from fairground.model.record import CrossCheckAsked, Kind
+from fairground.model.record import CrossCheckAsked, RecordKind
 from fairground.stats.agreement import Agreement
 
 OPTIONS = (
@@ -77,9 +77,9 @@ def _work(given: Given) -> Work:
     places, command = Places.of(os.environ, given["servers"], given["results"]), "./fairground " + shlex.join(sys.argv[1:])
     if given["resume"] is not None:
         refuse_beside_resume(**{"--stack": given["stack"]})
-        record = resumed(places.results, given["resume"], Kind.CROSS_CHECK)
+        record = record_to_resume(places.results, given["resume"], RecordKind.CROSS_CHECK)
         going_on = Inputs(places, command, given["database"], record)
-        return lambda sink: use_case.cross_check(going_on, record.head.asked, sink)
+        return lambda sink: use_case.cross_check_stack(going_on, record.head.asked, sink)
     if given["stack"] is None:
         raise LabError("name the stack that is loaded", "./fairground cross-check --stack SERVER:VARIANT")
     count = numbers.positive("--connections", given["connections"])
@@ -93,7 +93,7 @@ def _work(given: Given) -> Work:
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
     rounds = numbers.positive("--rounds", given["rounds"])
     wanted = CrossCheckAsked(given["stack"], given["workload"], loads, rounds, "")
-    return lambda sink: use_case.cross_check(Inputs(places, command, given["database"]), wanted, sink)
+    return lambda sink: use_case.cross_check_stack(Inputs(places, command, given["database"]), wanted, sink)
 
 
 def _lines(agreements: Sequence[Agreement]) -> None:

@@ -27,7 +27,7 @@ def doctor(
     Examples: ./fairground doctor · ./fairground doctor --install
     """
     places = Places.of(os.environ)
-    lines, seats = diagnosis.checks(places), diagnosis.seats()
+    lines, seats = diagnosis.checks(places), diagnosis.default_seats()
     if install:
         for command in diagnosis.fixes(lines):
             _run(command)

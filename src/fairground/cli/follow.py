@@ -14,9 +14,9 @@ from typing import Any, cast
 
 from fairground import records
 from fairground.cli import say
-from fairground.cli.clock import Clock
+from fairground.cli.clock import ProgressClock
 from fairground.cli.screen import Screen, duration
-from fairground.cli.seats import tell as tell_seats
+from fairground.cli.seats import tell_seats as tell_seats
 from fairground.lab.events import (
     Absent,
     Began,
@@ -26,8 +26,8 @@ from fairground.lab.events import (
     Event,
     Finished,
     Going,
-    Opened,
     Planned,
+    RecordOpened,
     Replicating,
     Said,
     Sink,
@@ -39,7 +39,7 @@ from fairground.lab.events import (
 )
 from fairground.model import SCHEMA_VERSION, LabError, Progress, foreign
 from fairground.model.experiment import Start, WhyAsked
-from fairground.model.record import CapacityAsked, ComparisonAsked, Kind, Record
+from fairground.model.record import CapacityAsked, ComparisonAsked, Record, RecordKind
 from fairground.report.run import why
 
 Work = Callable[[Sink], Iterator[Event]]
@@ -96,7 +96,7 @@ def finish(work: Work, voice: Voice) -> Record[Any, Any]:
     return end.record
 
 
-def resumed(results: Path, text: str, kind: Kind) -> Record[Any, Any]:
+def record_to_resume(results: Path, text: str, kind: RecordKind) -> Record[Any, Any]:
     """The record to go on with."""
     return records.load(records.find(results, text, kind))
 
@@ -117,7 +117,7 @@ class _Shown:
         self._held = ExitStack()
         self._later_s = 0.0
         self._screen: Screen | None = None
-        self._clock = Clock(say.talk, Clock.wanted(say.talk, voice.quiet))
+        self._clock = ProgressClock(say.talk, ProgressClock.is_wanted(say.talk, voice.quiet))
         self._folder: Path | None = None
         """The folder of what is measured; None before there is one."""
         self._is_whole = False
@@ -170,7 +170,7 @@ class _Shown:
                 self._show_run(event)
             case Trying() | TriedReason():
                 self._show_experiment(event)
-            case Opened() | Going() | UnitDone():
+            case RecordOpened() | Going() | UnitDone():
                 self._show_record(event)
             case _:
                 self._is_whole = self._is_whole or isinstance(event, Finished)
@@ -193,7 +193,7 @@ class _Shown:
                 self._screen = self._held.enter_context(screen)
             case TrialDone(trial):
                 if self._screen is not None:
-                    self._screen.finished(trial)
+                    self._screen.show_trial(trial)
                 if self._voice.as_json:
                     _line("trial", **say.plain(trial))
 
@@ -210,11 +210,11 @@ class _Shown:
                 self._clock.close()
                 self._reason(record)
 
-    def _show_record(self, event: Opened | Going | UnitDone) -> None:
+    def _show_record(self, event: RecordOpened | Going | UnitDone) -> None:
         """An event of a record, and what goes on from there."""
         verb = self._voice.verb
         match event:
-            case Opened(record):
+            case RecordOpened(record):
                 self._folder, asked = record.folder, record.head.asked
                 if isinstance(asked, ComparisonAsked | CapacityAsked) and not self._voice.quiet:
                     tell_seats([asked.settings])

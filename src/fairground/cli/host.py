@@ -47,9 +47,9 @@ def serve(
 
     at = tls.address(address, tls_folder)
     folder = tls_folder or Places.of(os.environ).cache / "tls"
-    certificate = tls.made(folder) if at.tls else None
+    certificate = tls.make_certificate(folder) if at.tls else None
 
-    def started(there: str) -> None:
+    def say_started(there: str) -> None:
         join = f"./fairground host join {there} --allow servers/" + (" --tls DIR" if certificate else "")
         if as_json:
             streams.document({"address": there, "tls": str(folder) if certificate else None})
@@ -62,7 +62,7 @@ def serve(
                 f"certificate  {folder}: copy it to each machine by a safe way; who has it can run programs on all hosts"
             )
 
-    scheduler.serve(at, certificate, started)
+    scheduler.serve(at, certificate, say_started)
 
 
 @host.command()

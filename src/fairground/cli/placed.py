@@ -17,7 +17,7 @@ from fairground.lab.elsewhere import HERE, Others
 from fairground.model import LabError
 
 
-def placed(given: Given) -> Placed:
+def placed_roles(given: Given) -> Placed:
     """Roles on other hosts, as they are named. LabError where nobody says where these hosts are, or where a core is, too."""
     if given["hosts"] is None and given["tls"] is not None:
         raise LabError("`--tls` goes with `--hosts`", "name where the hosts are: --hosts tls://10.0.0.5:8786")
@@ -36,7 +36,7 @@ def placed(given: Given) -> Placed:
 
 def of_server(given: Given, place: Placed) -> tuple[HostsAsked, tuple[str, ...]]:
     """The hosts that measure, and the roles that they take: all that are there, or the one that has the server."""
-    asked = hosts.asked(given["hosts"], given["tls"])
+    asked = hosts.hosts_asked(given["hosts"], given["tls"])
     there = dict(place)
     roles = tuple(role for role in about.ROLES if role == elsewhere.SERVER or role not in there)
     return (replace(asked, hosts=(there[elsewhere.SERVER],)) if there else asked), roles
@@ -55,5 +55,5 @@ def hosts_of(given: Given, place: Placed) -> Iterator[Others]:
         yield HERE
         return
     fleet.require_dask()
-    with elsewhere.hosts_of(hosts.asked(given["hosts"], given["tls"]), place) as found:
+    with elsewhere.hosts_of(hosts.hosts_asked(given["hosts"], given["tls"]), place) as found:
         yield found

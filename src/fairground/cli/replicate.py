@@ -20,7 +20,6 @@ from fairground.lab import replicate as use_case
 from fairground.lab.events import Replicated
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
-from fairground.lab.replicate import ReplicationAsked
 from fairground.model import Verdict
 from fairground.report import replication
 from fairground.report.replication import Replication
@@ -45,10 +44,12 @@ def replicate(_: typer.Context, given: Given) -> None:
     ./fairground replicate users --run latest --markdown docs/replications.md
     """
     blocks = None if given["blocks"] is None else numbers.positive("--blocks", given["blocks"])
-    asked = ReplicationAsked(given["suite"], given["profile"], blocks, given["of_run"], given["resume"], given["markdown"])
+    asked = use_case.ReplicationAsked(
+        given["suite"], given["profile"], blocks, given["of_run"], given["resume"], given["markdown"]
+    )
     inputs = Inputs(Places.of(os.environ, given["servers"], given["results"]), asked.command, given["database"])
     voice, several = Voice(given["quiet"], again=_again(asked)), asked.suite == use_case.ALL
-    work = use_case.replicate_all if several else use_case.replicate
+    work = use_case.replicate_all if several else use_case.replicate_suites
     ends = list[Replicated]()
     for event in follow(lambda sink: work(inputs, asked, sink), voice):
         if isinstance(event, Replicated):
@@ -62,7 +63,7 @@ def replicate(_: typer.Context, given: Given) -> None:
         raise typer.Exit(NOTHING_MEASURED)
 
 
-def _again(asked: ReplicationAsked) -> str:
+def _again(asked: use_case.ReplicationAsked) -> str:
     """Write the command that goes on with an interrupted run.
 
     For all suites it also says what the suites after the interrupted one are measured with.

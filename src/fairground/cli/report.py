@@ -21,7 +21,7 @@ from fairground.lab import site as sites
 from fairground.lab.events import SiteRecord, SiteWritten
 from fairground.lab.places import Places
 from fairground.model import LabError
-from fairground.model.record import CheckAsked, Checked, Kind, Record
+from fairground.model.record import CheckAsked, Record, RecordKind, StackChecked
 from fairground.report.text import words
 
 OPTIONS = (
@@ -46,12 +46,12 @@ def report(_: typer.Context, given: Given) -> None:
     asked = {name: given[name] for name in parts.PARTS if given[name] is not None}
     if site is not None:
         if run_name != "latest" or asked:
-            hint = f"leave the record, {words.listed([f'`--{name}`' for name in parts.PARTS], len(parts.PARTS))} out"
+            hint = f"leave the record, {words.join_names([f'`--{name}`' for name in parts.PARTS], len(parts.PARTS))} out"
             raise LabError("`--site` writes all records, so it takes no single one", hint)
         _site(places, site, as_json)
         return
     folder = records.find(places.results, run_name)
-    if (kind := records.kind_of(folder)) is not Kind.RUN:
+    if (kind := records.kind_of(folder)) is not RecordKind.RUN:
         if asked:
             raise LabError(f"`{folder.name}` is a {kind}, and only a run has tables", "./fairground list runs")
         _other(records.load(folder), kind, as_json)
@@ -61,13 +61,13 @@ def report(_: typer.Context, given: Given) -> None:
     say.the_summary(written.run, written.path, as_json, written.tried)
 
 
-def _other(record: Record[Any, Any], kind: Kind | None, as_json: bool) -> None:
+def _other(record: Record[Any, Any], kind: RecordKind | None, as_json: bool) -> None:
     """A record that is no run's: its page again, or what it says where it has none."""
-    if kind is Kind.CHECK:
+    if kind is RecordKind.CHECK:
         _check(record, as_json)
-    elif kind is Kind.CROSS_CHECK:
+    elif kind is RecordKind.CROSS_CHECK:
         cross_checked(record, as_json)
-    elif kind is Kind.WHY:
+    elif kind is RecordKind.WHY:
         pages.write(record)
         experiment(record, as_json)
     else:
@@ -78,10 +78,10 @@ def _other(record: Record[Any, Any], kind: Kind | None, as_json: bool) -> None:
             say.line(f"page  {path}")
 
 
-def _check(record: Record[CheckAsked, Checked], as_json: bool) -> None:
+def _check(record: Record[CheckAsked, StackChecked], as_json: bool) -> None:
     """A check has no page: its lines are printed again."""
     if as_json:
-        say.document({"id": record.id, "kind": str(Kind.CHECK), "stacks": {one.stack: one.row for one in record.entries}})
+        say.document({"id": record.id, "kind": str(RecordKind.CHECK), "stacks": {one.stack: one.row for one in record.entries}})
         return
     for one in record.entries:
         show(record, one, verbose=False)

@@ -15,7 +15,7 @@ from fairground.cli import placed, say
 from fairground.cli.arguments import takes
 from fairground.cli.follow import Voice, Work, follow
 from fairground.cli.options import BAD_ANSWER, NOTHING_MEASURED
-from fairground.cli.seats import machine, tell
+from fairground.cli.seats import machine, tell_seats
 from fairground.inputs import asked, manifest, numbers, options, placing
 from fairground.inputs.options import Given
 from fairground.inputs.placing import Placed
@@ -42,7 +42,7 @@ def run(context: typer.Context, given: Given) -> None:
         raise LabError("`--progress` needs `--json`", "without them the terminal shows what goes on")
     why_s = reasons.budget_s(given["why"])
     inputs = Inputs(places, "./fairground " + shlex.join(sys.argv[1:]), given["database"], why_s=why_s)
-    place = placed.placed(given)
+    place = placed.placed_roles(given)
     if given["resume"] is not None:
         _refuse_beside_resume(context)
         _resume(given, place, inputs, voice)
@@ -76,10 +76,10 @@ def _resume(given: Given, place: Placed, inputs: Inputs, voice: Voice) -> None:
     """Go on with a run, here or on hosts."""
     folder = records.find_run(inputs.places.results, given["resume"])
     budget_s = numbers.seconds("--budget", given["budget"]) if given["budget"] else None
-    elsewhere.same(folder.name, elsewhere.placed(records.read_head(folder).asked), place)
+    elsewhere.same(folder.name, elsewhere.placed_of(records.read_head(folder).asked), place)
     if (place and elsewhere.SERVER not in dict(place)) or given["hosts"] is None:
         with placed.hosts_of(given, place) as there:
-            finish(lambda sink: runs.resume(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)
+            finish(lambda sink: runs.resume_run(folder, replace(inputs, elsewhere=there), budget_s, sink), voice)
         return
     fleet.require_dask()
     from fairground.lab import hosts
@@ -152,8 +152,8 @@ def _refuse_with_suite(context: typer.Context) -> None:
 def measure_suite(suite: Suite, inputs: Inputs, voice: Voice) -> None:
     """Measure a suite and report it; the exit code says what came of it."""
     if not voice.quiet:
-        tell([one.settings for one in suite.groups])
-    finish(lambda sink: runs.run(suite, inputs, sink), voice)
+        tell_seats([one.settings for one in suite.groups])
+    finish(lambda sink: runs.run_suite(suite, inputs, sink), voice)
 
 
 def finish(work: Work, voice: Voice) -> None:

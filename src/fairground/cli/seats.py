@@ -8,21 +8,21 @@ from fairground.cli import say
 from fairground.inputs import asked
 from fairground.inputs.options import Given
 from fairground.lab import setup
-from fairground.model import Load, Settings
+from fairground.model import CellSettings, Load
 from fairground.report.text import seats as words
 
 machine = setup.machine_seats
 
 
-def seated(given: Given, load: Load, database_url: str | None) -> tuple[Settings, Load]:
+def seat_verb(given: Given, load: Load, database_url: str | None) -> tuple[CellSettings, Load]:
     """Settings and load of a verb, in their seats. LabError for a core that is not here."""
-    settings, load = asked.seated(given, load, machine(database_url))
+    settings, load = asked.seat_asked(given, load, machine(database_url))
     setup.check_pins(settings, database_url)
     setup.check_amounts(load, settings)
     return settings, load
 
 
-def tell(some: Sequence[Settings]) -> None:
+def tell_seats(some: Sequence[CellSettings]) -> None:
     """A line for each different way in which roles are pinned or placed; or why a machine has no seats to give."""
     found = dict.fromkeys((one.pin, one.place) for one in some)
     for pin, place in found:

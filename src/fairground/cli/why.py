@@ -11,7 +11,7 @@ import typer
 from fairground import records
 from fairground.cli import say
 from fairground.cli.arguments import takes
-from fairground.cli.follow import Voice, finish, refuse_beside_resume, resumed
+from fairground.cli.follow import Voice, finish, record_to_resume, refuse_beside_resume
 from fairground.cli.screen import duration
 from fairground.inputs import numbers, options
 from fairground.inputs.options import Given, Option
@@ -22,7 +22,7 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.model import LabError, foreign
 from fairground.model.experiment import Start, WhyAsked
-from fairground.model.record import Kind, Record
+from fairground.model.record import Record, RecordKind
 from fairground.report.run import why as told
 
 OPTIONS = (
@@ -54,7 +54,7 @@ def why(_: typer.Context, given: Given) -> None:
     if not given["quiet"]:
         _announce(asked)
     voice = Voice(given["quiet"], again="why --resume RUN", tell=_tell)
-    record = finish(lambda sink: asking.why(inputs, asked, sink), voice)
+    record = finish(lambda sink: asking.try_reason(inputs, asked, sink), voice)
     pages.write(record)
     experiment(record, given["as_json"])
 
@@ -64,7 +64,7 @@ def _inputs(given: Given) -> tuple[Inputs, WhyAsked]:
     places, database = Places.of(os.environ, given["servers"], given["results"]), given["database"]
     if given["resume"] is not None:
         refuse_beside_resume(RUN=given["run"], CELL=given["cell"], **{"--reason": given["reason"]})
-        record = resumed(places.results, given["resume"], Kind.WHY)
+        record = record_to_resume(places.results, given["resume"], RecordKind.WHY)
         return Inputs(places, record.head.command, database, record), record.head.asked
     if given["run"] is None or not given["cell"]:
         raise LabError("name a run and one of its cells", "./fairground why latest SERVER:ONE tx")

@@ -1,6 +1,6 @@
 """The contract's cases as data, and their trial against a server: `load`, `select`, `facts_from`, `run`."""
 
-from fairground.contract.case import Case, Settings, load, select
+from fairground.contract.case import Case, ProcedureSettings, load, select
 from fairground.contract.facts import KnownData, Probe, caesar, expected_users, facts_from
 from fairground.contract.report import Report, run
 from fairground.contract.stage import Exit, Hold, NotStaged, Stage
@@ -12,8 +12,8 @@ __all__ = [
     "KnownData",
     "NotStaged",
     "Probe",
+    "ProcedureSettings",
     "Report",
-    "Settings",
     "Stage",
     "caesar",
     "expected_users",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from fairground.model import LabError
-from fairground.model.source import STRICT, Location, Source, known, nearest, shown
+from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 from fairground.model.wire import ACCEPT, request_bytes
 
 ANSWERS = ("users", "account", "time", "db-time")
@@ -26,7 +26,7 @@ PROCEDURES = (
 )
 
 
-class Kind(StrEnum):
+class CaseKind(StrEnum):
     """A way to carry out the steps of a case; `exchange.py` and `procedures.py` have the meaning."""
 
     EXCHANGE = "exchange"
@@ -87,7 +87,7 @@ class Expect:
 
 
 @dataclass(frozen=True)
-class Step:
+class CaseStep:
     """A request, its right answer, and how often in a row."""
 
     request: Request
@@ -96,7 +96,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProcedureSettings:
     """The settings with which a procedure starts the server."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
@@ -113,12 +113,12 @@ class Case:
     id: str
     title: str
     workloads: tuple[str, ...]
-    kind: Kind
+    kind: CaseKind
     quick: bool
-    steps: tuple[Step, ...]
+    steps: tuple[CaseStep, ...]
     database: Mapping[str, int]
     procedure: str | None
-    settings: Settings
+    settings: ProcedureSettings
     timeout_s: float
 
 
@@ -177,12 +177,12 @@ class CaseTable(StepTable):
     id: str
     title: str
     workloads: tuple[str, ...] = ()
-    kind: Kind = Kind.EXCHANGE
+    kind: CaseKind = CaseKind.EXCHANGE
     quick: bool = False
     steps: tuple[StepTable, ...] = ()
     database: dict[str, int] = field(default_factory=dict)
     procedure: str | None = None
-    settings: Settings = Settings()
+    settings: ProcedureSettings = ProcedureSettings()
     timeout_s: float | None = None
 
 
@@ -197,17 +197,17 @@ class CasesFile:
 def _case(source: Source, here: Location, table: CaseTable) -> Case:
     procedure = table.procedure
     if procedure is not None and procedure not in PROCEDURES:
-        problem = f"`{shown((*here, 'procedure'))}` is `{procedure}` in"
+        problem = f"`{location_text((*here, 'procedure'))}` is `{procedure}` in"
         raise source.error((*here, "procedure"), problem, nearest(procedure, PROCEDURES, "procedures"))
-    kind = Kind.PROCEDURE if procedure else table.kind
+    kind = CaseKind.PROCEDURE if procedure else table.kind
     steps = [*_steps(source, here, table)]
     for place, step in enumerate(table.steps):
         steps.extend(_steps(source, (*here, "steps", place), step))
-    if kind is Kind.PROCEDURE and not procedure:
-        raise source.error(here, f"case `{table.id}` has no `procedure` in", known(PROCEDURES, "procedures"))
+    if kind is CaseKind.PROCEDURE and not procedure:
+        raise source.error(here, f"case `{table.id}` has no `procedure` in", names_hint(PROCEDURES, "procedures"))
     if not steps and procedure in (None, "answers"):
         raise source.error(here, f"case `{table.id}` sends nothing in", "add `request`, `requests` or `[[case.steps]]`")
-    if kind in (Kind.SPLIT, Kind.HANG_UP) and len(steps) != 1:
+    if kind in (CaseKind.SPLIT, CaseKind.HANG_UP) and len(steps) != 1:
         raise source.error(here, f"case `{table.id}` of kind `{kind}` has not one request in", "make a case for each")
     timeout_s = (30.0 if procedure else 10.0) if table.timeout_s is None else table.timeout_s
     return Case(
@@ -224,18 +224,18 @@ def _case(source: Source, here: Location, table: CaseTable) -> Case:
     )
 
 
-def _steps(source: Source, here: Location, table: StepTable) -> Iterator[Step]:
+def _steps(source: Source, here: Location, table: StepTable) -> Iterator[CaseStep]:
     """The requests of a table, each with each of its bodies."""
     single = () if table.request is None else ((("request",), table.request),)
     several = ((("requests", place), one) for place, one in enumerate(table.requests))
     answer = table.expect.answer
     if answer is not None and answer.partition(":")[0] not in ANSWERS:
         location = (*here, "expect", "answer")
-        raise source.error(location, f"`{shown(location)}` is `{answer}` in", nearest(answer, ANSWERS, "answers"))
+        raise source.error(location, f"`{location_text(location)}` is `{answer}` in", nearest(answer, ANSWERS, "answers"))
     for part, one in (*single, *several):
         request = RequestTable(line=one) if isinstance(one, str) else one
         for body in table.bodies or (request.body,):
-            yield Step(_request(source, (*here, *part), replace(request, body=body)), table.expect, table.repeat)
+            yield CaseStep(_request(source, (*here, *part), replace(request, body=body)), table.expect, table.repeat)
 
 
 def _request(source: Source, here: Location, table: RequestTable) -> Request:
@@ -243,7 +243,7 @@ def _request(source: Source, here: Location, table: RequestTable) -> Request:
         return Request("GET", "", raw=table.raw.encode("latin-1"), finish=table.finish)
     method, _, target = table.line.partition(" ")
     if not target:
-        raise source.error(here, f"`{shown(here)}` has no path in", 'write its `line` as "GET /ping"')
+        raise source.error(here, f"`{location_text(here)}` has no path in", 'write its `line` as "GET /ping"')
     headers = [(name.strip(), value.strip()) for name, _, value in (text.partition(":") for text in table.headers)]
     count, size = table.fill or (0, 0)
     headers += [(f"X-Fill-{number}", "x" * size) for number in range(count)]
@@ -259,5 +259,5 @@ def _body(source: Source, here: Location, table: RequestTable) -> bytes | None:
         return None if table.body_hex is None else bytes.fromhex(table.body_hex)
     except ValueError:
         raise source.error(
-            here, f"`{shown((*here, 'body_hex'))}` is not hexadecimal in", "write two digits for each byte"
+            here, f"`{location_text((*here, 'body_hex'))}` is not hexadecimal in", "write two digits for each byte"
         ) from None

@@ -86,7 +86,7 @@ def speaks_tls(host: str, port: int) -> bool:
         return False
 
 
-def chosen(host: str, port: int, tls: Tls) -> str | None:
+def chosen_protocol(host: str, port: int, tls: Tls) -> str | None:
     """Offer HTTP/2 and HTTP/1.1 as browsers do (ALPN, RFC 7301), and return what the service chooses.
 
     Empty: it takes part in no choice. None: the handshake failed, so that nobody knows.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from fairground.contract.case import Case, Expect, Kind, Request, Step
+from fairground.contract.case import Case, CaseKind, CaseStep, Expect, Request
 from fairground.contract.facts import KnownData
-from fairground.contract.judge import problem, shown
-from fairground.contract.wire import Answer, Trouble, Wire
+from fairground.contract.judge import problem, quote_bytes
+from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 
 PAUSE_BETWEEN_PARTS_S = 0.002
 """Long enough for the server to have read the first part alone, short enough for hundreds of parts."""
@@ -28,15 +28,15 @@ class Target:
     facts: KnownData
     deadline_s: float
 
-    def wire(self) -> Wire:
-        return Wire(self.host, self.port, self.deadline_s)
+    def wire(self) -> CaseWire:
+        return CaseWire(self.host, self.port, self.deadline_s)
 
     def encode(self, request: Request) -> bytes:
         return request.encode(self.host, self.port)
 
 
 @dataclass(frozen=True)
-class Seen:
+class CaseOutcome:
     """The outcome of a case: the first thing wrong (None: all right), the last good body, and numbers for the evidence."""
 
     wrong: str | None
@@ -44,44 +44,46 @@ class Seen:
     evidence: dict[str, int | float | str | None] = field(default_factory=dict)
 
 
-def perform(case: Case, target: Target) -> Seen:
+def perform(case: Case, target: Target) -> CaseOutcome:
     """Carry out one case that is not a procedure. Never raises for what a server does."""
-    carry_out = {Kind.EXCHANGE: exchange, Kind.SPLIT: split, Kind.PIPELINE: pipeline, Kind.HANG_UP: hang_up}[case.kind]
+    carry_out = {CaseKind.EXCHANGE: exchange, CaseKind.SPLIT: split, CaseKind.PIPELINE: pipeline, CaseKind.HANG_UP: hang_up}[
+        case.kind
+    ]
     return carry_out(case.steps, target)
 
 
-def exchange(steps: tuple[Step, ...], target: Target) -> Seen:
+def exchange(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
     """The steps in order on one connection; a server may close it between steps, unless a step expects it `open`."""
-    line = Line(target)
+    line = ClientLine(target)
     body, requests = None, 0
     try:
         for step in (each for each in steps for _ in range(each.repeat)):
             requests += 1
             answer, wrong = line.ask(step)
             if wrong is not None:
-                return Seen(f"{_named(step.request)}: {wrong}", evidence={"request_number": requests})
+                return CaseOutcome(f"{_named(step.request)}: {wrong}", evidence={"request_number": requests})
             if answer is not None and answer.status < 400:
                 text = answer.body.decode("utf-8", "replace")
                 if step.expect.same_bytes and body not in (None, text):
-                    return Seen(
+                    return CaseOutcome(
                         f"{_named(step.request)}: two answers differ in their bytes", evidence={"request_number": requests}
                     )
                 body = text
-        if steps[-1].expect.connection == "open" and line.dropped():
-            return Seen(NOT_KEPT_OPEN, evidence={"requests": requests})
-        return Seen(None, body, {"requests": requests})
+        if steps[-1].expect.connection == "open" and line.is_dropped():
+            return CaseOutcome(NOT_KEPT_OPEN, evidence={"requests": requests})
+        return CaseOutcome(None, body, {"requests": requests})
     finally:
         line.close()
 
 
-class Line:
+class ClientLine:
     """A client's connection that is opened anew when the server has closed it, as HTTP lets it between requests."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
-        self._wire: Wire | None = None
+        self._wire: CaseWire | None = None
 
-    def ask(self, step: Step) -> tuple[Answer | None, str | None]:
+    def ask(self, step: CaseStep) -> tuple[HttpAnswer | None, str | None]:
         """The answer and what is wrong with it. Neither: the server rightly closed the connection without an answer."""
         reused = self._wire is not None
         self._wire = self._wire or self._target.wire()
@@ -98,9 +100,9 @@ class Line:
             self.close()
         return answer, wrong
 
-    def dropped(self) -> bool:
+    def is_dropped(self) -> bool:
         """True if the server has closed the connection by now."""
-        return self._wire is None or self._wire.closed(CLOSED_AT_ONCE_S)
+        return self._wire is None or self._wire.closes(CLOSED_AT_ONCE_S)
 
     def close(self) -> None:
         if self._wire is not None:
@@ -108,7 +110,7 @@ class Line:
         self._wire = None
 
 
-def split(steps: tuple[Step, ...], target: Target) -> Seen:
+def split(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
     """One request in two parts, cut at every offset, and once byte by byte; each time on a fresh connection."""
     (step,) = steps
     data = target.encode(step.request)
@@ -118,11 +120,13 @@ def split(steps: tuple[Step, ...], target: Target) -> Seen:
         where = f"cut after byte {offset}" if offset < len(data) else "sent byte by byte"
         wrong = _send_parts(parts, step, target)
         if wrong is not None:
-            return Seen(f"{_named(step.request)} {where}: {wrong}", evidence={"offset": offset, "request_bytes": len(data)})
-    return Seen(None, None, {"requests": len(partings), "request_bytes": len(data)})
+            return CaseOutcome(
+                f"{_named(step.request)} {where}: {wrong}", evidence={"offset": offset, "request_bytes": len(data)}
+            )
+    return CaseOutcome(None, None, {"requests": len(partings), "request_bytes": len(data)})
 
 
-def pipeline(steps: tuple[Step, ...], target: Target) -> Seen:
+def pipeline(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
     """All requests in one write: answers in order, all of them, or a closed connection after at least one."""
     requests = [step for step in steps for _ in range(step.repeat)]
     answered = 0
@@ -134,19 +138,19 @@ def pipeline(steps: tuple[Step, ...], target: Target) -> Seen:
                 wrong = problem(answer, step.request, step.expect, target.facts)
                 if wrong is not None:
                     sentence = f"answer {answered + 1} of {len(requests)} pipelined requests, for {_named(step.request)}: {wrong}"
-                    return Seen(sentence, evidence={"answered": answered, "requests": len(requests)})
+                    return CaseOutcome(sentence, evidence={"answered": answered, "requests": len(requests)})
                 answered += 1
                 if answer.says("close"):
                     break
     except Trouble as trouble:
         if not (answered and trouble.kind in ("closed", "reset")):
-            return Seen(
+            return CaseOutcome(
                 f"{len(requests)} pipelined requests, {answered} answered: {trouble.sentence}", evidence={"answered": answered}
             )
-    return Seen(None, None, {"answered": answered, "requests": len(requests)})
+    return CaseOutcome(None, None, {"answered": answered, "requests": len(requests)})
 
 
-def hang_up(steps: tuple[Step, ...], target: Target) -> Seen:
+def hang_up(steps: tuple[CaseStep, ...], target: Target) -> CaseOutcome:
     """A client hangs up at several places of the request, with and without a reset; then the whole request is answered."""
     (step,) = steps
     data = target.encode(step.request)
@@ -159,23 +163,23 @@ def hang_up(steps: tuple[Step, ...], target: Target) -> Seen:
                     if reset:
                         wire.abort()
     except Trouble as trouble:
-        return Seen(f"{_named(step.request)}, the client hanging up midway: {trouble.sentence}")
+        return CaseOutcome(f"{_named(step.request)}, the client hanging up midway: {trouble.sentence}")
     seen = exchange(steps, target)
     if seen.wrong is not None:
-        return Seen(f"after {2 * len(CUTS)} clients had hung up midway, {seen.wrong}", evidence=seen.evidence)
-    return Seen(None, None, {"hang_ups": 2 * len(CUTS)})
+        return CaseOutcome(f"after {2 * len(CUTS)} clients had hung up midway, {seen.wrong}", evidence=seen.evidence)
+    return CaseOutcome(None, None, {"hang_ups": 2 * len(CUTS)})
 
 
-def ask(request: Request, expect: Expect, target: Target) -> tuple[Answer | None, str | None]:
+def ask(request: Request, expect: Expect, target: Target) -> tuple[HttpAnswer | None, str | None]:
     """One request on a connection of its own: the answer and what is wrong with it."""
     try:
         with target.wire() as wire:
-            return _ask(wire, Step(request, expect), target)
+            return _ask(wire, CaseStep(request, expect), target)
     except Trouble as trouble:
         return None, trouble.sentence
 
 
-def _ask(wire: Wire, step: Step, target: Target) -> tuple[Answer, str | None]:
+def _ask(wire: CaseWire, step: CaseStep, target: Target) -> tuple[HttpAnswer, str | None]:
     wire.send(target.encode(step.request))
     if step.request.finish:
         wire.finish()
@@ -183,33 +187,33 @@ def _ask(wire: Wire, step: Step, target: Target) -> tuple[Answer, str | None]:
     return answer, problem(answer, step.request, step.expect, target.facts) or _connection_problem(wire, answer, step.expect)
 
 
-def _connection_problem(wire: Wire, answer: Answer, expect: Expect) -> str | None:
+def _connection_problem(wire: CaseWire, answer: HttpAnswer, expect: Expect) -> str | None:
     """Tell what is wrong with the connection afterwards, or None.
 
     It must be in the state that the case expects, with nothing on it.
     """
-    if expect.connection == "closed" and not wire.closed(CLOSED_WITHIN_S):
+    if expect.connection == "closed" and not wire.closes(CLOSED_WITHIN_S):
         return _surplus(wire) or f"the server did not close the connection within {CLOSED_WITHIN_S:g} s of its answer"
-    if expect.connection == "stated" and not answer.says("keep-alive") and not wire.closed(CLOSED_AT_ONCE_S):
+    if expect.connection == "stated" and not answer.says("keep-alive") and not wire.closes(CLOSED_AT_ONCE_S):
         return (
             _surplus(wire) or "the server kept the connection open without saying `connection: keep-alive` to an HTTP/1.0 client"
         )
     return None if expect.may_close else _surplus(wire)
 
 
-def _surplus(wire: Wire) -> str | None:
-    return f"bytes followed the answer: {shown(wire.surplus)}" if wire.surplus else None
+def _surplus(wire: CaseWire) -> str | None:
+    return f"bytes followed the answer: {quote_bytes(wire.surplus)}" if wire.surplus else None
 
 
-def _gone(wire: Wire, answer: Answer, step: Step) -> bool:
+def _gone(wire: CaseWire, answer: HttpAnswer, step: CaseStep) -> bool:
     """True if the next step needs a new connection. After raw bytes nobody knows what the server thinks comes next."""
     if step.expect.connection == "open":
         return False
     ends = answer.version == "1.0" or step.request.version == "1.0"
-    return step.request.raw is not None or answer.says("close") or (ends and not answer.says("keep-alive")) or wire.closed(0.001)
+    return step.request.raw is not None or answer.says("close") or (ends and not answer.says("keep-alive")) or wire.closes(0.001)
 
 
-def _send_parts(parts: tuple[bytes, ...], step: Step, target: Target) -> str | None:
+def _send_parts(parts: tuple[bytes, ...], step: CaseStep, target: Target) -> str | None:
     try:
         with target.wire() as wire:
             for number, part in enumerate(parts):
@@ -225,8 +229,8 @@ def _send_parts(parts: tuple[bytes, ...], step: Step, target: Target) -> str | N
 def _named(request: Request) -> str:
     """The request for a sentence: its line, and its body or version where they matter."""
     if request.raw is not None:
-        return f"raw bytes {shown(request.raw)}"
+        return f"raw bytes {quote_bytes(request.raw)}"
     version = " (HTTP/1.0)" if request.version == "1.0" else ""
-    body = f" with the body {shown(request.body, 60)}" if request.body is not None else ""
+    body = f" with the body {quote_bytes(request.body, 60)}" if request.body is not None else ""
     headers = f" with {', '.join(f'{name}: {value}'[:40] for name, value in request.headers[:2])}" if request.headers else ""
     return f"`{request.line}`{version}{headers}{body}"

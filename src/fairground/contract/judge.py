@@ -8,12 +8,12 @@ import time
 
 from fairground.contract.case import Expect, Request
 from fairground.contract.facts import KnownData
-from fairground.contract.wire import Answer
+from fairground.contract.wire import HttpAnswer
 
 JSON_TYPE = "application/json; charset=utf-8"
 
 
-def problem(answer: Answer, request: Request, expect: Expect, facts: KnownData) -> str | None:
+def problem(answer: HttpAnswer, request: Request, expect: Expect, facts: KnownData) -> str | None:
     """Return what is wrong with `answer` to `request`, or None if it is right."""
     if answer.status not in expect.statuses:
         wanted = " or ".join(str(status) for status in expect.statuses)
@@ -29,13 +29,13 @@ def problem(answer: Answer, request: Request, expect: Expect, facts: KnownData) 
     return _content(answer, expect, facts)
 
 
-def shown(data: bytes, limit: int = 120) -> str:
+def quote_bytes(data: bytes, limit: int = 120) -> str:
     """Bytes for a sentence: escaped, in quotes, shortened."""
     text = data[:limit].decode("utf-8", "backslashreplace").encode("unicode_escape").decode("ascii").replace("`", "'")
     return f"`{text}`" + (f" and {len(data) - limit} bytes more" if len(data) > limit else "")
 
 
-def _head(answer: Answer, request: Request, own_error: bool) -> str | None:
+def _head(answer: HttpAnswer, request: Request, own_error: bool) -> str | None:
     """Return what is wrong with the head of an answer, or None if it is right.
 
     It says where the answer ends, in a way that the client's version of HTTP knows, and when to come again after a 503.
@@ -52,14 +52,14 @@ def _head(answer: Answer, request: Request, own_error: bool) -> str | None:
     return None
 
 
-def _content(answer: Answer, expect: Expect, facts: KnownData) -> str | None:
+def _content(answer: HttpAnswer, expect: Expect, facts: KnownData) -> str | None:
     """Content type and body of a good answer."""
     if expect.body is None and expect.answer is None:
         return None
     if (got := answer.header("content-type")) != JSON_TYPE:
-        return f"expected `content-type: {JSON_TYPE}`, got {'none' if got is None else shown(got.encode())}"
+        return f"expected `content-type: {JSON_TYPE}`, got {'none' if got is None else quote_bytes(got.encode())}"
     if expect.body is not None and answer.body != expect.body.encode():
-        return f"expected the body {shown(expect.body.encode())}, got {shown(answer.body)}"
+        return f"expected the body {quote_bytes(expect.body.encode())}, got {quote_bytes(answer.body)}"
     kind, _, key = (expect.answer or "").partition(":")
     if kind == "time":
         return _moment(answer.body, rb'\{"serverTime":(\d+)\}', time.time(), facts.tolerance_s)
@@ -72,15 +72,15 @@ def _content(answer: Answer, expect: Expect, facts: KnownData) -> str | None:
     return None
 
 
-def _error_object(answer: Answer) -> str | None:
+def _error_object(answer: HttpAnswer) -> str | None:
     if (got := answer.header("content-type")) != JSON_TYPE:
-        return f"expected an error with `content-type: {JSON_TYPE}`, got {'none' if got is None else shown(got.encode())}"
+        return f"expected an error with `content-type: {JSON_TYPE}`, got {'none' if got is None else quote_bytes(got.encode())}"
     try:
         value = _parsed(answer.body)
     except ValueError as error:
-        return f"the error is not JSON ({error}): {shown(answer.body)}"
+        return f"the error is not JSON ({error}): {quote_bytes(answer.body)}"
     if not isinstance(value, dict) or value.get("ok") is not False or not isinstance(value.get("message"), str):
-        return f'expected an error object `{{"ok":false,"message":"…"}}`, got {shown(answer.body)}'
+        return f'expected an error object `{{"ok":false,"message":"…"}}`, got {quote_bytes(answer.body)}'
     return None
 
 
@@ -88,7 +88,7 @@ def _moment(body: bytes, form: bytes, now_s: float, tolerance_s: float) -> str |
     match = re.fullmatch(form, body)
     if match is None:
         text = form.decode().replace("\\", "").replace("(d+)", "<unix seconds>")
-        return f"expected the text `{text}`, got {shown(body)}"
+        return f"expected the text `{text}`, got {quote_bytes(body)}"
     off_s = int(match[1]) - now_s
     return None if abs(off_s) <= tolerance_s else f"the time is off by {off_s:.0f} s (allowed: {tolerance_s:g} s)"
 
@@ -98,7 +98,7 @@ def _difference(body: bytes, expected: object) -> str | None:
     try:
         value = _parsed(body)
     except ValueError as error:
-        return f"the body is not JSON ({error}): {shown(body)}"
+        return f"the body is not JSON ({error}): {quote_bytes(body)}"
     return _first_difference(value, expected, "the body")
 
 
@@ -118,7 +118,7 @@ def _first_difference(got: object, expected: object, where: str) -> str | None:
             (found for key in expected if (found := _first_difference(got[key], expected[key], f"`{key}` in {where}"))), None
         )
     if type(got) is not type(expected) or got != expected:
-        return f"{where} is {shown(json.dumps(got).encode())}, expected {shown(json.dumps(expected).encode())}"
+        return f"{where} is {quote_bytes(json.dumps(got).encode())}, expected {quote_bytes(json.dumps(expected).encode())}"
     return None
 
 
@@ -138,4 +138,4 @@ def _parsed(body: bytes) -> object:
 
 
 def _with_body(body: bytes) -> str:
-    return f" with the body {shown(body)}" if body else ""
+    return f" with the body {quote_bytes(body)}" if body else ""

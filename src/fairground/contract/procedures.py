@@ -12,9 +12,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from fairground.contract.case import Case, Expect, Request
-from fairground.contract.exchange import Seen, Target, ask, exchange
+from fairground.contract.exchange import CaseOutcome, Target, ask, exchange
 from fairground.contract.stage import Stage
-from fairground.contract.wire import Answer, Trouble
+from fairground.contract.wire import HttpAnswer, Trouble
 
 WORKS_AGAIN_WITHIN_S = 5.0
 EXITS_WITHIN_S = 5.0
@@ -32,10 +32,10 @@ DB_PING = Request("GET", "/db/ping")
 DB_PONG = Expect((200,), body='{"ok" : true, "message" : "OK"}')
 TRANSFER = Request("POST", "/transfer?from=1&to=2&amount=1")
 DONE = Expect((200,), body='{"ok":true}')
-Reply = tuple[Answer | None, str | None]
+Reply = tuple[HttpAnswer | None, str | None]
 
 
-def carry_out(case: Case, target: Target, stage: Stage, anew: bool = False) -> Seen:
+def carry_out(case: Case, target: Target, stage: Stage, anew: bool = False) -> CaseOutcome:
     """Start the server with the case's settings and carry out its procedure. The time of the start is not the case's.
 
     `anew`: the server that runs has failed a case, and no other may suffer for that.
@@ -50,12 +50,12 @@ def carry_out(case: Case, target: Target, stage: Stage, anew: bool = False) -> S
     return seen
 
 
-def _answers(case: Case, target: Target, stage: Stage) -> Seen:
+def _answers(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """The case's own steps, under its settings."""
     return exchange(case.steps, target)
 
 
-def _pool_exhausted(case: Case, target: Target, stage: Stage) -> Seen:
+def _pool_exhausted(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """Transfers that wait for a locked row take every connection; then one more request needs one."""
     size, full = case.settings.pool_size, threading.Event()
     with ThreadPoolExecutor(size + 1) as crowd:
@@ -64,7 +64,9 @@ def _pool_exhausted(case: Case, target: Target, stage: Stage) -> Seen:
             filled = _until(lambda: stage.waiting() >= size, WORKS_AGAIN_WITHIN_S)
             full.set()
             if not filled:
-                return Seen(f"only {stage.waiting()} of {size} connections were used by {size} transfers that wait for a lock")
+                return CaseOutcome(
+                    f"only {stage.waiting()} of {size} connections were used by {size} transfers that wait for a lock"
+                )
             if case.settings.pool_wait_ms is None:
                 seen, late = _one_more_waits(target, crowd)
             else:
@@ -88,38 +90,38 @@ def _transfer_once_admitted(target: Target, full: threading.Event) -> Reply:
         time.sleep(POLL_S)
 
 
-def _one_more_is_refused(target: Target, pool_wait_ms: int) -> Seen:
+def _one_more_is_refused(target: Target, pool_wait_ms: int) -> CaseOutcome:
     took_ms = []
     for _ in range(REFUSALS):
         started_s = time.monotonic()
         _, wrong = ask(DB_PING, Expect((503,)), target)
         took_ms.append(round((time.monotonic() - started_s) * 1000, 1))
         if wrong is not None:
-            return Seen(f"`GET /db/ping` while every connection was in use: {wrong}")
+            return CaseOutcome(f"`GET /db/ping` while every connection was in use: {wrong}")
     evidence: dict[str, int | float | str | None] = {"fastest_ms": min(took_ms), "slowest_ms": max(took_ms)}
     if min(took_ms) < pool_wait_ms - TIMER_SLACK_MS:
-        return Seen(
+        return CaseOutcome(
             f"`GET /db/ping` was refused after {min(took_ms)} ms, before POOL_WAIT_MS={pool_wait_ms} had passed",
             evidence=evidence,
         )
     if min(took_ms) > pool_wait_ms + REFUSED_WITHIN_MS:
-        return Seen(
+        return CaseOutcome(
             f"`GET /db/ping` was refused only after {min(took_ms)} ms under POOL_WAIT_MS={pool_wait_ms}", evidence=evidence
         )
-    return Seen(None, evidence=evidence)
+    return CaseOutcome(None, evidence=evidence)
 
 
-def _one_more_waits(target: Target, crowd: ThreadPoolExecutor) -> tuple[Seen, Future[Reply]]:
+def _one_more_waits(target: Target, crowd: ThreadPoolExecutor) -> tuple[CaseOutcome, Future[Reply]]:
     late = crowd.submit(ask, DB_PING, DB_PONG, target)
     time.sleep(1.0)
     if not late.done():
-        return Seen(None), late
+        return CaseOutcome(None), late
     answer, wrong = late.result()
     got = wrong if answer is None else f"answered {answer.status}"
-    return Seen(f"`GET /db/ping` while every connection was in use should have waited: {got}"), late
+    return CaseOutcome(f"`GET /db/ping` while every connection was in use should have waited: {got}"), late
 
 
-def _connections_within_pool(case: Case, target: Target, stage: Stage) -> Seen:
+def _connections_within_pool(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """A crowd larger than the pool asks the database while the lab counts the connections."""
     with ThreadPoolExecutor(CROWD) as crowd:
         futures = [crowd.submit(_burst, target, 1) for _ in range(CROWD * REQUESTS_PER_CLIENT)]
@@ -131,18 +133,18 @@ def _connections_within_pool(case: Case, target: Target, stage: Stage) -> Seen:
     peak = max(peak, stage.connections())
     evidence: dict[str, int | float | str | None] = {"peak": peak, "allowed": case.settings.pool_size, "requests": len(futures)}
     if peak > case.settings.pool_size:
-        return Seen(
+        return CaseOutcome(
             f"the server had {peak} connections to the database, allowed are POOL_SIZE={case.settings.pool_size}",
             evidence=evidence,
         )
     if wrongs:
-        return Seen(
+        return CaseOutcome(
             f"`GET /db/ping` from {CROWD} clients, {len(wrongs)} of {len(futures)} answers wrong: {wrongs[0]}", evidence=evidence
         )
-    return Seen(None if peak else "no connection to the database was seen while it was asked", evidence=evidence)
+    return CaseOutcome(None if peak else "no connection to the database was seen while it was asked", evidence=evidence)
 
 
-def _database_restarts(case: Case, target: Target, stage: Stage) -> Seen:
+def _database_restarts(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """The database goes and comes back under a client that keeps asking."""
     _burst(target, case.settings.pool_size)
     back = threading.Event()
@@ -158,7 +160,7 @@ def _database_restarts(case: Case, target: Target, stage: Stage) -> Seen:
     return seen if wrong is None or seen.wrong else replace(seen, wrong=f"`GET /db/ping` while the database was away: {wrong}")
 
 
-def _connections_severed(case: Case, target: Target, stage: Stage) -> Seen:
+def _connections_severed(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     _burst(target, case.settings.pool_size)
     stage.sever_connections()
     return _works_again(case, target, time.monotonic())
@@ -174,7 +176,7 @@ def _ask_until(back: threading.Event, target: Target) -> str | None:
     return None
 
 
-def _works_again(case: Case, target: Target, since_s: float) -> Seen:
+def _works_again(case: Case, target: Target, since_s: float) -> CaseOutcome:
     """Bursts over the whole pool until several in a row are good: one good answer could come from the only new connection."""
     good, last = 0, "nothing was asked"
     until_s = since_s + WORKS_AGAIN_WITHIN_S
@@ -184,36 +186,36 @@ def _works_again(case: Case, target: Target, since_s: float) -> Seen:
         time.sleep(POLL_S)
     took_ms = round((time.monotonic() - since_s) * 1000)
     if good < GOOD_BURSTS:
-        return Seen(
+        return CaseOutcome(
             f"`GET /db/ping` did not work again within {WORKS_AGAIN_WITHIN_S:g} s: {last}", evidence={"waited_ms": took_ms}
         )
-    return Seen(None, evidence={"works_again_ms": took_ms})
+    return CaseOutcome(None, evidence={"works_again_ms": took_ms})
 
 
-def _deadlock(case: Case, target: Target, stage: Stage) -> Seen:
+def _deadlock(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """The lab holds user 2, a transfer holds user 1 and waits for 2, the lab wants 1: the transfer waited first and goes."""
     for _attempt in range(3):
         with ThreadPoolExecutor(1) as crowd:
             with stage.holding(2) as hold:
                 transfer = crowd.submit(ask, TRANSFER, Expect((500,)), target)
                 if not _until(lambda: stage.waiting() >= 1, WORKS_AGAIN_WITHIN_S):
-                    return Seen("a transfer to a locked user did not wait for the lock")
+                    return CaseOutcome("a transfer to a locked user did not wait for the lock")
                 lab_won = hold.take(1)
             _, wrong = transfer.result()
         if lab_won:
             break
     else:
-        return Seen("the database ended the lab's transaction and not the transfer, three times over")
+        return CaseOutcome("the database ended the lab's transaction and not the transfer, three times over")
     if wrong is not None:
-        return Seen(f"`{TRANSFER.line}` that the database ended for a deadlock: {wrong}")
+        return CaseOutcome(f"`{TRANSFER.line}` that the database ended for a deadlock: {wrong}")
     for _again in range(2):
         _, wrong = ask(TRANSFER, DONE, target)
         if wrong is not None:
-            return Seen(f"`{TRANSFER.line}` after a deadlock, on the same connection: {wrong}")
-    return Seen(None)
+            return CaseOutcome(f"`{TRANSFER.line}` after a deadlock, on the same connection: {wrong}")
+    return CaseOutcome(None)
 
 
-def _debit_first(case: Case, target: Target, stage: Stage) -> Seen:
+def _debit_first(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """Check that a transfer debits before it credits, by what it has done where it waits for a lock.
 
     Where it waits for user 1 it has done nothing yet; where it waits for user 2 it has made the debit, still uncommitted.
@@ -227,15 +229,15 @@ def _debit_first(case: Case, target: Target, stage: Stage) -> Seen:
                 free[other] = hold.is_free(other)
             _, wrong = transfer.result()
         if not waits:
-            return Seen(f"a transfer did not wait for the locked row of user {held}")
+            return CaseOutcome(f"a transfer did not wait for the locked row of user {held}")
         if wrong is not None:
-            return Seen(f"`{TRANSFER.line}`, after waiting for a lock: {wrong}")
+            return CaseOutcome(f"`{TRANSFER.line}`, after waiting for a lock: {wrong}")
     if not free[2]:
-        return Seen("the transfer had credited user 2 before it could debit user 1")
-    return Seen("the transfer had committed its debit before its credit" if free[1] else None)
+        return CaseOutcome("the transfer had credited user 2 before it could debit user 1")
+    return CaseOutcome("the transfer had committed its debit before its credit" if free[1] else None)
 
 
-def _hang_up_in_transaction(case: Case, target: Target, stage: Stage) -> Seen:
+def _hang_up_in_transaction(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """More clients than connections hang up while their transfers wait for a lock; then a full pool of transfers must work."""
     clients = 2 * case.settings.pool_size
     with stage.holding(1):
@@ -247,14 +249,14 @@ def _hang_up_in_transaction(case: Case, target: Target, stage: Stage) -> Seen:
     for _ in range(GOOD_BURSTS):
         wrong = _burst(target, case.settings.pool_size, TRANSFER, DONE)
         if wrong is not None:
-            return Seen(
+            return CaseOutcome(
                 f"after {clients} clients had hung up during a transfer, `{TRANSFER.line}`: {wrong}",
                 evidence={"hang_ups": clients},
             )
-    return Seen(None, evidence={"hang_ups": clients})
+    return CaseOutcome(None, evidence={"hang_ups": clients})
 
 
-def _terminates(case: Case, target: Target, stage: Stage) -> Seen:
+def _terminates(case: Case, target: Target, stage: Stage) -> CaseOutcome:
     """SIGTERM while one client is idle and one is in the middle of a request."""
     with target.wire() as idle, target.wire() as midway:
         idle.send(target.encode(Request("GET", "/ready")))
@@ -263,12 +265,14 @@ def _terminates(case: Case, target: Target, stage: Stage) -> Seen:
         end = stage.stop()
     evidence: dict[str, int | float | str | None] = {"seconds": round(end.seconds, 2), "exit_code": end.code}
     if end.forced or end.seconds > EXITS_WITHIN_S:
-        return Seen(f"the server had not ended, with all its processes, {EXITS_WITHIN_S:g} s after SIGTERM", evidence=evidence)
+        return CaseOutcome(
+            f"the server had not ended, with all its processes, {EXITS_WITHIN_S:g} s after SIGTERM", evidence=evidence
+        )
     try:
         with target.wire():
-            return Seen("the port still accepts connections after the server's end", evidence=evidence)
+            return CaseOutcome("the port still accepts connections after the server's end", evidence=evidence)
     except Trouble:
-        return Seen(None, evidence=evidence)
+        return CaseOutcome(None, evidence=evidence)
 
 
 def _burst(target: Target, count: int, request: Request = DB_PING, expect: Expect = DB_PONG) -> str | None:
@@ -286,7 +290,7 @@ def _until(holds: Callable[[], bool], within_s: float) -> bool:
     return held
 
 
-_PROCEDURES: dict[str, Callable[[Case, Target, Stage], Seen]] = {
+_PROCEDURES: dict[str, Callable[[Case, Target, Stage], CaseOutcome]] = {
     "answers": _answers,
     "pool-exhausted": _pool_exhausted,
     "connections-within-pool": _connections_within_pool,

@@ -6,8 +6,8 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fairground.contract.case import Case, Kind
-from fairground.contract.exchange import Seen, Target, perform
+from fairground.contract.case import Case, CaseKind
+from fairground.contract.exchange import CaseOutcome, Target, perform
 from fairground.contract.facts import KnownData, Probe
 from fairground.contract.procedures import carry_out
 from fairground.contract.stage import NotStaged, Stage
@@ -54,7 +54,7 @@ def run(
     findings: list[Finding] = []
     bodies: dict[str, str] = {}
     failed = False
-    for case in sorted(chosen, key=lambda case: case.kind is Kind.PROCEDURE):
+    for case in sorted(chosen, key=lambda case: case.kind is CaseKind.PROCEDURE):
         reason = _untried(case, probe, stage, skip or {})
         if reason is not None:
             findings.append(reason)
@@ -67,7 +67,7 @@ def run(
             findings.append(Finding(f"case:{case.id}", Severity.WARN, f"not tried: {lacking.message}"))
             continue
         findings.append(_finding(case, seen, time.monotonic() - started_s))
-        failed = seen.wrong is not None or (failed and case.kind is not Kind.PROCEDURE)
+        failed = seen.wrong is not None or (failed and case.kind is not CaseKind.PROCEDURE)
         if seen.wrong is None and seen.body:
             bodies[case.id] = seen.body
     return Report(tuple(findings), bodies)
@@ -77,28 +77,28 @@ def _untried(case: Case, probe: Probe | None, stage: Stage | None, skip: Mapping
     """The finding of a case that is not tried, or None."""
     if case.workloads and all(workload in skip for workload in case.workloads):
         return Finding(f"case:{case.id}", Severity.NOTE, f"skipped: {skip[case.workloads[0]]}", {"skipped": 1})
-    if case.kind is Kind.PROCEDURE and stage is None:
+    if case.kind is CaseKind.PROCEDURE and stage is None:
         return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the server's process and database, not a URL alone")
     if case.database and probe is None:
         return Finding(f"case:{case.id}", Severity.WARN, "not tried: it needs the database to look into")
     return None
 
 
-def _tried(case: Case, target: Target, probe: Probe | None, stage: Stage | None, failed: bool) -> Seen:
+def _tried(case: Case, target: Target, probe: Probe | None, stage: Stage | None, failed: bool) -> CaseOutcome:
     """Carry the case out and compare the database before and after. `failed`: the server that runs has failed a case."""
     before = {sql: _number(probe, sql) for sql in case.database}
     try:
-        if case.kind is Kind.PROCEDURE:
+        if case.kind is CaseKind.PROCEDURE:
             assert stage is not None and case.procedure is not None
             seen = carry_out(case, target, stage, anew=failed)
         else:
             seen = perform(case, target)
     except Trouble as trouble:
-        return Seen(trouble.sentence)
+        return CaseOutcome(trouble.sentence)
     except (NotStaged, MachineError):
         raise
     except LabError as error:
-        return Seen(f"could not be carried out: {error.message}")
+        return CaseOutcome(f"could not be carried out: {error.message}")
     for sql, moves in case.database.items():
         moved = _number(probe, sql) - before[sql]
         if moved != moves and seen.wrong is None:
@@ -112,7 +112,7 @@ def _number(probe: Probe | None, sql: str) -> int:
     return int(value)
 
 
-def _finding(case: Case, seen: Seen, took_s: float) -> Finding:
+def _finding(case: Case, seen: CaseOutcome, took_s: float) -> Finding:
     evidence = {**seen.evidence, "took_ms": round(took_s * 1000)}
     if seen.wrong is None:
         return Finding(f"case:{case.id}", Severity.NOTE, case.title, evidence)

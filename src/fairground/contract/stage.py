@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from fairground.contract.case import Settings
+from fairground.contract.case import ProcedureSettings
 from fairground.model import LabError
 
 
@@ -36,7 +36,7 @@ class Hold(Protocol):
 class Stage(Protocol):
     """A server that can be started with other settings, on a database that can be disturbed. LabError when it cannot."""
 
-    def start(self, settings: Settings) -> tuple[str, int]:
+    def start(self, settings: ProcedureSettings) -> tuple[str, int]:
         """A server with these settings, that is ready: its host and port. One that runs with others is stopped first.
 
         A server that has these settings goes on: cases that ask for the same ones one after the other share a start.

@@ -38,7 +38,7 @@ class Trouble(Exception):
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """A server's answer; header names are in lower case."""
 
     status: int
@@ -56,7 +56,7 @@ class Answer:
         return option in [word.strip().lower() for word in (self.header("connection") or "").split(",")]
 
 
-class Wire:
+class CaseWire:
     """One connection, plain or by TLS, that must be done by `deadline_s` (of `time.monotonic`). Every failure is a Trouble."""
 
     def __init__(self, host: str, port: int, deadline_s: float, tls: Tls | None = None) -> None:
@@ -103,7 +103,7 @@ class Wire:
         except OSError:
             self._send_failed = True
 
-    def answer(self, method: str) -> Answer:
+    def answer(self, method: str) -> HttpAnswer:
         """Read the answer to a request with `method`; interim answers (100) are passed over."""
         parser = h11.Connection(h11.CLIENT)
         parser.send(h11.Request(method=method, target="/", headers=[("host", "parser")]))
@@ -130,9 +130,9 @@ class Wire:
             elif isinstance(event, h11.EndOfMessage) and head is not None:
                 self._left = parser.trailing_data[0]
                 headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers)
-                return Answer(head.status_code, head.http_version.decode(), headers, bytes(body))
+                return HttpAnswer(head.status_code, head.http_version.decode(), headers, bytes(body))
 
-    def closed(self, within_s: float) -> bool:
+    def closes(self, within_s: float) -> bool:
         """True if the server closes the connection within `within_s` without sending anything more."""
         try:
             self._socket.settimeout(min(within_s, self._remaining_s()))

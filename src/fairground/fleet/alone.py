@@ -12,7 +12,7 @@ NAME = "\0fairground-host"
 LOOK_S = 0.5
 
 
-def taken() -> socket.socket | None:
+def take_machine() -> socket.socket | None:
     """The socket that holds the machine until it is closed; None where somebody else holds it."""
     held = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -26,7 +26,7 @@ def taken() -> socket.socket | None:
 @contextmanager
 def alone() -> Iterator[None]:
     """Wait until nobody else measures here, and keep others waiting meanwhile."""
-    while (held := taken()) is None:
+    while (held := take_machine()) is None:
         time.sleep(LOOK_S)
     with held:
         yield

@@ -11,7 +11,7 @@ from typing import Any
 from distributed import Future
 
 from fairground.fleet.about import About
-from fairground.host import Clock, Moment, machine
+from fairground.host import CpuClock, Moment, machine
 from fairground.model import LabError, MachineError, RoleUse
 
 ANSWER_S = 10.0
@@ -135,12 +135,12 @@ class RemoteMeter:
         """Forget the peaks."""
         self.host.ask("forget_peaks", self.number)
 
-    def clock(self) -> Clock:
+    def clock(self) -> CpuClock:
         """All that is read of it at a moment."""
-        found: Clock = self.host.ask("clock", self.number)
+        found: CpuClock = self.host.ask("clock", self.number)
         return found
 
-    def use(self, before: Clock, after: Clock) -> RoleUse:
+    def use(self, before: CpuClock, after: CpuClock) -> RoleUse:
         """Return what it used between two readings, with the host's name where that is another machine."""
         found: RoleUse = self.host.ask("use", self.number, before, after)
         there = self.host

@@ -14,7 +14,7 @@ from distributed.client import FutureCancelledError
 
 from fairground.fleet import link, worker
 from fairground.fleet.about import ROLES, About
-from fairground.fleet.tls import Address, Certificate
+from fairground.fleet.tls import Certificate, SchedulerAddress
 from fairground.model import LabError
 
 LOOK_S = 2.0
@@ -43,7 +43,7 @@ class Done:
 
 
 @contextmanager
-def connected(address: Address, certificate: Certificate | None, direct: bool = False) -> Iterator[Client]:
+def connect(address: SchedulerAddress, certificate: Certificate | None, direct: bool = False) -> Iterator[Client]:
     """A client of the scheduler. LabError where it cannot be reached. What is not finished at the end is withdrawn.
 
     `direct`: it speaks to hosts itself, and not through the scheduler.

@@ -12,7 +12,7 @@ from distributed import Client, Future
 from fairground.fleet.lending import Lent
 from fairground.host import RoleMeter, disk
 from fairground.model import Durability
-from fairground.postgres import Address, Database, start
+from fairground.postgres import Database, DatabaseAddress, start
 from fairground.postgres.errorlog import ErrorLog
 
 
@@ -29,7 +29,7 @@ class Clusters(Lent):
         self._stop()
         super()._end()
 
-    async def start(self, durability: Durability, overrides: Mapping[str, str], version: int) -> Address:
+    async def start(self, durability: Durability, overrides: Mapping[str, str], version: int) -> DatabaseAddress:
         """Start it, and let the lab connect to it: where, and as whom. LabError where it cannot be had."""
         await asyncio.to_thread(self._start, durability, overrides, version)
         self._sample()
@@ -77,12 +77,12 @@ class Clusters(Lent):
         assert self._errors is not None
         return self._errors.take(database)
 
-    async def refused(self, role: str) -> int:
+    async def refused_connections(self, role: str) -> int:
         """Count the connections of one role that were refused, as `ErrorLog.refused`."""
         assert self._errors is not None
-        return self._errors.refused(role)
+        return self._errors.refused_connections(role)
 
 
-def lent(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:
+def lend_clusters(client: Client, worker_address: str, address: str, lab: str) -> Future[Any]:
     """The actor on the worker at an address, as a future that ends it when it is cancelled."""
     return client.submit(Clusters, address, lab, workers=[worker_address], resources={"database": 1}, actor=True, pure=False)

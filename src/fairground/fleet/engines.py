@@ -82,6 +82,6 @@ def _set(there: asyncio.Future[None]) -> None:
         there.set_result(None)
 
 
-def lent(client: Client, address: str) -> Future[Any]:
+def lend_engines(client: Client, address: str) -> Future[Any]:
     """The actor on the worker at an address, as a future that ends it when it is cancelled."""
     return client.submit(Engines, workers=[address], resources={"generator": 1}, actor=True, pure=False)

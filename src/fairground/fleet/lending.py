@@ -16,7 +16,7 @@ from pathlib import Path
 from distributed import get_worker
 
 from fairground.fleet import alone, worker
-from fairground.host import LOOPBACK, Clock, Keeper, Meter, Moment, keep_awake
+from fairground.host import LOOPBACK, CpuClock, Keeper, Meter, Moment, keep_awake
 from fairground.model import LabError, RoleUse
 
 REACHES_S = 5.0
@@ -33,7 +33,7 @@ class Lent:
     def __init__(self, address: str = LOOPBACK) -> None:
         here = get_worker()
         host = worker.host_of(here)
-        machine = alone.taken()
+        machine = alone.take_machine()
         if machine is None:
             sentence = f"host `{host.about.name}` measures for somebody else, or another host on its machine does"
             raise LabError(sentence, "wait until that has ended", 3)
@@ -107,10 +107,10 @@ class Lent:
         """Forget the peaks, as `Meter.start`."""
         self._meters[number].start()
 
-    async def clock(self, number: int) -> Clock:
+    async def clock(self, number: int) -> CpuClock:
         """All that is read at a moment, as `Meter.clock`."""
         return self._meters[number].clock()
 
-    async def use(self, number: int, before: Clock, after: Clock) -> RoleUse:
+    async def use(self, number: int, before: CpuClock, after: CpuClock) -> RoleUse:
         """Return what was used between two readings, as `Meter.use`."""
         return self._meters[number].use(before, after)

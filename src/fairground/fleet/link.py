@@ -12,7 +12,7 @@ from distributed.comm.core import FatalCommClosedError, connect
 from distributed.security import Security
 
 from fairground.fleet import tls
-from fairground.fleet.tls import Address, Certificate
+from fairground.fleet.tls import Certificate, SchedulerAddress
 from fairground.host import LOOPBACK
 from fairground.model import LabError
 
@@ -44,7 +44,7 @@ def settle() -> None:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
 
 
-def security(address: Address, certificate: Certificate | None) -> Security | None:
+def security(address: SchedulerAddress, certificate: Certificate | None) -> Security | None:
     """Dask's TLS for an address, with the fleet's certificate on both sides; None for one without TLS."""
     if not address.tls:
         return None
@@ -62,12 +62,12 @@ def security(address: Address, certificate: Certificate | None) -> Security | No
     return found
 
 
-def reach(address: Address, secured: Security | None) -> None:
+def reach(address: SchedulerAddress, secured: Security | None) -> None:
     """Raise LabError if no scheduler answers at this address, or one side does not trust the other."""
     asyncio.run(_reach(address, secured))
 
 
-async def _reach(address: Address, secured: Security | None) -> None:
+async def _reach(address: SchedulerAddress, secured: Security | None) -> None:
     try:
         arguments = (secured or Security()).get_connection_args("client")
         comm = await connect(str(address), timeout=CONNECT_S, **arguments)
@@ -76,7 +76,7 @@ async def _reach(address: Address, secured: Security | None) -> None:
         raise _unreached(address, error) from error
 
 
-def _unreached(address: Address, error: BaseException) -> LabError:
+def _unreached(address: SchedulerAddress, error: BaseException) -> LabError:
     """The error that says why nobody answers.
 
     A side that is not trusted hangs up: the other sees an end in the middle of the greeting.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-class Work(StrEnum):
+class OrderWork(StrEnum):
     """The kinds of work that a host is asked for."""
 
     READY = "ready"
@@ -32,7 +32,7 @@ class Order:
     `plan` has the slots that are meant, and no others. `servers`: id → hash of the sources, which the host has by then.
     """
 
-    work: Work
+    work: OrderWork
     plan: Plan
     servers: Mapping[str, str]
     known: tuple[Trial, ...] = ()
@@ -62,7 +62,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Answer:
+class OrderAnswer:
     """The answer of a host. One with a `refusal` has only `host` beside it; trials are new ones, in their order."""
 
     host: str
@@ -83,7 +83,7 @@ class Answer:
         return _answers().dump_json(self)
 
     @classmethod
-    def from_json(cls, text: bytes) -> Answer:
+    def from_json(cls, text: bytes) -> OrderAnswer:
         """Read an answer. Raises ValueError for what is none."""
         return _answers().validate_json(text)
 
@@ -96,7 +96,7 @@ def _orders() -> TypeAdapter[Order]:
 
 
 @cache
-def _answers() -> TypeAdapter[Answer]:
+def _answers() -> TypeAdapter[OrderAnswer]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Answer)
+    return TypeAdapter(OrderAnswer)

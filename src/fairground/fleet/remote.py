@@ -101,7 +101,7 @@ def by_our_clock(document: str, ahead_s: float) -> str:
 def generator_on(client: Any, member: Member) -> Iterator[RemoteHost]:
     """A host that has joined, as the one on which the engine runs. LabError where it cannot connect to this machine."""
     place = urlsplit(member.address)
-    found = RemoteHost(member.about, get_ip(place.hostname, place.port), engines.lent(client, member.address))
+    found = RemoteHost(member.about, get_ip(place.hostname, place.port), engines.lend_engines(client, member.address))
     try:
         found.require_a_way_back()
         yield found

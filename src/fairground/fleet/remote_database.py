@@ -15,7 +15,7 @@ from fairground.fleet.borrowed import Borrowed, RemoteMeter
 from fairground.fleet.cluster import Member
 from fairground.host import Child, Keeper, Meter
 from fairground.model import OWN_MAJOR, Durability
-from fairground.postgres import Address, Database
+from fairground.postgres import Database, DatabaseAddress
 
 STARTS_S = 300.0
 """A host may have to bring the programs of a version first, and to recover what an interruption left."""
@@ -38,7 +38,7 @@ class RemoteDatabaseHost(Borrowed):
 
     def start(self, contract: Path, durability: Durability, overrides: Mapping[str, str], version: int | None) -> Database:
         """Start it there, one at a time. LabError where it cannot be had."""
-        address: Address = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
+        address: DatabaseAddress = self.ask("start", durability, dict(overrides), version or OWN_MAJOR, within_s=STARTS_S)
         return Database(address, contract, RemoteCluster(self), errors=RemoteErrors(self))
 
 
@@ -74,7 +74,7 @@ class RemoteErrors:
         """The beginning of what was logged of one database since the last call for it."""
         return str(self._host.ask("take", database))
 
-    def refused(self, role: str) -> int:
+    def refused_connections(self, role: str) -> int:
         """Count the connections of one role that were refused since the last call for it."""
         return int(self._host.ask("refused", role))
 
@@ -85,7 +85,7 @@ def database_on(client: Any, member: Member) -> Iterator[RemoteDatabaseHost]:
     place = urlsplit(member.address)
     assert place.hostname is not None
     front = get_ip(place.hostname, place.port)
-    found = RemoteDatabaseHost(member.about, front, clusters.lent(client, member.address, place.hostname, front))
+    found = RemoteDatabaseHost(member.about, front, clusters.lend_clusters(client, member.address, place.hostname, front))
     try:
         yield found
     finally:

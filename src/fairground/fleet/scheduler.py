@@ -7,17 +7,17 @@ from collections.abc import Callable
 from distributed import Scheduler
 
 from fairground.fleet import link, loop
-from fairground.fleet.tls import Address, Certificate
+from fairground.fleet.tls import Certificate, SchedulerAddress
 from fairground.model import LabError
 
 
-def serve(address: Address, certificate: Certificate | None, started: Callable[[str], None]) -> None:
+def serve(address: SchedulerAddress, certificate: Certificate | None, started: Callable[[str], None]) -> None:
     """Serve until interrupted. `started` is told the address with its port. LabError where nothing can listen there."""
     link.settle()
     loop.run(_serve(address, certificate, started))
 
 
-async def _serve(address: Address, certificate: Certificate | None, started: Callable[[str], None]) -> None:
+async def _serve(address: SchedulerAddress, certificate: Certificate | None, started: Callable[[str], None]) -> None:
     protocol = "tls" if address.tls else "tcp"
     scheduler = Scheduler(
         host=address.host,

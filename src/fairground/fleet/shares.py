@@ -9,32 +9,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fairground.model import Cell, Slot, Trial
+from fairground.model import Cell, PlanSlot, Trial
 from fairground.stats.comparisons import heat_of
 
 HeatOfBlock = tuple[int, Cell]
 
 
 @dataclass(frozen=True)
-class Share:
+class PlanShare:
     """Slots of one block that one host measures. `begun_on`: the only machine that may, since it has begun; None: any."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[PlanSlot, ...]
     begun_on: str | None = None
 
 
-def shares(left: Sequence[Slot], measured: Iterable[Trial], hosts: int, own: str) -> tuple[Share, ...]:
+def shares(left: Sequence[PlanSlot], measured: Iterable[Trial], hosts: int, own: str) -> tuple[PlanShare, ...]:
     """The slots that are left, as shares for so many hosts, in the plan's order.
 
     A heat of a block that is measured in part stays with its machine, by the hash of its name; `own`: of trials that name none.
     """
     begun = {(trial.block, heat_of(trial.cell)): trial.machine or own for trial in measured}
     whole = len({slot.block for slot in left}) >= hosts
-    found: dict[tuple[int, Cell | None], list[Slot]] = {}
+    found: dict[tuple[int, Cell | None], list[PlanSlot]] = {}
     for slot in left:
         heat = heat_of(slot.cell)
         apart = not whole or (slot.block, heat) in begun
         found.setdefault((slot.block, heat if apart else None), []).append(slot)
     return tuple(
-        Share(tuple(slots), None if heat is None else begun.get((block, heat))) for (block, heat), slots in found.items()
+        PlanShare(tuple(slots), None if heat is None else begun.get((block, heat))) for (block, heat), slots in found.items()
     )

@@ -22,7 +22,7 @@ COPY = "copy the folder that `./fairground host serve` made, and name it: --tls 
 
 
 @dataclass(frozen=True)
-class Address:
+class SchedulerAddress:
     """The address of a scheduler. `tls`: all of its connections are encrypted, on both sides with the fleet's certificate."""
 
     host: str
@@ -34,7 +34,7 @@ class Address:
         return f"{'tls' if self.tls else 'tcp'}://{host}:{self.port}"
 
 
-def address(text: str, folder: Path | None = None) -> Address:
+def address(text: str, folder: Path | None = None) -> SchedulerAddress:
     """Read `tls://10.0.0.5:8786`, `10.0.0.5` or `127.0.0.1:8786`. Beyond loopback, and where a folder is named, it is TLS.
 
     LabError for what is no address, for all addresses at once, and for one beyond loopback without TLS.
@@ -55,7 +55,7 @@ def address(text: str, folder: Path | None = None) -> Address:
             f"tls://{rest}",
         )
     tls = scheme == "tls" or (scheme == "" and (folder is not None or not _is_loopback(host)))
-    return Address(host, PORT if port is None else port, tls)
+    return SchedulerAddress(host, PORT if port is None else port, tls)
 
 
 def _is_loopback(host: str) -> bool:
@@ -93,7 +93,7 @@ def of_fleet(folder: Path) -> Certificate:
     return found
 
 
-def link(text: str, folder: Path | None) -> tuple[Address, Certificate | None]:
+def link(text: str, folder: Path | None) -> tuple[SchedulerAddress, Certificate | None]:
     """The address of a scheduler, and the certificate for it. LabError for no address, and where a certificate is lacking."""
     at = address(text, folder)
     if not at.tls:
@@ -103,7 +103,7 @@ def link(text: str, folder: Path | None) -> tuple[Address, Certificate | None]:
     return at, of_fleet(folder)
 
 
-def made(folder: Path) -> Certificate:
+def make_certificate(folder: Path) -> Certificate:
     """The certificate in a folder, made there if there is none; only its owner may read the key."""
     found = Certificate(folder)
     if found.is_there:

@@ -22,7 +22,7 @@ from distributed.utils import get_ip
 from fairground.fleet import link, loop
 from fairground.fleet.about import About
 from fairground.fleet.order import Order
-from fairground.fleet.tls import Address, Certificate
+from fairground.fleet.tls import Certificate, SchedulerAddress
 from fairground.host import build
 from fairground.model import LabError
 
@@ -39,7 +39,7 @@ WORDS = 500
 
 
 @dataclass(frozen=True)
-class Command:
+class OrderCommand:
     """The command that starts the process which carries out one order."""
 
     words: Sequence[str]
@@ -51,7 +51,7 @@ class Host(WorkerPlugin):
 
     name = NAME
 
-    def __init__(self, about: About, command: Command, cache: Path, engine: Path, awake: bool) -> None:
+    def __init__(self, about: About, command: OrderCommand, cache: Path, engine: Path, awake: bool) -> None:
         self.about, self.cache, self.engine, self._command = about, cache, engine, command
         self.awake = awake
         """True if processors are kept from idling while this host makes a load for a lab elsewhere."""
@@ -101,7 +101,7 @@ class Host(WorkerPlugin):
 
     def lacking(self, digests: Sequence[str]) -> list[str]:
         """Those of these sources that are not here yet."""
-        return [digest for digest in digests if build.sent(digest, self.cache) is None]
+        return [digest for digest in digests if build.sent_folder(digest, self.cache) is None]
 
     def take(self, sources: Sources) -> None:
         """Keep sources that the owner allows. LabError for others, and for those that are not of their hash."""
@@ -138,7 +138,11 @@ def _ended(child: subprocess.Popen[bytes]) -> int:
 
 
 def join(
-    address: Address, certificate: Certificate | None, host: Host, resources: Mapping[str, float], joined: Callable[[], None]
+    address: SchedulerAddress,
+    certificate: Certificate | None,
+    host: Host,
+    resources: Mapping[str, float],
+    joined: Callable[[], None],
 ) -> None:
     """Take part until interrupted. LabError when the scheduler cannot be reached, refuses us, or is gone."""
     link.settle()
@@ -148,7 +152,9 @@ def join(
     raise LabError(f"the scheduler at `{address}` is gone, or has sent this host away", "join again when it is back", 3)
 
 
-async def _join(address: Address, secured: Any, host: Host, resources: Mapping[str, float], joined: Callable[[], None]) -> None:
+async def _join(
+    address: SchedulerAddress, secured: Any, host: Host, resources: Mapping[str, float], joined: Callable[[], None]
+) -> None:
     scratch = host.cache / "fleet"
     os.makedirs(scratch, exist_ok=True)
     worker = Worker(

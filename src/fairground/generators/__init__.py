@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.generators import ab, engine, hey, k6, oha, running, vegeta, wrk
-from fairground.generators.running import Elsewhere, Running
-from fairground.generators.session import Session, Task
+from fairground.generators.running import EngineHost, Running
+from fairground.generators.session import GeneratorSession, LoadTask
 from fairground.generators.tool import Installed, Tool, ToolSession
 from fairground.host import Keeper
 from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
@@ -20,15 +20,15 @@ from fairground.model import Cell, LabError, Load, Result, RoleUse, Workload
 __all__ = [
     "ENGINE",
     "TOOLS",
-    "Elsewhere",
+    "EngineHost",
+    "GeneratorSession",
     "Installed",
+    "LoadTask",
     "Running",
-    "Session",
-    "Task",
     "Tool",
     "check",
     "find",
-    "known",
+    "generator_name",
     "start",
     "with_share",
 ]
@@ -39,7 +39,7 @@ TOOLS: Mapping[str, Tool] = {one.TOOL.name: one.TOOL for one in (wrk, ab, hey, k
 """Those from elsewhere, by name."""
 
 
-def known(name: str) -> str:
+def generator_name(name: str) -> str:
     """The name of a generator. LabError when there is none of that name."""
     names = (ENGINE, *TOOLS)
     if name not in names:
@@ -53,7 +53,7 @@ def known(name: str) -> str:
 def check(cells: Iterable[Cell], workloads: Mapping[str, Workload]) -> None:
     """LabError for the first cell whose load its generator cannot make. Ask before anything is started."""
     for load, workload in dict.fromkeys((cell.load, cell.workload) for cell in cells):
-        name = known(load.generator)
+        name = generator_name(load.generator)
         said = _engine_refusal(load) if name == ENGINE else TOOLS[name].refusal(load, workloads[workload])
         if said is not None:
             raise LabError(
@@ -77,15 +77,15 @@ def find(name: str, path: str) -> Installed | None:
 
 
 def start(
-    keeper: Keeper, binary: Path, tools: Mapping[str, Installed], task: Task, elsewhere: Elsewhere | None = None
-) -> Session:
+    keeper: Keeper, binary: Path, tools: Mapping[str, Installed], task: LoadTask, elsewhere: EngineHost | None = None
+) -> GeneratorSession:
     """Start the load's generator. `binary` is the engine's, `tools` those of others that are installed.
 
     `elsewhere`: the host on which the engine runs; None: it runs here.
     """
     if task.load.generator == ENGINE:
         plan = engine.plan(task.workload, task.load, task.host, task.port, task.seed, task.bodies, task.rates)
-        return engine.Session(running.started(keeper, binary, task.folder, elsewhere), engine.by_tls(plan, task.tls))
+        return engine.EngineSession(running.start_engine(keeper, binary, task.folder, elsewhere), engine.by_tls(plan, task.tls))
     return ToolSession(keeper, tools[task.load.generator], task)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from fairground.generators.tool import Job, Output, Seen, Tool, decimal, number
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, decimal, number
 from fairground.model import LabError, Latency, Load, Outcomes, Workload
 
 MOST_PER_S = 400_000
@@ -17,7 +17,7 @@ PERCENTILES = "percentiles.csv"
 BODY = "body"
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: ToolJob) -> list[str]:
     load, workload = job.load, job.workload
     argv = ["-q", "-r", "-l", "-c", str(load.connections), "-s", str(load.timeout_ms // 1000)]
     if job.requests is not None:
@@ -41,7 +41,7 @@ def _command(job: Job) -> list[str]:
     return [*argv, "-e", PERCENTILES, job.url]
 
 
-def _read(job: Job, output: Output) -> Seen:
+def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     text = output.stdout
     complete, seconds = number(r"Complete requests:\s+(\d+)", text), decimal(r"Time taken for tests:\s+([\d.]+)", text)
     if complete is None or seconds is None:
@@ -59,7 +59,7 @@ def _read(job: Job, output: Output) -> Seen:
             f"the server kept its connection to ab, which speaks HTTP/1.0, after {kept:,} of {complete:,} requests only"
         )
     spread = _latency(output.file(PERCENTILES), complete)
-    return Seen(
+    return ToolReport(
         duration_s=seconds,
         outcomes=Outcomes(
             ok=complete - bad,

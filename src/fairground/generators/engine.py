@@ -22,9 +22,9 @@ from fairground.model import (
     LedgerRow,
     Load,
     Outcomes,
+    RateStep,
     Result,
     Second,
-    Step,
     Workload,
 )
 from fairground.model.subject import SHARES
@@ -40,7 +40,7 @@ ERROR: Mapping[str, object] = {"json": {"ok": {"equals": False}, "message": "tex
 """The contract's error object, as a rule."""
 
 
-class Session:
+class EngineSession:
     """One running engine. Read `event` until it is None, then take the `result`; tell it `measure` when the warm-up has settled.
 
     To take turns: `go`, wait as long as the turn shall last, `hold`, and read events up to `held`, which `settled_part` reads.
@@ -318,7 +318,7 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
     )
 
 
-def curve(document: Mapping[str, Any], load: Load) -> tuple[Step, ...]:
+def curve(document: Mapping[str, Any], load: Load) -> tuple[RateStep, ...]:
     """The steps of the engine's document, in their order; an open loop of one rate is one step. Empty without a window."""
     window, share = document["window"], document["self"]["busiest_thread_busy_share"]
     if not window["duration_us"]:
@@ -328,7 +328,7 @@ def curve(document: Mapping[str, Any], load: Load) -> tuple[Step, ...]:
     for row in window.get("steps") or [{**window, **whole}]:
         if row["duration_us"]:
             found.append(
-                Step(
+                RateStep(
                     rate_per_s=row["rate_per_s"],
                     duration_s=row["duration_us"] / 1e6,
                     due=row["due"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from fairground.generators.tool import Job, Output, Seen, Tool, decimal, number, outcomes
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, decimal, number, outcomes
 from fairground.model import Latency, Load, Workload
 
 KINDS = (
@@ -21,7 +21,7 @@ KINDS = (
 BODY = "body"
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: ToolJob) -> list[str]:
     load, workload = job.load, job.workload
     argv = ["-c", str(load.connections), "-t", str(load.timeout_ms // 1000), "-m", workload.method]
     argv += ["-z", f"{job.seconds:g}s"] if job.requests is None else ["-n", str(job.requests)]
@@ -32,7 +32,7 @@ def _command(job: Job) -> list[str]:
     return [*argv, job.url]
 
 
-def _read(job: Job, output: Output) -> Seen:
+def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     text = output.stdout
     seconds = decimal(r"Total:\s+([\d.]+) secs", text)
     head, _, tail = text.partition("Error distribution:")
@@ -43,7 +43,7 @@ def _read(job: Job, output: Output) -> Seen:
     spread = _latency(head, sum(statuses.values()))
     found = outcomes(job, statuses, in_flight=0, **kinds)
     answered = sum(statuses.values())
-    return Seen(
+    return ToolReport(
         duration_s=seconds,
         outcomes=found,
         completed=answered + sum(kinds.values()),

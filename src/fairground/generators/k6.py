@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairground.generators.slots import javascript
-from fairground.generators.tool import Job, Output, Seen, Tool, outcomes
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, outcomes
 from fairground.model import Latency
 
 REPORT = "report.json"
@@ -76,7 +76,7 @@ export function handleSummary(data) {
 """
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: ToolJob) -> list[str]:
     draws, path, body = javascript(job.templates)
     script = SCRIPT % {
         "codes": [1000, *ERRORS], "seed": job.seed * 0x9E3779B1 % 2**31, "first": job.first,
@@ -89,7 +89,7 @@ def _command(job: Job) -> list[str]:
     return ["run", "--quiet", "--no-color", "--no-usage-report", "--address", "", job.write("requests.js", script)]
 
 
-def _options(job: Job) -> dict[str, object]:
+def _options(job: ToolJob) -> dict[str, object]:
     load = job.load
     # All requests of the window shall have their answers: k6 waits for them so long.
     end = f"{math.ceil(load.timeout_ms / 1000) + 1}s"
@@ -122,7 +122,7 @@ def _rate(rate_per_s: float) -> dict[str, object]:
     return {"rate": round(rate_per_s * 1000), "timeUnit": "1000s"}
 
 
-def _read(job: Job, output: Output) -> Seen:
+def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     if not (text := output.file(REPORT)):
         raise output.nothing("k6")
     document: dict[str, Any] = json.loads(text)
@@ -139,7 +139,7 @@ def _read(job: Job, output: Output) -> Seen:
             kinds[ERRORS.get(int(code), "unclassified")] += int(values["count"])
     statuses[job.workload.expect.status] = sent - sum(statuses.values()) - sum(kinds.values())
     unsent = int(metrics.get("dropped_iterations", {}).get("count", 0))
-    return Seen(
+    return ToolReport(
         duration_s=document["state"]["testRunDurationMs"] / 1000,
         outcomes=outcomes(job, statuses, unsent=unsent if job.load.model == "open" else 0, in_flight=0, **kinds),
         completed=sent,

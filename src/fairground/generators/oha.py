@@ -10,7 +10,7 @@ import json
 import re
 from typing import Any
 
-from fairground.generators.tool import Job, Output, Seen, Tool, outcomes
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, outcomes
 from fairground.model import Latency, Load, Workload
 
 DIFFERENT_AT_MOST = 20_000
@@ -29,7 +29,7 @@ KINDS = (
 BODY = "body"
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: ToolJob) -> list[str]:
     load, workload, templates = job.load, job.workload, job.templates
     argv = ["--no-tui", "--output-format", "json", "--worker-threads", str(load.threads), "-c", str(load.connections)]
     argv += ["-z", f"{job.seconds:g}s", "-w"] if job.requests is None else ["-n", str(job.requests)]
@@ -48,7 +48,7 @@ def _command(job: Job) -> list[str]:
     return [*argv, "--urls-from-file", job.write("addresses", "".join(f"{job.origin}{path}\n" for path, _ in different))]
 
 
-def _read(job: Job, output: Output) -> Seen:
+def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     try:
         document: dict[str, Any] = json.loads(output.stdout)
     except ValueError:
@@ -60,7 +60,7 @@ def _read(job: Job, output: Output) -> Seen:
     found = outcomes(job, statuses, unsent=None if job.load.model == "open" else 0, **kinds)
     answered = sum(statuses.values())
     spread = _latency(document, answered)
-    return Seen(
+    return ToolReport(
         duration_s=document["summary"]["total"],
         outcomes=found,
         completed=found.total - kinds["in_flight"],
@@ -71,7 +71,7 @@ def _read(job: Job, output: Output) -> Seen:
     )
 
 
-def _caveats(job: Job) -> list[str]:
+def _caveats(job: ToolJob) -> list[str]:
     said = ["oha does not check bodies"]
     if not job.templates.fixed:
         said.append(f"oha drew from {DIFFERENT_AT_MOST:,} different requests, in an order of its own")

@@ -44,7 +44,7 @@ class Running(Protocol):
         """End it, whatever it is doing."""
 
 
-class Elsewhere(Protocol):
+class EngineHost(Protocol):
     """Another host where the engine runs in place of the lab's machine. `name`: what it is called.
 
     `front`: the address of the lab's machine as it is reached from there.
@@ -137,8 +137,8 @@ class Local:
         return self.child.stop()
 
 
-def started(
-    keeper: Keeper, binary: Path, folder: Path, elsewhere: Elsewhere | None, cores: tuple[int, ...] | None = None
+def start_engine(
+    keeper: Keeper, binary: Path, folder: Path, elsewhere: EngineHost | None, cores: tuple[int, ...] | None = None
 ) -> Running:
     """Start the engine, `elsewhere` or (None) here on these cores. Its document is kept in `folder`."""
     return Local(keeper, binary, folder, cores) if elsewhere is None else elsewhere.start(folder)

@@ -13,7 +13,7 @@ from fairground.model.wire import Tls
 
 
 @dataclass(frozen=True)
-class Task:
+class LoadTask:
     """The work of a generator: a workload under a load, against an address. Raw data goes into `folder`.
 
     `bodies`: answers that contract cases found right on this server, by case. `rates`: steps of a load curve, each a rate per
@@ -31,7 +31,7 @@ class Task:
     tls: Tls | None = None
 
 
-class Session(Protocol):
+class GeneratorSession(Protocol):
     """One running generator. Its events are those of docs/engine-protocol.md; what it cannot tell in them is None."""
 
     @property

@@ -20,7 +20,7 @@ JSON_NAME = re.compile(r'"([^"]+)"\s*:\s*"?\s*$')
 
 
 @dataclass(frozen=True)
-class Slot:
+class ValueSlot:
     """One slot: `kind` is int, low, high, choice or seq; `other` is the slot that an int must differ from, or a high's low."""
 
     kind: str
@@ -38,14 +38,14 @@ Piece = str | int
 class Templates:
     """The path and the body of one request; their slots are numbered together, those of the path first."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[ValueSlot, ...]
     path: tuple[Piece, ...]
     body: tuple[Piece, ...] | None
 
     @classmethod
     def of(cls, workload: Workload) -> Templates:
         """Compile a workload's templates. LabError for a slot that the engine would refuse as well."""
-        slots: list[Slot] = []
+        slots: list[ValueSlot] = []
         names: dict[str, int] = {}
         path = tuple(_pieces(workload.path, slots, names))
         body = None if workload.body is None else tuple(_pieces(workload.body, slots, names))
@@ -135,7 +135,7 @@ def _lua_text(text: str) -> str:
     return '"' + "".join(plain) + '"'
 
 
-def _pieces(text: str, slots: list[Slot], names: dict[str, int]) -> Iterator[Piece]:
+def _pieces(text: str, slots: list[ValueSlot], names: dict[str, int]) -> Iterator[Piece]:
     literal, at = "", 0
     for found in SLOT.finditer(text):
         literal += text[at : found.start()]
@@ -153,7 +153,7 @@ def _pieces(text: str, slots: list[Slot], names: dict[str, int]) -> Iterator[Pie
     yield literal + text[at:]
 
 
-def _slot(inner: str, slots: list[Slot], names: dict[str, int]) -> Slot:
+def _slot(inner: str, slots: list[ValueSlot], names: dict[str, int]) -> ValueSlot:
     kind, _, argument = inner.partition(":")
     span, _, other = argument.partition("!=")
     numbers = re.fullmatch(r"(-?\d+)\.\.(-?\d+)", span)
@@ -161,19 +161,19 @@ def _slot(inner: str, slots: list[Slot], names: dict[str, int]) -> Slot:
     waiting = {place for place, slot in enumerate(slots) if slot.kind == "low"} - {slot.other for slot in slots}
     match kind:
         case "int" if low <= high and (not other or (other in names and low < high)):
-            return Slot("int", low, high, names[other] if other else None)
+            return ValueSlot("int", low, high, names[other] if other else None)
         case "low" if low < high:
-            return Slot("low", low, high)
+            return ValueSlot("low", low, high)
         case "high" if low < high and waiting:
-            return Slot("high", low, high, max(place for place in waiting if place is not None))
+            return ValueSlot("high", low, high, max(place for place in waiting if place is not None))
         case "choice" if argument and all(argument.split("|")):
-            return Slot("choice", words=tuple(argument.split("|")))
+            return ValueSlot("choice", words=tuple(argument.split("|")))
         case "seq" if not argument:
-            return Slot("seq")
+            return ValueSlot("seq")
     raise LabError(f"`{{{inner}}}` is not a slot that a generator other than the engine can fill", "load it with the engine")
 
 
-def _other_than(chance: random.Random, slot: Slot, value: int) -> int:
+def _other_than(chance: random.Random, slot: ValueSlot, value: int) -> int:
     """Uniform over the slot's range without `value`."""
     inside = slot.low <= value <= slot.high
     drawn = chance.randint(slot.low, slot.high - inside)

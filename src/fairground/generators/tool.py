@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from fairground.generators.session import Task
+from fairground.generators.session import LoadTask
 from fairground.generators.slots import Templates
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, Streams
 from fairground.model import LabError, Latency, Load, Outcomes, Result, Second, Workload
@@ -26,7 +26,7 @@ COUNTED_AT_MOST_S = 900.0
 
 
 @dataclass(frozen=True)
-class Job:
+class ToolJob:
     """One run of a tool: `load` for `seconds`, or `requests` of them; its files go to `folder`, where it is started."""
 
     load: Load
@@ -67,7 +67,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Output:
+class ToolOutput:
     """The output of a run: its streams, its exit code, and its files."""
 
     stdout: str
@@ -88,7 +88,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ToolReport:
     """The report of a tool on one run."""
 
     duration_s: float
@@ -108,9 +108,9 @@ class Tool:
     """One load generator. A limit that it has is False here, and a load beyond it is refused before anything is started."""
 
     name: str
-    command: Callable[[Job], list[str]]
+    command: Callable[[ToolJob], list[str]]
     """The words after the program's name; writes the files that they name."""
-    read: Callable[[Job, Output], Seen]
+    read: Callable[[ToolJob, ToolOutput], ToolReport]
     version: tuple[str, ...]
     """The command that tells its version, with `{program}` for its path."""
     version_pattern: str
@@ -174,11 +174,11 @@ class Installed:
 class ToolSession:
     """The warm-up and the window of one trial as two runs of a tool."""
 
-    def __init__(self, keeper: Keeper, installed: Installed, task: Task) -> None:
+    def __init__(self, keeper: Keeper, installed: Installed, task: LoadTask) -> None:
         load, folder = task.load, task.folder
         self._keeper, self._installed, self._tool = keeper, installed, installed.tool
         self._load, self._halted, self._second = load, False, 0
-        window = Job(
+        window = ToolJob(
             load=load,
             workload=task.workload,
             templates=Templates.of(task.workload),
@@ -202,7 +202,7 @@ class ToolSession:
         )
         self._jobs = [warmup, window] if load.warmup_min_s else [window]
         self._pending: list[dict[str, Any]] = [{"event": "start"}]
-        self._seen: list[Seen] = []
+        self._seen: list[ToolReport] = []
         self._children: list[Child] = []
         self._phase = ""
         self.argv: tuple[str, ...] = ()
@@ -286,7 +286,7 @@ class ToolSession:
             caveats=(*window.caveats, *_without_edges(self._window.workload)),
         )
 
-    def _begin(self, job: Job) -> Child:
+    def _begin(self, job: ToolJob) -> Child:
         job.folder.mkdir(parents=True, exist_ok=True)
         words = self._tool.command(job)
         longest = job.seconds if job.requests is None else COUNTED_AT_MOST_S
@@ -297,11 +297,11 @@ class ToolSession:
             self._pending.append({"event": "window"})
         return self._spawn(job, words, "stdout")
 
-    def _convert(self, job: Job) -> None:
+    def _convert(self, job: ToolJob) -> None:
         if self._spawn(job, list(self._tool.convert or ()), "converted").wait(SLACK_S) != 0:
             raise LabError(f"`{self._tool.name}` could not read its own report", exit_code=3)
 
-    def _spawn(self, job: Job, words: list[str], stdout: str) -> Child:
+    def _spawn(self, job: ToolJob, words: list[str], stdout: str) -> Child:
         environment = {"PATH": f"{self._installed.program.parent}", "HOME": str(job.folder), **(self._tool.environment or {})}
         with open(job.folder / stdout, "wb") as out, open(job.folder / "stderr", "ab") as complaints:
             child = self._keeper.spawn(
@@ -314,11 +314,11 @@ class ToolSession:
         self._children.append(child)
         return child
 
-    def _read(self, job: Job) -> Seen:
+    def _read(self, job: ToolJob) -> ToolReport:
         if self._tool.convert and self.child.exit_code() == 0:
             self._convert(job)
         texts = [(job.folder / name).read_text(errors="replace") for name in ("stdout", "stderr")]
-        return self._tool.read(job, Output(texts[0], texts[1], self.child.exit_code(), job.folder))
+        return self._tool.read(job, ToolOutput(texts[0], texts[1], self.child.exit_code(), job.folder))
 
 
 def _without_edges(workload: Workload) -> tuple[str, ...]:
@@ -343,7 +343,7 @@ def together(one: Outcomes, other: Outcomes) -> Outcomes:
     return Outcomes(**sums)
 
 
-def outcomes(job: Job, statuses: Mapping[int, int], **kinds: int | None) -> Outcomes:
+def outcomes(job: ToolJob, statuses: Mapping[int, int], **kinds: int | None) -> Outcomes:
     """Outcomes of answers by status and of failures by kind; bodies are not looked at, so what has the right status is good."""
     wanted = job.workload.expect.status
     others = {code: count for code, count in sorted(statuses.items()) if code not in (wanted, 503) and count}

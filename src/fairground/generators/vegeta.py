@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from fairground.generators import latency
 from fairground.generators.hey import errors
-from fairground.generators.tool import Job, Output, Seen, Tool, outcomes
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport, outcomes
 from fairground.model import Second
 
 TARGETS_AT_MOST = 20_000
@@ -24,7 +24,7 @@ TARGETS_AT_MOST = 20_000
 ROW = ("timestamp_ns", "code", "latency_ns", "bytes_out", "bytes_in", "error")
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: ToolJob) -> list[str]:
     load = job.load
     name = job.write("targets.jsonl", "".join(f"{json.dumps(target)}\n" for target in _targets(job)))
     rate = "0" if load.rate_per_s is None else _rate(load.rate_per_s)
@@ -35,7 +35,7 @@ def _command(job: Job) -> list[str]:
     return [*argv, "-output=results.bin"]
 
 
-def _targets(job: Job) -> Iterable[dict[str, object]]:
+def _targets(job: ToolJob) -> Iterable[dict[str, object]]:
     headers = {name: [value] for name, value in job.workload.headers}
     for path, body in job.templates.requests(job.seed, 1 if job.templates.fixed else TARGETS_AT_MOST):
         target: dict[str, object] = {"method": job.workload.method, "url": job.origin + path, "header": headers}
@@ -47,7 +47,7 @@ def _rate(rate_per_s: float) -> str:
     return f"{int(rate_per_s)}/1s" if rate_per_s == int(rate_per_s) else f"{round(rate_per_s * 1000)}/1000s"
 
 
-def _read(job: Job, output: Output) -> Seen:
+def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     rows = [dict(zip(ROW, row, strict=False)) for row in csv.reader(io.StringIO(output.file("converted")))]
     if not rows:
         raise output.nothing("vegeta")
@@ -61,7 +61,7 @@ def _read(job: Job, output: Output) -> Seen:
     ends = [(int(row["timestamp_ns"]) + int(row["latency_ns"]), int(row["code"]) == wanted) for row in rows]
     began = min(int(row["timestamp_ns"]) for row in rows)
     duration_s = (max(end for end, _ in ends) - began) / 1e9
-    return Seen(
+    return ToolReport(
         duration_s=duration_s,
         outcomes=outcomes(job, statuses, unsent=None if job.load.model == "open" else 0, in_flight=0, **kinds),
         completed=len(rows),
@@ -73,7 +73,7 @@ def _read(job: Job, output: Output) -> Seen:
     )
 
 
-def _caveats(job: Job) -> Iterable[str]:
+def _caveats(job: ToolJob) -> Iterable[str]:
     yield "vegeta does not check bodies here, and its latencies run from when a worker takes a request, not from when it was due"
     if not job.templates.fixed:
         yield f"vegeta sent {TARGETS_AT_MOST:,} different requests in turn, again and again"

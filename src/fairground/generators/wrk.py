@@ -13,7 +13,7 @@ from typing import Any
 
 from fairground.generators import latency
 from fairground.generators.slots import lua
-from fairground.generators.tool import Job, Output, Seen, Tool
+from fairground.generators.tool import Tool, ToolJob, ToolOutput, ToolReport
 from fairground.model import Load, Outcomes, Workload
 
 REPORT = "report.json"
@@ -80,7 +80,7 @@ end
 """
 
 
-def _command(job: Job) -> list[str]:
+def _command(job: ToolJob) -> list[str]:
     load = job.load
     argv = ["-t", str(load.threads), "-c", str(load.connections), "-d", f"{max(1, round(job.seconds))}s"]
     argv += ["--timeout", f"{load.timeout_ms // 1000}s", "-s", job.write("requests.lua", _script(job))]
@@ -90,7 +90,7 @@ def _command(job: Job) -> list[str]:
     return [*argv, job.url if job.templates.fixed else job.origin]
 
 
-def _script(job: Job) -> str:
+def _script(job: ToolJob) -> str:
     draws, path, body = lua(job.templates)
     text = f'wrk.method = "{job.workload.method}"\n'
     if job.templates.fixed:
@@ -103,7 +103,7 @@ def _script(job: Job) -> str:
     return text + REPORTING % (STEPS_AT_MOST, REPORT)
 
 
-def _read(job: Job, output: Output) -> Seen:
+def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
     if not (text := output.file(REPORT)):
         raise output.nothing("wrk")
     found: dict[str, Any] = json.loads(text)
@@ -128,7 +128,7 @@ def _read(job: Job, output: Output) -> Seen:
         why = "does not add up" if found["counts"] else "was too wide to be read"
         caveats.append(f"wrk's histogram {why}, so that this trial has no latencies")
     spread = None if measured is None else latency.of_counts(measured)
-    return Seen(
+    return ToolReport(
         duration_s=found["duration_us"] / 1e6,
         outcomes=outcomes,
         completed=found["requests"],

@@ -5,12 +5,12 @@ from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Stopped, Streams
 from fairground.host.network import LOOPBACK, free_port, listens, netloc, wait_ready, wait_until_silent
 from fairground.host.resident import Resident, listener
-from fairground.host.usage import Clock, HostReading, Meter, Moment, RoleMeter, host_use, machine_between, stolen_us
+from fairground.host.usage import CpuClock, HostReading, Meter, Moment, RoleMeter, host_use, machine_between, stolen_us
 
 __all__ = [
     "LOOPBACK",
     "Child",
-    "Clock",
+    "CpuClock",
     "HostReading",
     "Keeper",
     "Limits",

@@ -47,7 +47,7 @@ INSTALL = {
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltServer:
     """A server that is ready to be started, and what its receipt says of versions."""
 
     server: Server
@@ -71,7 +71,7 @@ def missing(keeper: Keeper, server: Server) -> Unavailable | None:
     for command in server.needs:
         if shutil.which(command[0], path=keeper.environ.get("PATH")) is None:
             return lacks_program(server, command)
-        code, output = Command(keeper, command, server.folder).end(RECEIPT_TIMEOUT_S)
+        code, output = BuildCommand(keeper, command, server.folder).end(RECEIPT_TIMEOUT_S)
         if code != 0:
             return fails(server, command, output)
     return None
@@ -96,7 +96,7 @@ def is_built(server: Server, cache: Path) -> bool:
     return isinstance(stamped, dict) and stamped.get("content") == content_hash(server.folder)
 
 
-def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None] = lambda _: None) -> Built | Unavailable:
+def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None] = lambda _: None) -> BuiltServer | Unavailable:
     """Build a server unless that is done already, and ask for its receipt. `say` is told of each command as it starts.
 
     A failed build makes the server unavailable, with the end of what the tools said; it never raises for that.
@@ -108,12 +108,12 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
     with storing(stamp.parent):
         stamp.parent.mkdir(parents=True, exist_ok=True)
     if is_built(server, cache) and (receipt := _receipt(keeper, server)):
-        return Built(server, digest, receipt, 0.0)
+        return BuiltServer(server, digest, receipt, 0.0)
     with storing(log):
         log.write_bytes(b"")
     for command in server.build:
         say(" ".join(command))
-        code, output = Command(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
+        code, output = BuildCommand(keeper, command, server.folder, log, cache).end(BUILD_TIMEOUT_S)
         if code != 0:
             why = "took too long" if code is None else f"failed: {_last_line(output)}"
             return Unavailable(server, f"`{' '.join(command)}` {why}", f"the whole output is in {log}")
@@ -122,7 +122,7 @@ def build(keeper: Keeper, server: Server, cache: Path, say: Callable[[str], None
         return Unavailable(server, f"it was built, but `{' '.join(server.version)}` does not print its versions", f"see {log}")
     with storing(stamp):
         stamp.write_text(json.dumps({"content": digest, "receipt": receipt, "folder": str(server.folder)}))
-    return Built(server, digest, receipt, time.monotonic() - began)
+    return BuiltServer(server, digest, receipt, time.monotonic() - began)
 
 
 def content_hash(folder: Path) -> str:
@@ -154,7 +154,7 @@ def sources_hash(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def packed(folder: Path) -> Files:
+def pack_sources(folder: Path) -> Files:
     """A server's sources, to be sent."""
     return {
         str(path.relative_to(folder)): (bool(path.stat().st_mode & 0o111), path.read_bytes()) for path in sorted(sources(folder))
@@ -178,7 +178,7 @@ def unpack(id: str, files: Files, digest: str, cache: Path) -> Path:
     return _kept(digest, id, cache, fill)
 
 
-def sent(digest: str, cache: Path) -> Path | None:
+def sent_folder(digest: str, cache: Path) -> Path | None:
     """The folder of the sources with this hash; None where they are not here."""
     home = _home(digest, cache)
     return next((path for path in home.iterdir() if not path.name.startswith(".")), None) if home.is_dir() else None
@@ -228,17 +228,17 @@ def _stamp(server: Server, cache: Path) -> Path:
 
 
 def _receipt(keeper: Keeper, server: Server) -> str | None:
-    code, output = Command(keeper, server.version, server.folder).end(RECEIPT_TIMEOUT_S)
+    code, output = BuildCommand(keeper, server.version, server.folder).end(RECEIPT_TIMEOUT_S)
     return foreign.line(output, foreign.SENTENCE_CHARACTERS) or None if code == 0 else None
 
 
-class Command:
+class BuildCommand:
     """One command that runs under the keeper, so that it cannot outlive the lab. One that builds is told of the lab's cache."""
 
     def __init__(
         self, keeper: Keeper, words: tuple[str, ...], folder: Path, log: Path | None = None, cache: Path | None = None
     ) -> None:
-        self._output, self._refusal = Output(log), ""
+        self._output, self._refusal = CommandOutput(log), ""
         self._child: Child | None = None
         descriptor, own = self._output.fileno(), environment(keeper.environ, cache)
         try:
@@ -261,14 +261,14 @@ class Command:
             return code, output.text()
 
 
-class Output:
+class CommandOutput:
     """The file that a command's output goes to: the end of a log that is kept, or a file without a name."""
 
     def __init__(self, log: Path | None) -> None:
         self._file = open(log, "a+b") if log else open(os.memfd_create("output"), "w+b")
         self._start = os.fstat(self._file.fileno()).st_size
 
-    def __enter__(self) -> Output:
+    def __enter__(self) -> CommandOutput:
         return self
 
     def __exit__(self, *_: object) -> None:

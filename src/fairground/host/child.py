@@ -135,7 +135,7 @@ class Keeper:
         Raises LabError when the program cannot be executed.
         """
         group = group or self.groups.add(role, limits)
-        bounds = Bounds.of(group, limits or Limits())
+        bounds = ResourceBounds.of(group, limits or Limits())
         with open(os.devnull, "r+b") as null:
             order = {
                 "argv": list(argv),
@@ -241,7 +241,7 @@ class Keeper:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ResourceBounds:
     """The means that hold a process to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
 
     cores: tuple[int, ...] | None
@@ -250,7 +250,7 @@ class Bounds:
     """`cores`, `cpus` and `memory` → by what and to how much, for the result."""
 
     @classmethod
-    def of(cls, group: Group, limits: Limits) -> Bounds:
+    def of(cls, group: Group, limits: Limits) -> ResourceBounds:
         """Find what holds a process of this group to its limits.
 
         Without a quota the next whole number of cores has to do; without a memory controller each process has the limit.

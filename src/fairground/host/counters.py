@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from fairground.host.machine import Check
+from fairground.host.machine import MachineCheck
 
 SYSCALLS = {"x86_64": 298, "aarch64": 241}
 """`perf_event_open` by processor."""
@@ -119,16 +119,18 @@ def count(threads: Callable[[], Collection[int]], kernel: Kernel | None = None) 
     return None
 
 
-def check(kernel: Kernel | None = None) -> Check:
+def check(kernel: Kernel | None = None) -> MachineCheck:
     """The doctor's line: whether instructions can be counted here, and why not."""
     try:
         kernel = kernel or Linux()
         kernel.close(kernel.open(0))
-        return Check("counters", "ok", "performance counters: instructions per answer are counted beside CPU time")
+        return MachineCheck("counters", "ok", "performance counters: instructions per answer are counted beside CPU time")
     except OSError as error:
         lost = "instructions per answer are not counted; CPU time is"
         if error.errno in (errno.EACCES, errno.EPERM):
             level = PARANOID.read_text().strip() if PARANOID.exists() else "unknown"
             sentence = f"kernel.perf_event_paranoid is {level}, or a sandbox forbids performance counters: {lost}"
-            return Check("counters", "note", sentence, "sysctl -w kernel.perf_event_paranoid=2")
-        return Check("counters", "note", f"the processor shows no performance counters, as in most virtual machines: {lost}")
+            return MachineCheck("counters", "note", sentence, "sysctl -w kernel.perf_event_paranoid=2")
+        return MachineCheck(
+            "counters", "note", f"the processor shows no performance counters, as in most virtual machines: {lost}"
+        )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairground.host import seats
 from fairground.host.cgroup import Groups
-from fairground.host.machine import Check
+from fairground.host.machine import MachineCheck
 from fairground.host.seats import text_of
 
 NONE, FIRST, SECOND, HYBRID = "none", "1", "2", "hybrid"
@@ -53,7 +53,7 @@ class Isolation:
     """True in a user namespace: root there is an ordinary user to the rest of the machine."""
 
 
-def checks(there: Isolation) -> Iterator[Check]:
+def checks(there: Isolation) -> Iterator[MachineCheck]:
     """The doctor's lines about what holds the lab, and what is lost by it."""
     yield _user(there)
     yield _cgroups(there)
@@ -61,33 +61,35 @@ def checks(there: Isolation) -> Iterator[Check]:
     yield from _share(there)
 
 
-def _user(there: Isolation) -> Check:
+def _user(there: Isolation) -> MachineCheck:
     if not there.root:
-        return Check("user", "ok", f"an ordinary user: the embedded PostgreSQL runs as you; {OUT_OF_REACH}")
+        return MachineCheck("user", "ok", f"an ordinary user: the embedded PostgreSQL runs as you; {OUT_OF_REACH}")
     if there.namespaces is not None:
         said = "root, and user namespaces are off: the embedded PostgreSQL, nginx as a proxy and poolers cannot be started"
-        return Check("user", "lacking", said, there.namespaces)
+        return MachineCheck("user", "lacking", said, there.namespaces)
     if there.inside:
-        return Check("user", "note", f"root of a user namespace: the embedded PostgreSQL runs in one inside it; {OUT_OF_REACH}")
-    return Check("user", "ok", "root: the embedded PostgreSQL runs in a user namespace")
+        return MachineCheck(
+            "user", "note", f"root of a user namespace: the embedded PostgreSQL runs in one inside it; {OUT_OF_REACH}"
+        )
+    return MachineCheck("user", "ok", "root: the embedded PostgreSQL runs in a user namespace")
 
 
-def _cgroups(there: Isolation) -> Check:
+def _cgroups(there: Isolation) -> MachineCheck:
     if there.cgroups == NONE:
-        return Check("cgroups", "note", f"no cgroups are mounted: {LOST}")
+        return MachineCheck("cgroups", "note", f"no cgroups are mounted: {LOST}")
     version = "version 1, beside 2 without controllers" if there.cgroups == HYBRID else f"version {there.cgroups}"
     if not there.group:
-        return Check("cgroups", "note", f"no cgroup can be made ({version}): {LOST}", _delegation(there))
+        return MachineCheck("cgroups", "note", f"no cgroup can be made ({version}): {LOST}", _delegation(there))
     said = f"cgroups ({version}): CPU per role is exact"
     if there.cgroups != SECOND:
         said += "; how long a role waits for a processor is told by version 2 alone"
     parts = {"cpu": "`--cpus` gives whole cores", "memory": "a memory limit is each process's own"}
     lacking = [name for name in CONTROLLERS if name not in there.controllers]
     if not lacking:
-        return Check("cgroups", "ok", said)
+        return MachineCheck("cgroups", "ok", said)
     names = " and ".join(f"`{name}`" for name in lacking)
     without = f"{said}. Without the controller{'s' if len(lacking) > 1 else ''} {names}"
-    return Check("cgroups", "note", f"{without}, {' and '.join(parts[name] for name in lacking)}")
+    return MachineCheck("cgroups", "note", f"{without}, {' and '.join(parts[name] for name in lacking)}")
 
 
 def _delegation(there: Isolation) -> str:
@@ -99,9 +101,9 @@ def _delegation(there: Isolation) -> str:
     return DELEGATE if there.cgroups == SECOND else "run the lab as root: version 1 hands no groups to users"
 
 
-def _container(there: Isolation) -> Iterator[Check]:
+def _container(there: Isolation) -> Iterator[MachineCheck]:
     if there.container is not None:
-        yield Check(
+        yield MachineCheck(
             "container",
             "note",
             f"in a container ({there.container}): what else runs on its host is seen as steal and pressure at most, never by "
@@ -109,16 +111,16 @@ def _container(there: Isolation) -> Iterator[Check]:
         )
 
 
-def _share(there: Isolation) -> Iterator[Check]:
+def _share(there: Isolation) -> Iterator[MachineCheck]:
     """A share of the machine: a cpuset, a quota, or both."""
     if there.usable < there.processors:
         said = f"{there.usable} of the machine's {there.processors} processors are ours, and others may run on them, too"
-        yield Check("cpuset", "note", said)
+        yield MachineCheck("cpuset", "note", said)
     if there.quota is not None:
         said = (
             f"a quota of {there.quota:g} processors holds the lab: where it runs out all roles stop at once, which spoils a trial"
         )
-        yield Check("quota", "note", said, "raise it to the number of processors, or give a cpuset instead")
+        yield MachineCheck("quota", "note", said, "raise it to the number of processors, or give a cpuset instead")
 
 
 # ---------------------------------------------------------------- the machine

@@ -44,7 +44,7 @@ FILES_OF_ITS_OWN = 64
 
 
 @dataclass(frozen=True)
-class Check:
+class MachineCheck:
     """One line of the doctor. `fix` is the exact command that mends it.
 
     `state` is `ok`, `note`, `optional` (missing, and not needed) or `lacking`.
@@ -95,18 +95,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def checks(cache: Path, environment_path: str) -> Iterator[Check]:
+def checks(cache: Path, environment_path: str) -> Iterator[MachineCheck]:
     """Look at the machine, a line at a time; the last two take a second, in which it listens for noise."""
     count = cores()
     if count < 4:
-        yield Check(
+        yield MachineCheck(
             "cores",
             "note",
             f"{count} cores: generator, servers and database share them. Ratios and CPU per answer are sound; "
             "absolute rates include the generator",
         )
     else:
-        yield Check("cores", "ok", f"{count} cores")
+        yield MachineCheck("cores", "ok", f"{count} cores")
     yield _files()
     yield _backlog()
     yield _ports()
@@ -116,10 +116,12 @@ def checks(cache: Path, environment_path: str) -> Iterator[Check]:
         found = shutil.which(program, path=environment_path)
         fix = f"apt-get install -y {package}" if package else "install Rust with rustup"
         yield (
-            Check(program, "ok", f"{program} is at {found}") if found else Check(program, "lacking", f"{program} is missing", fix)
+            MachineCheck(program, "ok", f"{program} is at {found}")
+            if found
+            else MachineCheck(program, "lacking", f"{program} is missing", fix)
         )
     if shutil.which("pgcat", path=environment_path) is None:
-        yield Check("pgcat", "note", "pgcat is missing, and no package registry has a binary: its topologies are left out")
+        yield MachineCheck("pgcat", "note", "pgcat is missing, and no package registry has a binary: its topologies are left out")
     before, began = Strangers.now(), time.monotonic()
     yield _noise()
     yield _beside(Strangers.now().since(before), time.monotonic() - began)
@@ -148,37 +150,39 @@ def _piece_s(hashes: int, clock: Callable[[], float]) -> float:
     return clock() - began
 
 
-def _beside(used: Used | None, seconds: float) -> Check:
+def _beside(used: Used | None, seconds: float) -> MachineCheck:
     """Say what other processes used meanwhile, as cores. `LISTENED_S`: one step of their clocks says little of a shorter time."""
     if used is None:
-        return Check("strangers", "note", "other users' processes are hidden here: whether they are busy is not known")
+        return MachineCheck("strangers", "note", "other users' processes are hidden here: whether they are busy is not known")
     share = used.ns / 1e9 / max(seconds, LISTENED_S)
     if share <= BESIDE_WARN:
-        return Check("strangers", "ok", f"other processes use {share:.0%} of a core")
+        return MachineCheck("strangers", "ok", f"other processes use {share:.0%} of a core")
     most = used.busiest_ns / 1e9 / max(seconds, LISTENED_S)
     named = f", `{used.busiest}` {most:.0%}" if used.busiest is not None else ""
-    return Check("strangers", "note", f"other processes use {share:.0%} of a core{named}: end them before you measure")
+    return MachineCheck("strangers", "note", f"other processes use {share:.0%} of a core{named}: end them before you measure")
 
 
-def _noise() -> Check:
+def _noise() -> MachineCheck:
     spread = noise()
     state = "ok" if spread < NOISE_WARN else "note"
     words = "quiet" if state == "ok" else "noisy: use more blocks, and trust ratios inside one run"
-    return Check("noise", state, f"the same work varied by {spread:.1%} over a second: {words}")
+    return MachineCheck("noise", state, f"the same work varied by {spread:.1%} over a second: {words}")
 
 
-def _files() -> Check:
+def _files() -> MachineCheck:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard >= FILES_WANTED or hard == resource.RLIM_INFINITY:
-        return Check("open-files", "ok", f"open files {soft:,}, and up to {hard:,} for those who ask")
-    return Check("open-files", "lacking", f"open files {hard:,}, fewer than {FILES_WANTED:,}", f"ulimit -Hn {FILES_WANTED}")
+        return MachineCheck("open-files", "ok", f"open files {soft:,}, and up to {hard:,} for those who ask")
+    return MachineCheck(
+        "open-files", "lacking", f"open files {hard:,}, fewer than {FILES_WANTED:,}", f"ulimit -Hn {FILES_WANTED}"
+    )
 
 
-def _backlog() -> Check:
+def _backlog() -> MachineCheck:
     value = int(_read("/proc/sys/net/core/somaxconn") or 0)
     if value >= BACKLOG_WANTED:
-        return Check("backlog", "ok", f"listen backlog up to {value:,}")
-    return Check(
+        return MachineCheck("backlog", "ok", f"listen backlog up to {value:,}")
+    return MachineCheck(
         "backlog",
         "lacking",
         f"listen backlog {value:,}: bursts of connections are dropped",
@@ -186,26 +190,26 @@ def _backlog() -> Check:
     )
 
 
-def _ports() -> Check:
+def _ports() -> MachineCheck:
     low, high = (int(part) for part in (_read("/proc/sys/net/ipv4/ip_local_port_range") or "32768 60999").split())
     if low >= 20_000:
-        return Check("ports", "ok", f"ephemeral ports {low}–{high}, clear of the lab's own (17000–19999)")
+        return MachineCheck("ports", "ok", f"ephemeral ports {low}–{high}, clear of the lab's own (17000–19999)")
     fix = "sysctl -w net.ipv4.ip_local_port_range='32768 60999'"
-    return Check("ports", "lacking", f"ephemeral ports begin at {low}, inside the lab's own", fix)
+    return MachineCheck("ports", "lacking", f"ephemeral ports begin at {low}, inside the lab's own", fix)
 
 
-def _space(cache: Path) -> Check:
+def _space(cache: Path) -> MachineCheck:
     place = next(folder for folder in (cache, *cache.parents) if folder.exists())
     free = shutil.disk_usage(place).free
     state = "ok" if free >= DISK_WANTED_BYTES else "lacking"
     fix = None if state == "ok" else f"free {(DISK_WANTED_BYTES - free) >> 20} MiB in {place}"
-    return Check("disk", state, f"{free >> 30} GiB free for builds and databases in {cache}", fix)
+    return MachineCheck("disk", state, f"{free >> 30} GiB free for builds and databases in {cache}", fix)
 
 
-def _memory() -> Check:
+def _memory() -> MachineCheck:
     memory = memory_bytes() or 0
     state = "ok" if memory >= MEMORY_WANTED_BYTES else "note"
-    return Check("memory", state, f"{memory / (1 << 30):.1f} GiB of memory")
+    return MachineCheck("memory", state, f"{memory / (1 << 30):.1f} GiB of memory")
 
 
 def _cpu_model() -> str | None:

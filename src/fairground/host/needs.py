@@ -26,7 +26,7 @@ AT_ONCE = 4
 
 
 @dataclass(frozen=True)
-class Need:
+class ServerNeed:
     """One command that a server needs. `key` is the digest of what its answer depends on, None where PATH has no such program."""
 
     server: Server
@@ -51,35 +51,35 @@ def unavailable(servers: Sequence[Server], environ: Mapping[str, str], cache: Pa
     return unmet
 
 
-def _needs(server: Server, environ: Mapping[str, str]) -> Iterator[Need]:
+def _needs(server: Server, environ: Mapping[str, str]) -> Iterator[ServerNeed]:
     """The server's needs, up to the first whose program is not there: that one settles it."""
     content = build.content_hash(server.folder)
     for command in server.needs:
         program = shutil.which(command[0], path=environ.get("PATH"))
         if program is None:
-            yield Need(server, command, None)
+            yield ServerNeed(server, command, None)
             return
         real = os.path.realpath(program)
         found = os.stat(real)
         facts = [command, real, found.st_size, found.st_mtime_ns, environ.get("PATH"), content]
-        yield Need(server, command, hashlib.sha256(json.dumps(facts).encode()).hexdigest())
+        yield ServerNeed(server, command, hashlib.sha256(json.dumps(facts).encode()).hexdigest())
 
 
-def _answers(needs: Sequence[Need], environ: Mapping[str, str]) -> Iterator[tuple[Need, int | None, str]]:
+def _answers(needs: Sequence[ServerNeed], environ: Mapping[str, str]) -> Iterator[tuple[ServerNeed, int | None, str]]:
     """Each need in turn, with the exit code (None: out of time) and the output of its command, `AT_ONCE` of them at work."""
     if not needs:
         return
-    running: deque[tuple[Need, build.Command]] = deque()
+    running: deque[tuple[ServerNeed, build.BuildCommand]] = deque()
     with Keeper(environ) as keeper:
         for need in needs:
             if len(running) == AT_ONCE:
                 yield _end(*running.popleft())
-            running.append((need, build.Command(keeper, need.command, need.server.folder)))
+            running.append((need, build.BuildCommand(keeper, need.command, need.server.folder)))
         while running:
             yield _end(*running.popleft())
 
 
-def _end(need: Need, command: build.Command) -> tuple[Need, int | None, str]:
+def _end(need: ServerNeed, command: build.BuildCommand) -> tuple[ServerNeed, int | None, str]:
     return need, *command.end(build.RECEIPT_TIMEOUT_S)
 
 

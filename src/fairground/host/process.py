@@ -45,7 +45,7 @@ class Process:
         return self.state not in ENDED
 
     @classmethod
-    def parsed(cls, line: bytes) -> Process:
+    def parse(cls, line: bytes) -> Process:
         """Parse a line by proc_pid_stat(5). The name stands in parentheses, and may hold blanks and parentheses itself."""
         head, _, rest = line.rpartition(b")")
         number, _, name = head.partition(b"(")
@@ -68,7 +68,7 @@ class Process:
 def look(pid: int, proc: Path | str = "/proc") -> Process | None:
     """A process as it is now; None when it has ended, or is another user's where /proc hides those."""
     line = read(f"{proc}/{pid}/stat")
-    return Process.parsed(line) if line else None
+    return Process.parse(line) if line else None
 
 
 def look_all(proc: Path | str = "/proc", without: frozenset[int] = frozenset()) -> list[Process]:

@@ -11,11 +11,11 @@ import psutil
 from fairground.host.cgroup import Limits
 from fairground.host.child import Child, Keeper, Streams
 from fairground.host.network import wait_ready
-from fairground.model import Finding, Settings, Severity, Stack
+from fairground.model import CellSettings, Finding, Severity, Stack
 
 
 def environment(
-    inherited: Mapping[str, str], stack: Stack, settings: Settings, host: str, port: int, database_url: str
+    inherited: Mapping[str, str], stack: Stack, settings: CellSettings, host: str, port: int, database_url: str
 ) -> dict[str, str]:
     """The contract's variables, what every program needs, and what the stack's variant sets."""
     return {
@@ -33,7 +33,7 @@ def environment(
     }
 
 
-def start(keeper: Keeper, stack: Stack, settings: Settings, host: str, port: int, database_url: str, stderr: Path) -> Child:
+def start(keeper: Keeper, stack: Stack, settings: CellSettings, host: str, port: int, database_url: str, stderr: Path) -> Child:
     """Start a stack in its folder; what it prints on either stream goes to the file `stderr`."""
     memory_bytes = None if settings.memory_mb is None else settings.memory_mb * 1_000_000
     with open(stderr, "ab") as stream:
@@ -52,7 +52,7 @@ def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | N
     return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
 
 
-def exposed(host: str, port: int) -> Finding | None:
+def exposure_of(host: str, port: int) -> Finding | None:
     """A warning when something listens on `port` beyond `host`, the server's HOST, and the loopback addresses."""
     listening = {
         one.laddr.ip for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port

@@ -78,12 +78,12 @@ class Spent:
         if known is None:
             known = self._known[pid] = _Known(now.began_ticks, 0 if self._began else now.reaped_ns)
         if closely:
-            known.threads |= {thread: ran.run_ns for thread, ran in threads(now).items()}
+            known.threads |= {thread: ran.run_ns for thread, ran in threads_of(now).items()}
         known.own_ns = max(known.own_ns, now.cpu_ns, sum(known.threads.values()))
         known.reaped_ns = now.reaped_ns
 
 
-def threads(of: Process, closely: bool = False) -> dict[Thread, Ran]:
+def threads_of(of: Process, closely: bool = False) -> dict[Thread, Ran]:
     """Each thread of a process; nothing of one that ended while we read. `closely`: how often they were taken off, too."""
     found: dict[Thread, Ran] = {}
     # One that has a single thread is not asked for it: a database has hundreds of such processes.

@@ -83,5 +83,5 @@ def _descends(pid: int, found: Mapping[int, Process], ours: set[int]) -> bool:
 def _idle_ns(proc: Path, pid: int) -> int:
     """CPU of a process's threads that run only where nobody else would: they take nothing from anybody."""
     lines = [read(str(file)) for file in (proc / str(pid)).glob("task/*/stat")]
-    threads = [Process.parsed(line) for line in lines if line]  # without those that have just ended
+    threads = [Process.parse(line) for line in lines if line]  # without those that have just ended
     return sum(one.cpu_ns for one in threads if one.policy == IDLE)

@@ -13,7 +13,7 @@ from fairground.host.child import Child, tasks
 from fairground.host.process import NS_PER_TICK
 from fairground.host.resident import Resident
 from fairground.host.spent import Ran, Spent, Thread
-from fairground.host.spent import threads as threads_of
+from fairground.host.spent import threads_of as threads_of
 from fairground.host.strangers import Strangers
 from fairground.host.surroundings import Surroundings, difference
 from fairground.model import HostUse, RoleUse
@@ -48,10 +48,10 @@ class Meter(Protocol):
     def start(self) -> None:
         """Forget the peaks: the window begins."""
 
-    def clock(self) -> Clock:
+    def clock(self) -> CpuClock:
         """All that is read of the role when a window opens and when it closes."""
 
-    def use(self, before: Clock, after: Clock) -> RoleUse:
+    def use(self, before: CpuClock, after: CpuClock) -> RoleUse:
         """Return what the role used between two readings of its clock."""
 
 
@@ -129,7 +129,7 @@ class RoleMeter:
         """Forget the peaks: the window begins."""
         self.memory_peak_bytes = self.threads_peak = None
 
-    def clock(self) -> Clock:
+    def clock(self) -> CpuClock:
         """All that is read of the role when a window opens and when it closes."""
         threads, group = self._seen.copy(), self.child.group
         exact = group.cpu_ns()
@@ -138,14 +138,14 @@ class RoleMeter:
             threads |= threads_of(process, self.closely)
         cpu_ns = self._with_earlier(self._spent.read(alive) if exact is None else exact)
         if self._earlier_ns is not None:  # what its group counts began anew with it
-            return Clock(cpu_ns, at_ns=time.monotonic_ns(), threads=threads)
+            return CpuClock(cpu_ns, at_ns=time.monotonic_ns(), threads=threads)
         instructions = None if self._instructions is None else self._instructions.read()
-        return Clock(
+        return CpuClock(
             cpu_ns, group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
             instructions,
         )  # fmt: skip
 
-    def use(self, before: Clock, after: Clock) -> RoleUse:
+    def use(self, before: CpuClock, after: CpuClock) -> RoleUse:
         """Return what the role used between two readings of its clock."""
         source = {1: "cgroup1", 2: "cgroup2"}.get(self.child.group.version or 0, "schedstat")
         passed_ns, busiest = after.at_ns - before.at_ns, after.busiest_thread(before)
@@ -168,7 +168,7 @@ class RoleMeter:
 
 
 @dataclass(frozen=True)
-class Clock:
+class CpuClock:
     """Counters of one role at a moment: CPU in ns, scheduler periods, and those out of quota. Only differences mean anything."""
 
     cpu_ns: int
@@ -179,7 +179,7 @@ class Clock:
     pressure_cpu_some_us: int | None = None
     instructions: int | None = None
 
-    def busiest_thread(self, before: Clock) -> Ran | None:
+    def busiest_thread(self, before: CpuClock) -> Ran | None:
         """Return what the busiest of the threads alive at both readings did between them."""
         spent = [ran.since(before.threads[thread]) for thread, ran in self.threads.items() if thread in before.threads]
         return max(spent, key=lambda ran: ran.run_ns, default=None)

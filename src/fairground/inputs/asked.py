@@ -9,7 +9,7 @@ from typing import Any
 from fairground.inputs import conditions, faults, manifest, numbers, options, seating
 from fairground.inputs.options import Given, Option
 from fairground.inputs.seating import Wish
-from fairground.model import OWN_MAJOR, LabError, Load, Seats, Server, Settings, Stack, Suite, SuiteGroup, Topology, Until
+from fairground.model import OWN_MAJOR, CellSettings, LabError, Load, Seats, Server, Stack, Suite, SuiteGroup, Topology, Until
 
 DECIDING_S = 30 * 60.0
 """The most seconds of a run that is to decide and was given no budget."""
@@ -75,12 +75,12 @@ def loads(given: Given) -> tuple[Load, ...]:
     )
 
 
-def settings(given: Given) -> Settings:
+def settings(given: Given) -> CellSettings:
     """The settings; LabError with the option for what cannot be meant."""
     fields = _values(options.SETTINGS, given)
     if fields["workers"] is None:
         del fields["workers"]
-    return conditions.check(Settings(**fields))
+    return conditions.check(CellSettings(**fields))
 
 
 def versions(given: Given) -> tuple[int | None, ...]:
@@ -88,7 +88,7 @@ def versions(given: Given) -> tuple[int | None, ...]:
     return options.VERSION.values(given["postgres_version"])["postgres_version"] or (None,)
 
 
-def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
+def seat_asked(given: Given, load: Load, machine: Seats) -> tuple[CellSettings, Load]:
     """The settings of a verb that takes some of the options, and its load, in their seats."""
     said = {**DEFAULTS, **given}
     if said["threads"] is not None:
@@ -98,8 +98,8 @@ def seated(given: Given, load: Load, machine: Seats) -> tuple[Settings, Load]:
         raise LabError(f"`{options.VERSION.spelling}` names several versions, and this is measured on one", "name one of them")
     if version == OWN_MAJOR and said["database"] is None:
         version = None  # as where none is named; a given database may be of another one
-    found = seating.seated(replace(settings(said), postgres_version=version), (), _wish(said), machine)
-    return found, seating.threaded(load, found, _wish(said), machine)
+    found = seating.seat_settings(replace(settings(said), postgres_version=version), (), _wish(said), machine)
+    return found, seating.seat_load(load, found, _wish(said), machine)
 
 
 def topologies(given: Given) -> tuple[Topology, ...]:

@@ -6,7 +6,7 @@ import ast
 import re
 
 from fairground.model import Audit
-from fairground.model.source import Source, shown
+from fairground.model.source import Source, location_text
 
 DATABASE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -22,10 +22,10 @@ def check_needs(source: Source, audit: Audit) -> None:
     numbers += [(("audit", "tables", name), name, min(need.scans, need.rows)) for name, need in audit.tables.items()]
     for location, name, least in numbers:
         if not DATABASE_NAME.fullmatch(name):
-            problem = f"`{name}` is not a valid name for `{shown(location[:2])}` of"
+            problem = f"`{name}` is not a valid name for `{location_text(location[:2])}` of"
             raise source.error(location, problem, "use a-z, 0-9 and _ only")
         if least < 0:
-            raise source.error(location, f"`{shown(location)}` is below 0 in", "write what one good answer needs")
+            raise source.error(location, f"`{location_text(location)}` is below 0 in", "write what one good answer needs")
 
 
 def is_expression(text: str) -> bool:

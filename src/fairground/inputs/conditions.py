@@ -12,7 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairground.inputs import numbers, options
-from fairground.model import POOLERS, PROXIES, ROLES, Durability, LabError, PoolScope, Settings, SuiteGroup, Topology, Wire
+from fairground.model import (
+    POOLERS,
+    PROXIES,
+    ROLES,
+    CellSettings,
+    Durability,
+    LabError,
+    PathWire,
+    PoolScope,
+    SuiteGroup,
+    Topology,
+)
 from fairground.model.source import shape_key
 
 NONE = "none"
@@ -26,12 +37,14 @@ class SettingsTable:
     """`[settings]` of a suite: the fields of `Settings`, tables as tables."""
 
     workers: int | None = shape_key("processes or threads of the server; without it, those of its seat")
-    pool_size: int = shape_key("connections to the database", Settings.pool_size)
-    pool_scope: PoolScope = shape_key("whose they are: of all workers (`total`), or of each (`per-worker`)", Settings.pool_scope)
+    pool_size: int = shape_key("connections to the database", CellSettings.pool_size)
+    pool_scope: PoolScope = shape_key(
+        "whose they are: of all workers (`total`), or of each (`per-worker`)", CellSettings.pool_scope
+    )
     pool_wait_ms: int | None = shape_key("the longest wait for a connection of the pool")
-    prepared: bool = shape_key("whether statements are prepared by name", Settings.prepared)
-    durability: Durability = shape_key("`durable` (fsync, synchronous commit) or `relaxed`", Settings.durability)
-    scale: int = shape_key("pgbench's scale of the data", Settings.scale)
+    prepared: bool = shape_key("whether statements are prepared by name", CellSettings.prepared)
+    durability: Durability = shape_key("`durable` (fsync, synchronous commit) or `relaxed`", CellSettings.durability)
+    scale: int = shape_key("pgbench's scale of the data", CellSettings.scale)
     cpus: float | None = shape_key("processors that the server may use")
     memory_mb: int | None = shape_key("memory that the server may use, in MB")
     pin: dict[str, tuple[int, ...]] = shape_key("cores of a role, as a table: `pin = { server = [0] }`", {})
@@ -39,14 +52,14 @@ class SettingsTable:
         'settings of PostgreSQL, as a table: `postgres = { work_mem = "8MB" }`', {}
     )
 
-    def settings(self) -> Settings:
+    def settings(self) -> CellSettings:
         """The values; whether they make sense is for `mistakes` to say."""
         own = {name: value for name, value in vars(self).items() if name not in ("workers", "pin", "postgres")}
-        workers = Settings.workers if self.workers is None else self.workers
-        return Settings(workers, **own, pin=numbers.by_role(self.pin), postgres=numbers.overrides(self.postgres))
+        workers = CellSettings.workers if self.workers is None else self.workers
+        return CellSettings(workers, **own, pin=numbers.by_role(self.pin), postgres=numbers.overrides(self.postgres))
 
 
-def mistakes(settings: Settings) -> Iterator[tuple[str, str, str]]:
+def mistakes(settings: CellSettings) -> Iterator[tuple[str, str, str]]:
     """Find what cannot be meant in settings: (the field, what is wrong with it, what to do)."""
     for key, least in options.LEAST.items():
         value = getattr(settings, key)
@@ -80,7 +93,7 @@ def load_mistakes(said: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             yield "stages", f"has `[{seconds:g}, {ends}]`", "write seconds above 0, and connections: `[[20.0, 150], [30.0, 600]]`"
 
 
-def check(settings: Settings) -> Settings:
+def check(settings: CellSettings) -> CellSettings:
     """The settings of a command line; LabError with the option when they cannot be meant."""
     for key, wrong, hint in mistakes(settings):
         raise LabError(f"`--{key.replace('_', '-')}` {wrong}", hint)
@@ -93,7 +106,11 @@ def on_versions(group: SuiteGroup, versions: Sequence[int | None]) -> tuple[Suit
 
 
 def topologies(
-    proxies: Sequence[str], poolers: Sequence[str], size: int | None, clients: int | None, wires: Sequence[Wire | None] = (None,)
+    proxies: Sequence[str],
+    poolers: Sequence[str],
+    size: int | None,
+    clients: int | None,
+    wires: Sequence[PathWire | None] = (None,),
 ) -> tuple[Topology, ...]:
     """Every proxy with every pooler and every wire, `none` among them; sizes are those of poolers.
 

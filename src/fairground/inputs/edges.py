@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from fairground.inputs.variants import NAME
 from fairground.model import Edge
-from fairground.model.source import Source, known
+from fairground.model.source import Source, names_hint
 from fairground.model.subject import SHARES
 
 MOST_SHARE = 0.05
@@ -37,7 +37,7 @@ def _check_values(source: Source, i: int, edge: Edge, slots: Collection[str]) ->
     for slot in edge.values:
         if slot not in slots:
             location = ("edge", i, "values", slot)
-            raise source.error(location, f"the request has no slot `{slot}` for `edge` of", known(slots, "slots"))
+            raise source.error(location, f"the request has no slot `{slot}` for `edge` of", names_hint(slots, "slots"))
     for j, status in enumerate(edge.status):
         if not 400 <= status <= 499:
             hint = "write the errors that the contract demands, from 400 to 499"

@@ -8,7 +8,7 @@ from fairground.model import WorkloadEvent
 from fairground.model.source import Source, nearest
 
 
-def checked(source: Source, given: Mapping[str, int]) -> dict[WorkloadEvent, int]:
+def check_events(source: Source, given: Mapping[str, int]) -> dict[WorkloadEvent, int]:
     """The events of a workload's `events`, and how many a window should hold. LabError for one that is unknown, or below 1."""
     for name, amount in given.items():
         if name not in list(WorkloadEvent):

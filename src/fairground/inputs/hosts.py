@@ -30,7 +30,7 @@ class HostsAsked:
     hosts: tuple[str, ...] = ()
 
 
-def asked(text: str, folder: Path | None) -> HostsAsked:
+def hosts_asked(text: str, folder: Path | None) -> HostsAsked:
     """Read `--hosts`, an address or a file, and `--tls`, which a file may say itself. LabError for a bad file."""
     if not text.endswith(".toml"):
         return HostsAsked(text, folder)

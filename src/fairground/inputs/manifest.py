@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from fairground.inputs import audits, conditions, edges, events, faults, files, numbers, options, published, seating, wires
 from fairground.inputs.suite_file import GroupTable, SuiteFile
 from fairground.inputs.variants import NAME, VariantTable, require_command
-from fairground.inputs.variants import read as read_variants
+from fairground.inputs.variants import read_variants as read_variants
 from fairground.model import (
     POOLERS,
     PROXIES,
@@ -35,7 +35,7 @@ from fairground.model import (
     Workload,
     Written,
 )
-from fairground.model.source import STRICT, Location, Source, known, nearest, shown
+from fairground.model.source import STRICT, Location, Source, location_text, names_hint, nearest
 
 SLOT = re.compile(r'([A-Za-z_]\w*)(?:=|"\s*:\s*"?)\{(?!\{)[a-z]')
 BODY_RULES = {"account", "exact", "json", "object", "verified"}
@@ -186,7 +186,7 @@ def _workload(path: Path) -> Workload:
     return Workload(
         path.stem, file.title, file.why.strip(), file.request.method, file.request.path, tuple(file.request.headers.items()),
         file.request.body, file.expect, file.ledger, file.audit, file.limit, file.limited_by_locks, file.errors_expected,
-        file.edge, events.checked(source, file.events),
+        file.edge, events.check_events(source, file.events),
     )  # fmt: skip
 
 
@@ -202,7 +202,9 @@ def _check_texts(source: Source, file: _WorkloadFile) -> None:
     for location, text in texts:
         for name in SCALED.findall(text):
             if name not in PER_SCALE:
-                raise source.error(location, f"unknown `${name}` in `{shown(location)}` of", nearest(name, PER_SCALE, "names"))
+                raise source.error(
+                    location, f"unknown `${name}` in `{location_text(location)}` of", nearest(name, PER_SCALE, "names")
+                )
 
 
 def _check_answer(source: Source, file: _WorkloadFile) -> None:
@@ -225,7 +227,9 @@ def _check_answer(source: Source, file: _WorkloadFile) -> None:
     for place, slot in named:
         if slot not in slots:
             location = ("expect", "body", *place)
-            raise source.error(location, f"the request has no slot `{slot}` for `{shown(location)}` of", known(slots, "slots"))
+            raise source.error(
+                location, f"the request has no slot `{slot}` for `{location_text(location)}` of", names_hint(slots, "slots")
+            )
 
 
 def _check_audit(source: Source, file: _WorkloadFile) -> None:
@@ -233,14 +237,18 @@ def _check_audit(source: Source, file: _WorkloadFile) -> None:
     for i, entry in enumerate(file.ledger):
         for key, slot in (("account", entry.account), ("add", entry.add.removeprefix("-"))):
             if slot not in slots and not (key == "add" and slot == "1"):
-                raise source.error(("ledger", i, key), f"the request has no slot `{slot}` for `ledger` of", known(slots, "slots"))
+                raise source.error(
+                    ("ledger", i, key), f"the request has no slot `{slot}` for `ledger` of", names_hint(slots, "slots")
+                )
     if (one := file.audit.written) is not None:
         _check_written(source, one, slots)
     for i, invariant in enumerate(file.audit.invariants):
         if not audits.is_expression(SCALED.sub("1", invariant.equals)):
             location = ("audit", "invariants", i, "equals")
             hint = "use `before`, `acknowledged`, whole numbers, +, - and *"
-            raise source.error(location, f"`{invariant.equals}` is not a valid expression for `{shown(location)}` of", hint)
+            raise source.error(
+                location, f"`{invariant.equals}` is not a valid expression for `{location_text(location)}` of", hint
+            )
     audits.check_needs(source, file.audit)
     sums = {entry.name for entry in file.ledger}
     for i, ledger in enumerate(file.audit.ledgers):
@@ -258,7 +266,9 @@ def _check_written(source: Source, written: Written, slots: tuple[str, ...]) -> 
             raise source.error(("audit", "written", "own", "high"), "there are too few numbers for `audit.written.own` of", hint)
     for place, slot in named:
         if slot not in slots:
-            raise source.error(place, f"the request has no slot `{slot}` for `{shown(place)}` of", known(slots, "slots"))
+            raise source.error(
+                place, f"the request has no slot `{slot}` for `{location_text(place)}` of", names_hint(slots, "slots")
+            )
 
 
 def _slots(request: _RequestTable) -> tuple[str, ...]:
@@ -304,7 +314,7 @@ def _profiled(source: Source, file: SuiteFile, profile: str | None) -> SuiteFile
     if profile is None:
         return file
     if profile not in file.profiles:
-        hint = known(file.profiles, "profiles") if file.profiles else "leave `--profile` out"
+        hint = names_hint(file.profiles, "profiles") if file.profiles else "leave `--profile` out"
         raise LabError(f"the suite `{source.shown}` has no profile `{profile}`", hint)
     chosen = file.profiles[profile]
     return replace(file, **{key.name: value for key in fields(chosen) if (value := getattr(chosen, key.name)) is not None})

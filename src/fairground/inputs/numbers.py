@@ -109,7 +109,7 @@ def names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def listed(option: str, texts: Sequence[str]) -> list[str]:
+def split_names(option: str, texts: Sequence[str]) -> list[str]:
     """Names of an option that was given once or several times, each time with names separated by commas; at least one."""
     found = [name for text in texts for name in names(text)]
     if not found:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairground.inputs import faults, numbers, placing, seating, wires
-from fairground.model import Durability, Load, PoolScope, Settings, Topology
+from fairground.model import CellSettings, Durability, Load, PoolScope, Topology
 
 Given = Mapping[str, Any]
 """What a command line says: the name of each option → what was typed for it, or its default."""
@@ -89,7 +89,7 @@ class Option:
         value = self.parse(self.spelling, typed)
         return dict(zip(self.targets, value, strict=True)) if len(self.targets) > 1 else {self.targets[0]: value}
 
-    def typed(self, where: Load | Settings | Topology) -> list[str]:
+    def words_of(self, where: Load | CellSettings | Topology) -> list[str]:
         """The words that give `where` the values that it has; none where it has the defaults and they need not be told."""
         held = [getattr(where, field) for field in self.targets]
         usual = [getattr(type(where), field) for field in self.targets]
@@ -160,7 +160,7 @@ HOPS = tuple(several(one) if one.kind is str else one for one in ONE_PATH)
 SETTINGS = (
     Option("workers", "Processes or threads of each server (default: its seats, or 2 where they are shared).", int | None, None,
            Of.SETTINGS, (), if_given(numbers.positive), "workers", least=1, always=True),
-    Option("pool_size", "Connections to the database, over all workers.", int, Settings.pool_size, Of.SETTINGS, (),
+    Option("pool_size", "Connections to the database, over all workers.", int, CellSettings.pool_size, Of.SETTINGS, (),
            numbers.positive, "pool_size", least=1, always=True),
     Option("pool_per_worker", "Give each worker a pool of that size instead.", bool, False, Of.SETTINGS, ("pool_scope",),
            key="pool_scope", flag=PoolScope.PER_WORKER),
@@ -169,7 +169,7 @@ SETTINGS = (
     Option("no_prepared", "No named prepared statements.", bool, False, Of.SETTINGS, ("prepared",), key="prepared", flag=False),
     Option("durable", "fsync and synchronous_commit on.", bool, False, Of.SETTINGS, ("durability",), key="durability",
            flag=Durability.DURABLE),
-    Option("scale", "pgbench scale of the data.", int, Settings.scale, Of.SETTINGS, (), numbers.positive, "scale", least=1,
+    Option("scale", "pgbench scale of the data.", int, CellSettings.scale, Of.SETTINGS, (), numbers.positive, "scale", least=1,
            always=True),
     Option("cpus", "Processors that the server may use, such as 1.5 (default: all).", float | None, None, Of.SETTINGS,
            key="cpus"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from fairground.inputs import numbers
-from fairground.model import ROLES, LabError, Settings, Suite
+from fairground.model import ROLES, CellSettings, LabError, Suite
 
 PLACED = ("generator", "database", "server")
 """The roles that can be on another host than the lab's. What stands between them is with the server."""
@@ -47,7 +47,7 @@ def suite(asked: Suite, place: Placed) -> Suite:
     return replace(asked, groups=groups)
 
 
-def settings(asked: Settings, place: Placed) -> Settings:
+def settings(asked: CellSettings, place: Placed) -> CellSettings:
     """The settings with roles on other hosts. The database has the cores that a generator which is elsewhere leaves free."""
     cores, there = dict(asked.pin), dict(place)
     free = cores.pop("generator", ()) if "generator" in there else ()

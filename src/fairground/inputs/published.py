@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairground.claims.statement import COUNT_METRICS, RATIO_METRICS, SHARE_METRICS, Statement, StatementError, parse
-from fairground.claims.tables import published as published_number
+from fairground.claims.tables import published_value
 from fairground.model import Claim, Condition, PublishedTable
 from fairground.model.source import Location, Source, nearest, shape_key
 
@@ -81,7 +81,7 @@ def claims(source: Source, found: tuple[Claim, ...], known: tuple[PublishedTable
             _statement(source, (*here, "test"), claim.test)
         if claim.paper is not None:
             for term in _statement(source, (*here, "paper"), claim.paper).terms:
-                if published_number(term, known) is None:
+                if published_value(term, known) is None:
                     hint = "name the stack, and the cells of the table word for word"
                     raise source.error((*here, "paper"), f"`{term}` is in no published table of", hint)
         _require_shown(source, here, claim, found)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.inputs import numbers
-from fairground.model import ROLES, LabError, Load, Seats, Settings, SuiteGroup, Topology
+from fairground.model import ROLES, CellSettings, LabError, Load, Seats, SuiteGroup, Topology
 
 APART, SHARED = "apart", "shared"
 HINT = f"{APART}, {SHARED}, or for instance server=0-3,database=4-5,generator=6-7"
@@ -38,11 +38,11 @@ def parse(spelling: str, text: str) -> str:
 
 def group(asked: SuiteGroup, wish: Wish, machine: Seats | None) -> SuiteGroup:
     """The group in its seats. `machine`: what they are where roles sit apart; None: that is not known, and they share."""
-    settings = seated(asked.settings, asked.topologies, wish, machine)
-    return replace(asked, settings=settings, loads=tuple(threaded(load, settings, wish, machine) for load in asked.loads))
+    settings = seat_settings(asked.settings, asked.topologies, wish, machine)
+    return replace(asked, settings=settings, loads=tuple(seat_load(load, settings, wish, machine) for load in asked.loads))
 
 
-def seated(settings: Settings, topologies: Sequence[Topology], wish: Wish, machine: Seats | None) -> Settings:
+def seat_settings(settings: CellSettings, topologies: Sequence[Topology], wish: Wish, machine: Seats | None) -> CellSettings:
     """Return the settings with a core for each role that is not pinned already.
 
     They also have as many workers as the server has cores, unless a person says how many.
@@ -65,7 +65,7 @@ def seated(settings: Settings, topologies: Sequence[Topology], wish: Wish, machi
     return replace(settings, pin=numbers.by_role(roles), workers=workers)
 
 
-def threaded(load: Load, settings: Settings, wish: Wish, machine: Seats | None) -> Load:
+def seat_load(load: Load, settings: CellSettings, wish: Wish, machine: Seats | None) -> Load:
     """Return the load in seats, with one thread of the lab's generator for each core of its own."""
     if wish.threads or load.generator != Load.generator or not _seats(wish, settings, machine):
         return load
@@ -75,7 +75,7 @@ def threaded(load: Load, settings: Settings, wish: Wish, machine: Seats | None) 
     return replace(load, threads=max(1, min(len(alone), load.connections)))
 
 
-def _seats(wish: Wish, settings: Settings, machine: Seats | None) -> ByRole:
+def _seats(wish: Wish, settings: CellSettings, machine: Seats | None) -> ByRole:
     """Role → cores as wished for; none where the roles share the machine."""
     if wish.text is not None and _is_spelled(wish):
         return _by_role("--seats", wish.text)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from fairground.model import Approach, Tuning, Variant
-from fairground.model.source import STRICT, Location, Source, shown
+from fairground.model.source import STRICT, Location, Source, location_text
 
 CONTRACT_ENVIRONMENT = ("HOST", "PORT", "DATABASE_URL", "POOL_SIZE", "POOL_WAIT_MS", "WORKERS", "PREPARED")
 """What the lab itself tells a server; a variant that set one of these would alter how it is measured."""
@@ -31,7 +31,7 @@ class VariantTable:
     serve: tuple[str, ...] | None = None
 
 
-def read(source: Source, tables: Mapping[str, VariantTable], *, of_past: bool) -> dict[str, Variant]:
+def read_variants(source: Source, tables: Mapping[str, VariantTable], *, of_past: bool) -> dict[str, Variant]:
     """The variants by name. A manifest `of_past` may be older than the declaration of approaches, which are then unknown."""
     if not tables:
         raise source.error(("variants",), "there is no variant in", "add at least one: `[variants.default]` with an `about`")
@@ -41,7 +41,9 @@ def read(source: Source, tables: Mapping[str, VariantTable], *, of_past: bool) -
 def require_command(source: Source, location: Location, words: tuple[str, ...]) -> None:
     """Refuse a command that is empty, or has an empty word."""
     if not words or not all(words):
-        raise source.error(location, f"`{shown(location)}` has an empty command or word in", "a command is a list of words")
+        raise source.error(
+            location, f"`{location_text(location)}` has an empty command or word in", "a command is a list of words"
+        )
 
 
 def _variant(source: Source, name: str, table: VariantTable, of_past: bool) -> Variant:
@@ -77,7 +79,7 @@ def _approach(source: Source, name: str, table: VariantTable) -> Approach:
     if table.approach not in set(Approach):
         location = (*here, "approach")
         raise source.error(
-            location, f"`{shown(location)}` is `{table.approach}` in", f"write {CHOICES}: CONTRIBUTING.md has the rule"
+            location, f"`{location_text(location)}` is `{table.approach}` in", f"write {CHOICES}: CONTRIBUTING.md has the rule"
         )
     approach = Approach(table.approach)
     if approach is Approach.TUNED and not table.tuning:
@@ -92,5 +94,5 @@ def _approach(source: Source, name: str, table: VariantTable) -> Approach:
         source.require_text((*at, "why"), one.why)
         if not SOURCE.fullmatch(one.source):
             hint = "write the https address of the page that shows it, or `none`"
-            raise source.error((*at, "source"), f"`{shown((*at, 'source'))}` is `{one.source}` in", hint)
+            raise source.error((*at, "source"), f"`{location_text((*at, 'source'))}` is `{one.source}` in", hint)
     return approach

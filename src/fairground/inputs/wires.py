@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fairground.inputs import numbers
-from fairground.model import LabError, Wire
+from fairground.model import LabError, PathWire
 
 NONE = "none"
 SIDES = ("server", "database")
@@ -15,12 +15,12 @@ LEAST_MS, MOST_MS = 0.001, 1000.0
 EXAMPLE = "for instance database=1ms, or server=200us+database=1ms"
 
 
-def parse(option: str, text: str) -> list[Wire | None]:
+def parse(option: str, text: str) -> list[PathWire | None]:
     """Wires separated by commas, each a topology of its own; `none`: the path without one."""
     return [None if name == NONE else one(option, name) for name in numbers.names(text)] or [None]
 
 
-def one(where: str, text: str) -> Wire:
+def one(where: str, text: str) -> PathWire:
     """The wires of one path, joined by `+`. LabError with `where` it stands for what cannot be meant."""
     found: dict[str, float] = {}
     for part in text.split("+"):
@@ -30,7 +30,7 @@ def one(where: str, text: str) -> Wire:
         if side in found:
             raise LabError(f"`{where}`: `{text}` names the side `{side}` twice", "a path has one wire on each side")
         found[side] = _delay_ms(where, part, delay)
-    return Wire(found.get("server"), found.get("database"))
+    return PathWire(found.get("server"), found.get("database"))
 
 
 def _delay_ms(where: str, part: str, text: str) -> float:

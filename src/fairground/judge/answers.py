@@ -41,7 +41,7 @@ def verdict(findings: Iterable[Finding]) -> Verdict:
     return Verdict.WARNED if Severity.WARN in severities else Verdict.VALID
 
 
-def settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, float]] = (), last: int | None = None) -> bool:
+def has_settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[float, float]] = (), last: int | None = None) -> bool:
     """True if a warm-up has settled.
 
     `rates`: its good answers per second, or the ratio of two servers', oldest first.

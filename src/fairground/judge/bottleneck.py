@@ -354,7 +354,7 @@ def _spent_on(counters: TrialCounters, role: str) -> str:
         return ""
     found = statements.busiest(counters.database) if counters.database is not None else None
     said = "" if found is None else f"; {found[1]:.0%} of its time went to `{found[0][:STATEMENT_CHARACTERS]}`"
-    opened = connecting.opened(counters.cell, counters.result, counters.roles, counters.database, counters.at)
+    opened = connecting.connecting_cost(counters.cell, counters.result, counters.roles, counters.database, counters.at)
     return said + "".join(f"; {found.sentence}" for found in (counters.whole, opened) if found is not None)
 
 

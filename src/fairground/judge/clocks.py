@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fairground.model import Step
+from fairground.model import RateStep
 
 
-def with_cpu(steps: Sequence[Step], clocks: Sequence[Mapping[str, float]]) -> tuple[Step, ...]:
+def with_cpu(steps: Sequence[RateStep], clocks: Sequence[Mapping[str, float]]) -> tuple[RateStep, ...]:
     """The steps with the CPU of each, from `clocks`: µs by role at the window's start and at the end of each of its seconds.
 
     The generator's busiest thread is its only one, so its share of a step is known.

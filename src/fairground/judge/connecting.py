@@ -13,7 +13,7 @@ from fairground.model import Cell, DatabaseUse, Finding, Result, RoleUse, Severi
 
 
 @dataclass(frozen=True)
-class Opened:
+class ConnectingCost:
     """Connections to the database that were opened for each good answer.
 
     `share` is the share of the database's CPU that they took at least.
@@ -32,7 +32,9 @@ class Opened:
         )
 
 
-def opened(cell: Cell, result: Result, roles: Mapping[str, RoleUse], database: DatabaseUse | None, at: Reasons) -> Opened | None:
+def connecting_cost(
+    cell: Cell, result: Result, roles: Mapping[str, RoleUse], database: DatabaseUse | None, at: Reasons
+) -> ConnectingCost | None:
     """The cost of opening connections, where it is substantial. None where it is not, or where nobody knows."""
     answers, use = (result.life or result.window).ok, roles.get("database")
     if database is None or database.sessions is None or database.connect_cpu_us is None or not answers or not result.completed_ok:
@@ -41,14 +43,18 @@ def opened(cell: Cell, result: Result, roles: Mapping[str, RoleUse], database: D
         return None
     per_answer = database.sessions / answers
     share = per_answer * database.connect_cpu_us / (use.cpu_us / result.completed_ok)
-    return Opened(database.sessions, per_answer, database.connect_cpu_us, min(1.0, share)) if share >= at.connects_cpu else None
+    return (
+        ConnectingCost(database.sessions, per_answer, database.connect_cpu_us, min(1.0, share))
+        if share >= at.connects_cpu
+        else None
+    )
 
 
 def findings(
     cell: Cell, result: Result, roles: Mapping[str, RoleUse], database: DatabaseUse | None, at: Reasons
 ) -> tuple[Finding, ...]:
     """A note where opening connections took a substantial share of the database's CPU."""
-    found = opened(cell, result, roles, database, at)
+    found = connecting_cost(cell, result, roles, database, at)
     if found is None:
         return ()
     evidence = {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from fairground.model import OWN_MAJOR, Cell, Durability, Evidence
-from fairground.model.experiment import Change, Direction, Experiment
+from fairground.model.experiment import ArmChange, Direction, Experiment
 from fairground.model.reason import (
     APP_CPU,
     APP_SERIAL,
@@ -100,7 +100,7 @@ def _generator(cell: Cell, _: Evidence) -> Experiment | str:
     if seat is not None and len(seat) < twice:
         return "the generator has no more processors than threads: `--seats` gives them"
     words = f"with {twice} threads of the generator in place of {cell.load.threads}"
-    return _more(Change(f"{twice} threads", words, replace(cell, load=replace(cell.load, threads=twice))))
+    return _more(ArmChange(f"{twice} threads", words, replace(cell, load=replace(cell.load, threads=twice))))
 
 
 def _unprepared(cell: Cell, _: Evidence) -> Experiment | str:
@@ -108,12 +108,12 @@ def _unprepared(cell: Cell, _: Evidence) -> Experiment | str:
     if not cell.settings.prepared:
         return "the cell uses no named prepared statements already"
     words = "without named prepared statements"
-    return _more(Change("unprepared", words, replace(cell, settings=replace(cell.settings, prepared=False))))
+    return _more(ArmChange("unprepared", words, replace(cell, settings=replace(cell.settings, prepared=False))))
 
 
-def _with_connections(cell: Cell, connections: int) -> Change:
+def _with_connections(cell: Cell, connections: int) -> ArmChange:
     words = f"with {connections} connections in place of {cell.load.connections}"
-    return Change(f"{connections} connections", words, replace(cell, load=replace(cell.load, connections=connections)))
+    return ArmChange(f"{connections} connections", words, replace(cell, load=replace(cell.load, connections=connections)))
 
 
 def _pool(cell: Cell, _: Evidence) -> Experiment:
@@ -121,9 +121,9 @@ def _pool(cell: Cell, _: Evidence) -> Experiment:
     return _more(*(_with_pool(cell, times * cell.settings.pool_size) for times in (2, 4)))
 
 
-def _with_pool(cell: Cell, size: int) -> Change:
+def _with_pool(cell: Cell, size: int) -> ArmChange:
     words = f"with a pool of {size} in place of {cell.settings.pool_size}"
-    return Change(f"pool of {size}", words, replace(cell, settings=replace(cell.settings, pool_size=size)))
+    return ArmChange(f"pool of {size}", words, replace(cell, settings=replace(cell.settings, pool_size=size)))
 
 
 def _throttled(cell: Cell, _: Evidence) -> Experiment | str:
@@ -132,7 +132,7 @@ def _throttled(cell: Cell, _: Evidence) -> Experiment | str:
         return "the cell has no CPU quota that could be doubled"
     twice = 2 * cell.settings.cpus
     words = f"with {twice:g} CPUs in place of {cell.settings.cpus:g}"
-    return _more(Change(f"{twice:g} CPUs", words, replace(cell, settings=replace(cell.settings, cpus=twice))))
+    return _more(ArmChange(f"{twice:g} CPUs", words, replace(cell, settings=replace(cell.settings, cpus=twice))))
 
 
 def _memory(cell: Cell, _: Evidence) -> Experiment | str:
@@ -141,20 +141,22 @@ def _memory(cell: Cell, _: Evidence) -> Experiment | str:
         return "the cell has no memory limit that could be doubled"
     twice = 2 * cell.settings.memory_mb
     words = f"with {twice:,} MB in place of {cell.settings.memory_mb:,} MB"
-    return _more(Change(f"{twice} MB", words, replace(cell, settings=replace(cell.settings, memory_mb=twice))))
+    return _more(ArmChange(f"{twice} MB", words, replace(cell, settings=replace(cell.settings, memory_mb=twice))))
 
 
 def _kept_open(cell: Cell, _: Evidence) -> Experiment | str:
     """The same requests on connections that stay open."""
     if cell.load.keep_alive:
         return "the cell keeps its connections open already"
-    return _more(Change("keep-alive", "with connections that stay open", replace(cell, load=replace(cell.load, keep_alive=True))))
+    return _more(
+        ArmChange("keep-alive", "with connections that stay open", replace(cell, load=replace(cell.load, keep_alive=True)))
+    )
 
 
 def _server_cpu(cell: Cell, _: Evidence) -> Experiment:
     """A slowdown on purpose: what the server's CPU limits falls by as much, and what something else limits does not."""
     words = f"with {SLOWED * 100:.0f} % more CPU spent by the server on purpose"
-    return Experiment(Direction.LESS, (Change("slowed", words, cell, planted=SLOWED),))
+    return Experiment(Direction.LESS, (ArmChange("slowed", words, cell, planted=SLOWED),))
 
 
 def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
@@ -169,7 +171,7 @@ def _thread_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
     if cores is not None and more > len(cores):
         return "the server has a worker for each of its cores already, and one of its threads is full all the same"
     words = f"with {more} workers in place of {cell.settings.workers}"
-    change = Change(f"{more} workers", words, replace(cell, settings=replace(cell.settings, workers=more)))
+    change = ArmChange(f"{more} workers", words, replace(cell, settings=replace(cell.settings, workers=more)))
     return Experiment(Direction.MORE, (change,), refutes=False)
 
 
@@ -186,7 +188,7 @@ def _database_cpu(cell: Cell, evidence: Evidence) -> Experiment | str:
     if not server or not database:
         return "what the server and the database use is not known from its trials"
     words = f"with {SLOWED * 100:.0f} % more CPU spent on the database's processors on purpose"
-    change = Change("slowed", words, cell, planted=SLOWED * database / server, slowed="database")
+    change = ArmChange("slowed", words, cell, planted=SLOWED * database / server, slowed="database")
     return Experiment(Direction.LESS, (change,))
 
 
@@ -195,7 +197,7 @@ def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
 
     One change alone: a deadlock is rare, so that windows must be long, and three starts of two arms fill a minute.
     """
-    sooner = Change(
+    sooner = ArmChange(
         "sooner",
         f"with a deadlock_timeout of {SHORT_DEADLOCK_MS} ms",
         cell,
@@ -207,18 +209,20 @@ def _deadlock(cell: Cell, evidence: Evidence) -> Experiment:
 def _row_locks(cell: Cell, evidence: Evidence) -> Experiment | str:
     """More rows to choose from, so that two seldom want the same one; of advisory locks, functions that lock nothing."""
     if evidence.get("waiting_for_advisory_locks"):
-        return _more(Change("no advisory lock", "without advisory locks: functions of their names lock nothing", cell, UNLOCKED))
+        return _more(
+            ArmChange("no advisory lock", "without advisory locks: functions of their names lock nothing", cell, UNLOCKED)
+        )
     if cell.workload in AMONG_A_HUNDRED:
         return "transfers are among a hundred users at any scale, so that there are no more rows to choose from"
     scale = MORE_ROWS * cell.settings.scale
     words = f"with scale {scale} in place of {cell.settings.scale}, ten times the rows"
-    return _more(Change(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))
+    return _more(ArmChange(f"scale {scale}", words, replace(cell, settings=replace(cell.settings, scale=scale))))
 
 
-def _in_order(cell: Cell) -> tuple[Change, ...]:
+def _in_order(cell: Cell) -> tuple[ArmChange, ...]:
     if cell.workload != "transfer":
         return ()
-    return (Change("ordered", "with the smaller id locked first", replace(cell, workload="transfer-ordered")),)
+    return (ArmChange("ordered", "with the smaller id locked first", replace(cell, workload="transfer-ordered")),)
 
 
 def _commit(cell: Cell, _: Evidence) -> Experiment | str:
@@ -226,7 +230,7 @@ def _commit(cell: Cell, _: Evidence) -> Experiment | str:
     if cell.settings.durability is not Durability.DURABLE:
         return "commits do not wait for the disk in this durability class"
     statement = "ALTER DATABASE {database} SET synchronous_commit = off"
-    return _more(Change("no wait", "with commits that do not wait for the disk", cell, (statement,)))
+    return _more(ArmChange("no wait", "with commits that do not wait for the disk", cell, (statement,)))
 
 
 def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
@@ -238,7 +242,7 @@ def _unindexed(cell: Cell, evidence: Evidence) -> Experiment | str:
     what = " ".join(found["what"].split())
     what = what.replace("* ?", "* 1").replace("?", "0")  # statements are kept without their numbers: one that changes nothing
     index = f"CREATE INDEX ON {table} (({what}))"
-    return _more(Change("indexed", f"with an index on {table} ({what})", cell, (index, f"ANALYZE {table}")))
+    return _more(ArmChange("indexed", f"with an index on {table} ({what})", cell, (index, f"ANALYZE {table}")))
 
 
 def _dear_login(cell: Cell, _: Evidence) -> Experiment | str:
@@ -249,7 +253,7 @@ def _dear_login(cell: Cell, _: Evidence) -> Experiment | str:
     if (cell.settings.postgres_version or OWN_MAJOR) < LOGIN_TRIGGERS:
         return f"it needs triggers on login, which PostgreSQL has from {LOGIN_TRIGGERS} on"
     words = f"with {LOGIN_ROWS:,} rows counted by the database at each login"
-    return Experiment(Direction.LESS, (Change("dear logins", words, cell, DEAR_LOGIN),))
+    return Experiment(Direction.LESS, (ArmChange("dear logins", words, cell, DEAR_LOGIN),))
 
 
 # ---------------------------------------------------------------- hops
@@ -263,25 +267,25 @@ def _delayed_ack(cell: Cell, _: Evidence) -> Experiment | str:
     if not cell.load.keep_alive:
         return "each request has a connection of its own already"
     afresh = replace(cell, load=replace(cell.load, keep_alive=False))
-    return _more(Change("new connections", "with a connection for each request, acknowledged at once while it is new", afresh))
+    return _more(ArmChange("new connections", "with a connection for each request, acknowledged at once while it is new", afresh))
 
 
 def _without_proxy(cell: Cell, _: Evidence) -> Experiment:
-    return _more(Change("no proxy", "without the proxy", replace(cell, topology=replace(cell.topology, proxy=None))))
+    return _more(ArmChange("no proxy", "without the proxy", replace(cell, topology=replace(cell.topology, proxy=None))))
 
 
 def _without_pooler(cell: Cell, _: Evidence) -> Experiment:
-    return _more(Change("no pooler", "without the pooler", replace(cell, topology=replace(cell.topology, pooler=None))))
+    return _more(ArmChange("no pooler", "without the pooler", replace(cell, topology=replace(cell.topology, pooler=None))))
 
 
 def _without_wire(cell: Cell, _: Evidence) -> Experiment | str:
     """No distance: what waits for round trips gives more."""
     if cell.topology.wire is None:
         return "the cell has no wire that could be taken away"
-    return _more(Change("no wire", "without the wire", replace(cell, topology=replace(cell.topology, wire=None))))
+    return _more(ArmChange("no wire", "without the wire", replace(cell, topology=replace(cell.topology, wire=None))))
 
 
-def _more(*changes: Change) -> Experiment:
+def _more(*changes: ArmChange) -> Experiment:
     return Experiment(Direction.MORE, changes)
 
 

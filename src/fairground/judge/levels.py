@@ -16,7 +16,7 @@ from fairground.model import Cell, Finding, Trial
 from fairground.model.reason import SERIALISED, TOO_FEW_CONNECTIONS
 
 
-def told(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
+def with_levels(trials: Sequence[Trial], at: Reasons) -> tuple[Trial, ...]:
     """The same trials, with what others of their cells decide.
 
     Where one suspects too few connections, and others of its cell decide that, its finding says so.

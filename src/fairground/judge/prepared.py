@@ -29,7 +29,7 @@ def error(texts: Iterable[str]) -> str | None:
     return None
 
 
-def excused(findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
+def excuse_prepared(findings: Sequence[Finding]) -> tuple[Finding, ...] | None:
     """Failed cases of the contract as warnings, when every one of them failed with an error; None when one did otherwise."""
     failed = [finding for finding in findings if finding.severity is Severity.REJECT]
     if not all(REFUSED.search(finding.sentence) for finding in failed):

@@ -86,7 +86,7 @@ def finding(fault: Fault, found: Recovery) -> Finding:
     return Finding("fault", Severity.WARN if slow or found.cut == 0 else Severity.NOTE, sentence, evidence)
 
 
-def doubted(result: Result, cell: Cell) -> Result:
+def with_doubts(result: Result, cell: Cell) -> Result:
     """The result as the audit must count it where something was made to go wrong; else as it is.
 
     A connection may be cut between a commit and its confirmation, and then the server answers 5xx for what was done. That can be

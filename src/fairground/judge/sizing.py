@@ -59,7 +59,7 @@ def _needed_s(wanted: float, seen: float | None, pilot_s: float) -> float:
     return (wanted + math.sqrt(wanted)) * pilot_s / sure if sure > 0 else math.inf
 
 
-def counted(of: Sizing, answers: int, deadlocks: int | None) -> Sizing:
+def count_events(of: Sizing, answers: int, deadlocks: int | None) -> Sizing:
     """The sizing once the window is over, with what the window held."""
     seen = {event: answers * OF_ANSWERS[event] if event in OF_ANSWERS else deadlocks for event in of.events}
     events = {event: EventCount(count.wanted, count.pilot, seen[event]) for event, count in of.events.items()}

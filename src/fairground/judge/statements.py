@@ -15,7 +15,18 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairground.judge.thresholds import Rules
-from fairground.model import AuditLine, DatabaseUse, Evidence, Finding, Outcomes, Result, Severity, TableNeed, Work, Workload
+from fairground.model import (
+    AuditLine,
+    DatabaseUse,
+    DatabaseWork,
+    Evidence,
+    Finding,
+    Outcomes,
+    Result,
+    Severity,
+    TableNeed,
+    Workload,
+)
 from fairground.stats.intervals import share_interval
 
 DECLARED = "declared"
@@ -47,7 +58,7 @@ KINDS = (
 
 
 @cache
-def normalised(statement: str) -> str:
+def normalise(statement: str) -> str:
     """The statement in lower case with `?` for constants and parameters, without comments, quotes of names and aliases.
 
     What is left is the same for the text that a driver sends and the text that `pg_stat_statements` keeps.
@@ -65,7 +76,7 @@ def tally(samples: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
     """Samples of (what a backend did, its last statement), by normalised statement and what was done; the rarest ones as one."""
     by_text: dict[str, Counter[str]] = {}
     for (doing, statement), count in samples.items():
-        by_text.setdefault(normalised(statement), Counter())[doing] += count
+        by_text.setdefault(normalise(statement), Counter())[doing] += count
     order = sorted(by_text, key=lambda text: (-by_text[text].total(), text))
     kept = {text: dict(by_text[text]) for text in order[:MOST_TEXTS]}
     if len(order) > MOST_TEXTS:
@@ -83,7 +94,7 @@ def kind(statement: str, workload: Workload) -> str:
     if len(parts) > MOST_PARTS or statement.startswith("do "):
         return "other"
     spoken = [WORD.findall(part) for part in parts]
-    for declared in (WORD.findall(normalised(one)) for one in workload.audit.statements):
+    for declared in (WORD.findall(normalise(one)) for one in workload.audit.statements):
         if any(words[:1] == declared[:1] and set(declared) <= set(words) for words in spoken):
             return DECLARED
     kinds = [next((name for name, form in KINDS if form.match(part)), "other") for part in parts]
@@ -164,7 +175,7 @@ class ReadWhole:
         return f"{rows}, which needs {self.needed:g}: {self.how}"
 
 
-def read_whole(workload: Workload, work: Work | None, good: int, rules: Rules) -> ReadWhole | None:
+def read_whole(workload: Workload, work: DatabaseWork | None, good: int, rules: Rules) -> ReadWhole | None:
     """The table of which most rows are read beyond what answers need; None where none is, or nobody knows.
 
     Small tables are read whole by choice of the planner, so that many rows beyond the need are asked for.
@@ -194,7 +205,7 @@ def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rul
         yield AuditLine("commits-most", sentence, database.commits, 0, most)
 
 
-def _table_lines(workload: Workload, work: Work, life: Outcomes, good: int, rules: Rules) -> Iterable[AuditLine]:
+def _table_lines(workload: Workload, work: DatabaseWork, life: Outcomes, good: int, rules: Rules) -> Iterable[AuditLine]:
     for name, need in workload.audit.tables.items():
         table = work.tables.get(name)
         sentence = f"at least {need.scans:g} scan of `{name}` for each good answer"
@@ -206,13 +217,13 @@ def _table_lines(workload: Workload, work: Work, life: Outcomes, good: int, rule
             yield AuditLine(f"rows-{name}", sentence, table.rows if table else None, math.floor(good * need.rows), most)
 
 
-def _function_lines(workload: Workload, work: Work, good: int) -> Iterable[AuditLine]:
+def _function_lines(workload: Workload, work: DatabaseWork, good: int) -> Iterable[AuditLine]:
     for name, calls in workload.audit.functions.items() if work.functions is not None else ():
         sentence = f"at least {calls:g} call of `{name}` for each good answer"
         yield AuditLine(f"calls-{name}", sentence, (work.functions or {}).get(name, 0), math.floor(good * calls), None)
 
 
-def _calls(work: Work | None) -> Mapping[str, float] | None:
+def _calls(work: DatabaseWork | None) -> Mapping[str, float] | None:
     """Normalised statement → calls, where the database counts them."""
     if work is None or work.statements is None:
         return None
@@ -222,7 +233,7 @@ def _calls(work: Work | None) -> Mapping[str, float] | None:
 def _summed(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     total: dict[str, float] = {}
     for text, value in pairs:
-        total[normalised(text)] = total.get(normalised(text), 0) + value
+        total[normalise(text)] = total.get(normalise(text), 0) + value
     return total
 
 
@@ -273,7 +284,7 @@ def _undeclared(workload: Workload, database: DatabaseUse, rules: Rules) -> Iter
             yield Finding(f"statement-{name}", Severity.NOTE, sentence, evidence)
 
 
-def _scans(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[Finding]:
+def _scans(workload: Workload, work: DatabaseWork, good: int, rules: Rules) -> Iterable[Finding]:
     """Notes on tables that were scanned more often than the answers need.
 
     That is so of a query for each row of another table.
@@ -290,7 +301,7 @@ def _scans(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[
             yield Finding(f"scans-{name}", Severity.NOTE, sentence, evidence)
 
 
-def _unindexed(workload: Workload, work: Work, good: int, rules: Rules) -> Iterable[Finding]:
+def _unindexed(workload: Workload, work: DatabaseWork, good: int, rules: Rules) -> Iterable[Finding]:
     """A note on a table that is read from end to end although an answer needs a row or two."""
     found = read_whole(workload, work, good, rules)
     if found is None:

@@ -15,7 +15,7 @@ FILE = Path(__file__).with_suffix(".toml")
 
 
 @dataclass(frozen=True)
-class Pair:
+class WarnVoid:
     """Two bounds: a value above `warn` warns, one above `void` makes void. None: that never happens."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
@@ -24,51 +24,51 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Bounds(Pair):
+class CheckBounds(WarnVoid):
     """The bounds of one check.
 
     `closed` replace them in the closed loop, `shared` where the generator shares its processors.
     """
 
-    closed: Pair | None = None
-    shared: Pair | None = None
+    closed: WarnVoid | None = None
+    shared: WarnVoid | None = None
 
 
 @dataclass(frozen=True)
-class Checks:
+class CheckBoundsTable:
     """The bounds of each check of `validity`, by its id. Units are those of the check's reading."""
 
-    unsent: Bounds
-    send_lag: Bounds
-    generator: Bounds
-    generator_errors: Bounds
-    connection_cap: Bounds
-    little: Bounds
-    starved: Bounds
-    closure: Bounds
-    steal: Bounds
-    foreign_cpu: Bounds
-    lab_cpu: Bounds
-    run_queue: Bounds
-    generator_pressure: Bounds
-    io_pressure: Bounds
-    canary: Bounds
-    frequency: Bounds
-    heat: Bounds
-    swap: Bounds
-    memory_kills: Bounds
-    major_faults: Bounds
-    quota: Bounds
-    retransmits: Bounds
-    backlog: Bounds
-    steadiness: Bounds
-    steady_median: Bounds
-    steady_cost: Bounds
-    unstable: Bounds
-    checkpoints: Bounds
-    autovacuum: Bounds
-    foreign_sessions: Bounds
-    temp_files: Bounds
+    unsent: CheckBounds
+    send_lag: CheckBounds
+    generator: CheckBounds
+    generator_errors: CheckBounds
+    connection_cap: CheckBounds
+    little: CheckBounds
+    starved: CheckBounds
+    closure: CheckBounds
+    steal: CheckBounds
+    foreign_cpu: CheckBounds
+    lab_cpu: CheckBounds
+    run_queue: CheckBounds
+    generator_pressure: CheckBounds
+    io_pressure: CheckBounds
+    canary: CheckBounds
+    frequency: CheckBounds
+    heat: CheckBounds
+    swap: CheckBounds
+    memory_kills: CheckBounds
+    major_faults: CheckBounds
+    quota: CheckBounds
+    retransmits: CheckBounds
+    backlog: CheckBounds
+    steadiness: CheckBounds
+    steady_median: CheckBounds
+    steady_cost: CheckBounds
+    unstable: CheckBounds
+    checkpoints: CheckBounds
+    autovacuum: CheckBounds
+    foreign_sessions: CheckBounds
+    temp_files: CheckBounds
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Thresholds:
     """All thresholds."""
 
     __pydantic_config__: ClassVar[Mapping[str, object]] = STRICT
-    checks: Checks
+    checks: CheckBoundsTable
     rules: Rules
     reasons: Reasons
 
@@ -161,8 +161,8 @@ def load(path: Path) -> Thresholds:
     """Read a file of thresholds. LabError, with the line, for a key too many or too few, and for a number that means nothing."""
     source = files.read(path, 1)
     found = source.parse(Thresholds)
-    for name in (one.name for one in fields(Checks)):
-        bounds: Bounds = getattr(found.checks, name)
+    for name in (one.name for one in fields(CheckBoundsTable)):
+        bounds: CheckBounds = getattr(found.checks, name)
         for pair in (bounds, bounds.closed, bounds.shared):
             if pair is not None and (problem := _problem(pair)):
                 raise source.error(("checks", name), f"`checks.{name}` {problem} in", "a check warns first, and voids above that")
@@ -175,7 +175,7 @@ def load(path: Path) -> Thresholds:
     return found
 
 
-def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+def changes_of(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
     """The thresholds that differ between two sets of `values`, by name."""
     parts = sorted({*before, *now})
     return tuple(
@@ -186,7 +186,7 @@ def changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...
     )
 
 
-def _problem(pair: Pair) -> str | None:
+def _problem(pair: WarnVoid) -> str | None:
     if pair.warn is None and pair.void is None:
         return "has neither `warn` nor `void`"
     if any(value is not None and value < 0 for value in (pair.warn, pair.void)):

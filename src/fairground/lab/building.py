@@ -9,19 +9,18 @@ from pathlib import Path
 from fairground import topology
 from fairground.generators import Installed
 from fairground.host import Keeper, build
-from fairground.host.build import Built as Made
-from fairground.host.build import Unavailable
+from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import setup
-from fairground.lab.databases import named
+from fairground.lab.databases import version_name
 from fairground.lab.events import Absent, Building, Built, Said, Sink
 from fairground.lab.places import Places
 from fairground.model import LabError, Server, Stack, Topology
 from fairground.postgres import packages
 
 
-def build_servers(keeper: Keeper, servers: Iterable[Server], places: Places, sink: Sink) -> dict[Path, Made | Unavailable]:
+def build_servers(keeper: Keeper, servers: Iterable[Server], places: Places, sink: Sink) -> dict[Path, BuiltServer | Unavailable]:
     """Build what is not built yet, one after the other; folder of a server → what came of it."""
-    began, made = time.monotonic(), dict[Path, Made | Unavailable]()
+    began, made = time.monotonic(), dict[Path, BuiltServer | Unavailable]()
     every = {server.folder: server for server in servers}
     missing = [folder for folder, server in every.items() if not build.is_built(server, places.cache)]
     for folder, server in every.items():
@@ -37,7 +36,7 @@ def build_servers(keeper: Keeper, servers: Iterable[Server], places: Places, sin
     return made
 
 
-def unavailable(stacks: Sequence[Stack], builds: Mapping[Path, Made | Unavailable]) -> dict[str, str]:
+def unavailable(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Unavailable]) -> dict[str, str]:
     """Stack → why it is not available."""
     found = {stack.id: builds[stack.server.folder] for stack in stacks}
     return {id: reason(made) for id, made in found.items() if isinstance(made, Unavailable)}
@@ -72,7 +71,7 @@ def absent_versions(keeper: Keeper, places: Places, versions: Iterable[int | Non
                 sink(Said(f"bringing PostgreSQL {version} …"))
                 packages.programs(version, places.cache, keeper.environ)
         except LabError as error:
-            found[named(version)] = error.message + (f" → {error.hint}" if error.hint else "")
+            found[version_name(version)] = error.message + (f" → {error.hint}" if error.hint else "")
     return _told(found, sink)
 
 

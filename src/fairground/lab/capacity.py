@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from fairground.capacity import objective, parts, search
 from fairground.capacity.drive import Climb
-from fairground.capacity.parts import Part, Phase
+from fairground.capacity.parts import CapacityPart, Phase
 from fairground.capacity.search import Capacity
 from fairground.inputs import manifest
 from fairground.lab.events import Event, Sink, unheard
@@ -15,13 +15,13 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
 from fairground.model import Cell, LabError
-from fairground.model.record import CapacityAsked, End, Kind, Record
+from fairground.model.record import CapacityAsked, Record, RecordEnd, RecordKind
 
-Measure = Callable[[int, Sequence[Part]], Iterator[Part]]
+Measure = Callable[[int, Sequence[CapacityPart]], Iterator[CapacityPart]]
 """Makes what is missing of the cell of a number (from 1), of which there are these parts."""
 
 
-def cells(places: Places, stacks: Sequence[str], workloads: Sequence[str]) -> tuple[tuple[str, str], ...]:
+def capacity_cells(places: Places, stacks: Sequence[str], workloads: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Every named stack on every named workload that its server does not skip, by id. LabError for what is not there."""
     if not stacks:
         raise LabError("name at least one `--stack`", "./fairground capacity --stack SERVER:VARIANT")
@@ -42,9 +42,9 @@ def capacity(inputs: Inputs, asked: CapacityAsked, sink: Sink = unheard) -> Iter
     workloads = {one.id: manifest.render(one, asked.settings.scale) for one in inputs.places.workloads()}
     cells = [Cell(id, name, asked.topology, asked.load, asked.settings) for id, name in asked.cells]
     with prepare(inputs, cells, list(wanted.values()), sink) as testbed:
-        record: Record[CapacityAsked, Part] = open_record(inputs, Kind.CAPACITY, asked, testbed)
+        record: Record[CapacityAsked, CapacityPart] = open_record(inputs, RecordKind.CAPACITY, asked, testbed)
 
-        def measure(number: int, made: Sequence[Part]) -> Iterator[Part]:
+        def measure(number: int, made: Sequence[CapacityPart]) -> Iterator[CapacityPart]:
             cell = cells[number - 1]
             climb = Climb(
                 testbed.bench, cell, wanted[cell.stack], workloads[cell.workload], objective.parse(asked.objective), pace(asked),
@@ -55,7 +55,7 @@ def capacity(inputs: Inputs, asked: CapacityAsked, sink: Sink = unheard) -> Iter
         yield from record_units(record, missing_parts(record, measure))
 
 
-def missing_parts(record: Record[CapacityAsked, Part], measure: Measure) -> Units:
+def missing_parts(record: Record[CapacityAsked, CapacityPart], measure: Measure) -> Units:
     """Measure the missing parts of all cells that can be measured here, one cell after the other.
 
     Each cell goes on from the first part that is missing.
@@ -64,10 +64,10 @@ def missing_parts(record: Record[CapacityAsked, Part], measure: Measure) -> Unit
         here = of_cell(record, number)
         for part in () if is_whole(here) else measure(number, here):
             yield NewEntry(part, max(0.0, record.head.asked.budget_s - part.spent_s))
-    yield End(time.time(), "every cell was measured")
+    yield RecordEnd(time.time(), "every cell was measured")
 
 
-def found(record: Record[CapacityAsked, Part]) -> list[Capacity]:
+def capacities_of(record: Record[CapacityAsked, CapacityPart]) -> list[Capacity]:
     """The capacities of a record, as far as they are known."""
     asked = record.head.asked
     kept, goal = objective.parse(asked.objective), pace(asked).goal
@@ -75,18 +75,18 @@ def found(record: Record[CapacityAsked, Part]) -> list[Capacity]:
             for number in available(record) if (here := of_cell(record, number))]  # fmt: skip
 
 
-def available(record: Record[CapacityAsked, Part]) -> list[int]:
+def available(record: Record[CapacityAsked, CapacityPart]) -> list[int]:
     """The numbers of the cells whose stack could be had when the record began."""
     asked = enumerate(record.head.asked.cells, 1)
     return [number for number, (stack, _) in asked if record.head.stacks[stack].unavailable is None]
 
 
-def of_cell(record: Record[CapacityAsked, Part], number: int) -> list[Part]:
+def of_cell(record: Record[CapacityAsked, CapacityPart], number: int) -> list[CapacityPart]:
     """The parts of one cell."""
     return [part for part in record.entries if part.cell == number]
 
 
-def is_whole(made: Sequence[Part]) -> bool:
+def is_whole(made: Sequence[CapacityPart]) -> bool:
     """True if a cell needs no further part."""
     return any(part.rejected is not None for part in made) or all(parts.is_over(made, phase) for phase in Phase)
 

@@ -12,9 +12,9 @@ from fairground.lab.events import Checking, Event, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
-from fairground.measure.check import check as try_cases
-from fairground.model import Cell, LabError, Load, Settings, Stack, Topology
-from fairground.model.record import CheckAsked, Checked, End, Kind, Record
+from fairground.measure.check import try_cases as try_cases
+from fairground.model import Cell, CellSettings, LabError, Load, Stack, Topology
+from fairground.model.record import CheckAsked, Record, RecordEnd, RecordKind, StackChecked
 from fairground.model.source import nearest
 from fairground.stats import forecast
 
@@ -36,35 +36,35 @@ def check(inputs: Inputs, asked: CheckAsked, sink: Sink = unheard) -> Iterator[E
     Each report is on the disk before the next stack is started. What a record has already is not tried again.
     """
     stacks = _stacks(inputs.places, asked.stacks)
-    cells = [Cell(stack.id, "contract", Topology(), Load(), Settings()) for stack in stacks]
+    cells = [Cell(stack.id, "contract", Topology(), Load(), CellSettings()) for stack in stacks]
     with prepare(inputs, cells, stacks, sink, awake=False, least=0) as testbed:
-        record: Record[CheckAsked, Checked] = open_record(inputs, Kind.CHECK, asked, testbed)
+        record: Record[CheckAsked, StackChecked] = open_record(inputs, RecordKind.CHECK, asked, testbed)
         yield from record_units(record, _reports(record, stacks, testbed))
 
 
-def _reports(record: Record[CheckAsked, Checked], stacks: Sequence[Stack], testbed: Testbed) -> Units:
+def _reports(record: Record[CheckAsked, StackChecked], stacks: Sequence[Stack], testbed: Testbed) -> Units:
     """The reports that are missing, each after what is said before it."""
     took_s = list[float]()
     for place in range(len(record.entries), len(stacks)):
         stack = stacks[place]
         if (lacking := testbed.lacking.get(stack.id)) is not None:
-            yield NewEntry(Checked(stack.id, (), lacking))
+            yield NewEntry(StackChecked(stack.id, (), lacking))
             continue
         here = sum(one.id not in testbed.lacking for one in stacks[place:])
         yield Checking(stack.id, place + 1, len(stacks), forecast.left_s(took_s, here))
         began_s = time.monotonic()
         found = try_cases(testbed.bench, stack, _folder(record, stack.id), record.head.asked.cases)
         took_s.append(time.monotonic() - began_s)
-        yield NewEntry(Checked(stack.id, found.findings))
-    yield End(time.time(), "every stack was checked")
+        yield NewEntry(StackChecked(stack.id, found.findings))
+    yield RecordEnd(time.time(), "every stack was checked")
 
 
-def log_of(record: Record[CheckAsked, Checked], stack: str) -> Path:
+def log_of(record: Record[CheckAsked, StackChecked], stack: str) -> Path:
     """The output of a stack that was checked."""
     return _folder(record, stack) / "server.log"
 
 
-def _folder(record: Record[CheckAsked, Checked], stack: str) -> Path:
+def _folder(record: Record[CheckAsked, StackChecked], stack: str) -> Path:
     return record.folder / stack.replace(":", "-")
 
 

@@ -15,13 +15,13 @@ from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import open_record, record_units, until_over
 from fairground.measure import schedule
-from fairground.measure.rounds import Effort, Side, one_round
-from fairground.model import Cell, LabError, Load, Server, Settings, WorkloadEvent
+from fairground.measure.rounds import RoundsEffort, Side, one_round
+from fairground.model import Cell, CellSettings, LabError, Load, Server, WorkloadEvent
 from fairground.model.pair import Round
-from fairground.model.record import ComparisonAsked, Kind
+from fairground.model.record import ComparisonAsked, RecordKind
 from fairground.run import stopping
 
-TURN_S = Effort.turn_s
+TURN_S = RoundsEffort.turn_s
 """Seconds of a turn, unless somebody says otherwise."""
 
 
@@ -48,7 +48,7 @@ def name(known: Sequence[Server], a: str | None, b: str | None, old_new: str | N
     return Named(f"{stack}@{old}", f"{stack}@{new}", stack, stack, (old, new))
 
 
-def long_enough(places: Places, workload: str, settings: Settings, load: Load, turn_s: float) -> tuple[Load, float]:
+def long_enough(places: Places, workload: str, settings: CellSettings, load: Load, turn_s: float) -> tuple[Load, float]:
     """Return the load and the seconds of a turn of a comparison, both made long enough.
 
     A CPU quota or a workload's deadlocks ask for longer ones.
@@ -62,7 +62,7 @@ def is_stack(known: Sequence[Server], text: str) -> bool:
     return any(text in (server.id, *(stack.id for stack in server.stacks)) for server in known)
 
 
-def compare(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard) -> Iterator[Event]:
+def compare_stacks(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Measure what is missing of a comparison. An arm that fails is a finding of its round, and ends it."""
     workload = manifest.render(inputs.places.workload(asked.workload), asked.settings.scale)
     arms = _arms(inputs.places, asked)
@@ -72,8 +72,8 @@ def compare(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard) -> Ite
     cells = [Cell(stack.id, workload.id, asked.topology, asked.load, asked.settings) for stack in stacks]
     with prepare(inputs, cells, stacks, sink, least=len(cells)) as testbed:
         infos = {arm.label: setup.stack_infos([arm.stack], testbed.builds)[arm.stack.id] for arm in arms}
-        record = open_record(inputs, Kind.COMPARISON, asked, testbed, infos)
-        effort = Effort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
+        record = open_record(inputs, RecordKind.COMPARISON, asked, testbed, infos)
+        effort = RoundsEffort(workload, asked.load, asked.settings, asked.seed, asked.turn_s, asked.pairs, asked.topology)
         one = functools.partial(one_round, testbed.bench, arms)
         starts = Starts(one, effort, record.folder, asked, list(record.entries))
         yield from record_units(record, until_over(record, starts.make, stopping.comparison_end))
@@ -83,8 +83,8 @@ def compare(inputs: Inputs, asked: ComparisonAsked, sink: Sink = unheard) -> Ite
 class Starts:
     """The starts of a comparison, each with as many pairs as its time allows after those that were `made`."""
 
-    one_round: Callable[[Effort, Path, int], Round]
-    effort: Effort
+    one_round: Callable[[RoundsEffort, Path, int], Round]
+    effort: RoundsEffort
     folder: Path
     asked: ComparisonAsked
     made: list[Round]

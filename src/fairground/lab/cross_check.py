@@ -13,19 +13,19 @@ from pathlib import Path
 from fairground import generators, records
 from fairground.inputs.asked import one_stack
 from fairground.lab import run as runs
-from fairground.lab.events import Event, Opened, Planned, Reported, Sink, unheard
+from fairground.lab.events import Event, Planned, RecordOpened, Reported, Sink, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs
 from fairground.lab.recording import VERBS, NewEntry, Units, record_units
-from fairground.model import LabError, Run, Settings, Suite, SuiteGroup
-from fairground.model.record import CrossCheckAsked, End, Head, Kind, Record
+from fairground.model import CellSettings, LabError, Run, Suite, SuiteGroup
+from fairground.model.record import CrossCheckAsked, Head, Record, RecordEnd, RecordKind
 from fairground.stats import agreement
 from fairground.stats.agreement import Agreement
 
 CrossCheck = Record[CrossCheckAsked, Agreement]
 
 
-def cross_check(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unheard) -> Iterator[Event]:
+def cross_check_stack(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Measure in turns, report the run, and hold the generators against each other.
 
     The trials are those of a run. The record of the cross-check names it, and holds what its generators say of each other. In
@@ -33,14 +33,14 @@ def cross_check(inputs: Inputs, asked: CrossCheckAsked, sink: Sink = unheard) ->
     """
     record = inputs.record
     if record is None:
-        events = runs.run(suite(inputs.places, asked), inputs, sink)
+        events = runs.run_suite(suite(inputs.places, asked), inputs, sink)
     else:
-        events = runs.resume(_run_of(record, inputs.places), inputs, sink=sink)
+        events = runs.resume_run(_run_of(record, inputs.places), inputs, sink=sink)
     for event in events:
         yield event
         if isinstance(event, Planned):
             record = record or _new_record(inputs, asked, event.folder)
-            yield Opened(record)  # what an interruption keeps is named by it, and not by its run
+            yield RecordOpened(record)  # what an interruption keeps is named by it, and not by its run
         elif isinstance(event, Reported):
             assert record is not None, "a run is planned before it is reported"
             yield from record_units(record, _agreements(record, event.run))
@@ -51,7 +51,7 @@ def suite(places: Places, asked: CrossCheckAsked) -> Suite:
     stack = one_stack(places.load_servers(), asked.stack)
     if len({load.generator for load in asked.loads}) < 2:
         raise LabError("a cross-check needs two different generators", f"--generator engine,{next(iter(generators.TOOLS))}")
-    group = SuiteGroup((stack.id,), (asked.workload,), asked.loads, Settings())
+    group = SuiteGroup((stack.id,), (asked.workload,), asked.loads, CellSettings())
     return Suite("cross-check", f"cross-check {stack.id}", "", asked.rounds, 1, (group,))
 
 
@@ -67,7 +67,7 @@ def says(record: CrossCheck) -> str:
 def _run_of(record: CrossCheck, places: Places) -> Path:
     """The folder of its trials; LabError where it is gone."""
     folder = places.results / record.head.asked.run
-    if records.kind_of(folder) is not Kind.RUN:
+    if records.kind_of(folder) is not RecordKind.RUN:
         sentence = f"the trials of `{record.id}` are in the run `{record.head.asked.run}`, which is not in `{places.results}`"
         raise LabError(sentence, "restore its folder, or measure again")
     return folder
@@ -79,10 +79,10 @@ def _new_record(inputs: Inputs, asked: CrossCheckAsked, folder: Path) -> CrossCh
     (stack,) = {slot.cell.stack for slot in head.asked.slots}
     begun = replace(asked, stack=stack, run=folder.name)
     known = Head(
-        head.schema, Kind.CROSS_CHECK, "", inputs.command, time.time(), head.machine, head.versions, head.thresholds, head.stacks,
-        begun,
+        head.schema, RecordKind.CROSS_CHECK, "", inputs.command, time.time(), head.machine, head.versions, head.thresholds,
+        head.stacks, begun,
     )  # fmt: skip
-    return records.create(inputs.places.results, VERBS[Kind.CROSS_CHECK], known)
+    return records.create(inputs.places.results, VERBS[RecordKind.CROSS_CHECK], known)
 
 
 def _agreements(record: CrossCheck, run: Run) -> Units:
@@ -91,4 +91,4 @@ def _agreements(record: CrossCheck, run: Run) -> Units:
     names = [load.generator for load in record.head.asked.loads if load.generator in here]
     for found in agreement.of_generators(run.trials, names)[len(record.entries) :]:
         yield NewEntry(found)
-    yield End(time.time(), "all of its rounds were measured")
+    yield RecordEnd(time.time(), "all of its rounds were measured")

@@ -14,7 +14,7 @@ from fairground.host import Keeper
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import OWN_MAJOR, Cell, LabError, RunSettings
-from fairground.postgres import Database, Elsewhere
+from fairground.postgres import Database, DatabaseHost
 
 Version = int | None
 """A version of PostgreSQL, as a cell's settings name it; None: the lab's own, or that of the given database."""
@@ -30,7 +30,7 @@ class Databases:
         url: str | None,
         settings: RunSettings,
         versions: Sequence[Version],
-        there: Elsewhere | None = None,
+        there: DatabaseHost | None = None,
     ) -> None:
         """`there`: the host that they run on; None: they run on this machine."""
         check(versions, url)
@@ -70,7 +70,9 @@ class Databases:
     def releases(self) -> dict[str, str]:
         """`PostgreSQL` → its release once it is `ready`; with several versions that of another is `PostgreSQL 17`."""
         one = len(self._releases) == 1
-        found = {"PostgreSQL" if one or version is None else named(version): text for version, text in self._releases.items()}
+        found = {
+            "PostgreSQL" if one or version is None else version_name(version): text for version, text in self._releases.items()
+        }
         return dict(sorted(found.items()))
 
     def settings(self) -> dict[str, str]:
@@ -82,7 +84,7 @@ class Databases:
             if len(set(values.values())) == 1:
                 found[name] = str(next(iter(values.values())))
             else:
-                found |= {f"{name} ({named(version)})": text for version, text in values.items() if text is not None}
+                found |= {f"{name} ({version_name(version)})": text for version, text in values.items() if text is not None}
         return found
 
 
@@ -102,7 +104,7 @@ def settings_of(cells: Iterable[Cell]) -> RunSettings:
     return shared
 
 
-def named(version: Version) -> str:
+def version_name(version: Version) -> str:
     """`PostgreSQL 17`."""
     return f"PostgreSQL {version or OWN_MAJOR}"
 
@@ -111,6 +113,6 @@ def check(versions: Sequence[Version], url: str | None) -> None:
     """LabError for several versions of a given database, which has one."""
     if url and len(versions) > 1:
         raise LabError(
-            f"a given database is of one version, and several are asked for: {', '.join(map(named, versions))}",
+            f"a given database is of one version, and several are asked for: {', '.join(map(version_name, versions))}",
             "name one of them, or leave out `--database`",
         )

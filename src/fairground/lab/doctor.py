@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 
 from fairground.host import counters, isolation, machine
-from fairground.host.machine import Check
+from fairground.host.machine import MachineCheck
 from fairground.lab import setup
 from fairground.lab.places import Places
 from fairground.model import LabError, Seats
@@ -17,7 +17,7 @@ PROGRAMS = ("apt-get", "sysctl", "env", "cargo")
 """Fixes that begin with one of these are commands; others are for the person to do."""
 
 
-def checks(places: Places) -> tuple[Check, ...]:
+def checks(places: Places) -> tuple[MachineCheck, ...]:
     """Everything that is looked at, in the order in which it is shown."""
     lines = machine.checks(places.cache, places.environ.get("PATH", ""))
     return (
@@ -31,7 +31,7 @@ def checks(places: Places) -> tuple[Check, ...]:
     )
 
 
-def seats() -> Seats:
+def default_seats() -> Seats:
     """The cores that each role gets on this machine where a measurement says nothing else."""
     return setup.machine_seats(None)
 
@@ -43,7 +43,7 @@ def seats_lines(found: Seats) -> tuple[str, ...]:
     return (*picture([(role, cores) for role, cores in pin if cores]), *remark)
 
 
-def fixes(lines: Sequence[Check]) -> Iterator[list[str]]:
+def fixes(lines: Sequence[MachineCheck]) -> Iterator[list[str]]:
     """The commands that mend what is lacking. Run each before the next is asked for."""
     for line in lines:
         if line.state in ("lacking", "optional") and line.fix and line.fix.split()[0] in PROGRAMS:
@@ -52,16 +52,18 @@ def fixes(lines: Sequence[Check]) -> Iterator[list[str]]:
             yield shlex.split(line.fix)
 
 
-def can_measure(lines: Sequence[Check]) -> bool:
+def can_measure(lines: Sequence[MachineCheck]) -> bool:
     """True if anything can be measured at all: nothing can without the load engine."""
     return not any(line.id == "engine" and line.state == "lacking" for line in lines)
 
 
-def _engine(places: Places) -> Check:
+def _engine(places: Places) -> MachineCheck:
     try:
         words = subprocess.run([str(places.engine), "--version"], capture_output=True, text=True, check=True).stdout.strip()
-        return Check("engine", "ok", f"load engine: {words}")
+        return MachineCheck("engine", "ok", f"load engine: {words}")
     except LabError as error:
-        return Check("engine", "lacking", f"{error.message}: nothing can be measured", error.hint)
+        return MachineCheck("engine", "lacking", f"{error.message}: nothing can be measured", error.hint)
     except (OSError, subprocess.CalledProcessError):
-        return Check("engine", "lacking", "the load engine does not run: nothing can be measured", "build or install it again")
+        return MachineCheck(
+            "engine", "lacking", "the load engine does not run: nothing can be measured", "build or install it again"
+        )

@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fairground.generators import ENGINE, Elsewhere
+from fairground.generators import ENGINE, EngineHost
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
 from fairground.model import FaultKind, LabError, Load, Plan, Suite
-from fairground.postgres import Elsewhere as DatabaseElsewhere
+from fairground.postgres import DatabaseHost
 
 SERVER = "server"
 """The role whose host measures: the others' hosts are asked from there."""
@@ -27,8 +27,8 @@ OWN_FAULTS = (FaultKind.DATABASE_RESTART, FaultKind.STALL)
 class Others:
     """The hosts that roles are on, in place of the lab's machine; None: the role is on the lab's machine."""
 
-    generator: Elsewhere | None = None
-    database: DatabaseElsewhere | None = None
+    generator: EngineHost | None = None
+    database: DatabaseHost | None = None
 
     @property
     def front(self) -> str | None:
@@ -86,7 +86,7 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
         if asked.hosts and name not in asked.hosts:
             raise LabError(f"host `{name}` is not among those that the file names", f"it names {', '.join(asked.hosts)}")
     at, certificate = tls.link(asked.address, asked.tls)
-    with cluster.connected(at, certificate, direct=True) as client, ExitStack() as held:
+    with cluster.connect(at, certificate, direct=True) as client, ExitStack() as held:
         members = {one.about.name: one for one in cluster.members(client)}
         chosen = {role: _fit(members, name, role, str(at)) for role, name in place}
         load, store = chosen.get("generator"), chosen.get("database")
@@ -98,7 +98,7 @@ def hosts_of(asked: HostsAsked, place: Placed) -> Iterator[Others]:
 
 def beside(at: HostsAsked, planned: Plan) -> AbstractContextManager[Others]:
     """The hosts of the roles that a plan has beside its server, for the host that the server is on."""
-    return hosts_of(at, placed(planned))
+    return hosts_of(at, placed_of(planned))
 
 
 def _fit(members: Mapping[str, Any], name: str, role: str, at: str) -> Any:
@@ -111,7 +111,7 @@ def _fit(members: Mapping[str, Any], name: str, role: str, at: str) -> Any:
     return members[name]
 
 
-def placed(planned: Plan) -> Placed:
+def placed_of(planned: Plan) -> Placed:
     """Return which roles of a plan are on other hosts."""
     return next((slot.cell.settings.place for slot in planned.slots), ())
 

@@ -97,7 +97,7 @@ class TriedReason:
 
 
 @dataclass(frozen=True)
-class Opened:
+class RecordOpened:
     """A record has its folder; what it holds already is kept."""
 
     record: Record[Any, Any]
@@ -184,7 +184,7 @@ Event = (
     | Reported
     | Trying
     | TriedReason
-    | Opened
+    | RecordOpened
     | Going
     | Checking
     | UnitDone

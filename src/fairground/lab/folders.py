@@ -29,7 +29,7 @@ Results are kept in `results/`. In a checkout of Fairground the command is that 
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptFolder:
     """A folder that takes space; `bytes` is what it took before it was removed."""
 
     what: str
@@ -38,11 +38,11 @@ class Kept:
     removed: bool
 
 
-def clean(places: Places, remove: Collection[str] = ()) -> tuple[Kept, ...]:
+def clean(places: Places, remove: Collection[str] = ()) -> tuple[KeptFolder, ...]:
     """The sizes of `builds`, `databases` and `runs`; those named in `remove` are removed."""
     folders = {"builds": places.cache / "builds", "databases": places.cache / "postgres", "runs": places.results}
     rows = tuple(
-        Kept(name, str(folder), records.size(folder) if folder.exists() else 0, name in remove)
+        KeptFolder(name, str(folder), records.size(folder) if folder.exists() else 0, name in remove)
         for name, folder in folders.items()
     )
     for name in remove:

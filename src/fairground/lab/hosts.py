@@ -12,8 +12,8 @@ from typing import Any
 from fairground import records
 from fairground.fleet import about, cluster, shares, tls
 from fairground.fleet.cluster import Done, Member
-from fairground.fleet.order import Answer, Order, Work
-from fairground.fleet.shares import Share
+from fairground.fleet.order import Order, OrderAnswer, OrderWork
+from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.inputs.hosts import HostsAsked
 from fairground.judge import validity
@@ -21,7 +21,7 @@ from fairground.lab import run as runs
 from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
-from fairground.model import Cell, Ending, LabError, Plan, Run, Seats, Slot, Stack, StackInfo, Suite, Trial
+from fairground.model import Cell, Ending, LabError, Plan, PlanSlot, Run, Seats, Stack, StackInfo, Suite, Trial
 from fairground.report.text.words import plural
 from fairground.run import plan, stopping
 
@@ -50,7 +50,7 @@ class Fleet:
 def fleet(asked: HostsAsked, roles: Sequence[str] = about.ROLES) -> Iterator[Fleet]:
     """The hosts that have joined at an address and take these `roles`. LabError where none can be reached, or can measure."""
     at, certificate = tls.link(asked.address, asked.tls)
-    with cluster.connected(at, certificate) as client:
+    with cluster.connect(at, certificate) as client:
         yield replace(choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at), roles), client=client)
 
 
@@ -93,7 +93,7 @@ def rows(address: str, folder: Path | None) -> list[dict[str, Any]]:
     Machines of one number, `kind`, can measure one run.
     """
     at, certificate = tls.link(address, folder)
-    with cluster.connected(at, certificate) as client:
+    with cluster.connect(at, certificate) as client:
         members = cluster.members(client)
     kinds, version = about.groups([one.about for one in members]), setup.lab_version()
     return [
@@ -155,7 +155,7 @@ def run(suite: Suite, there: Fleet, inputs: Inputs) -> Generator[Event]:
         workloads=runs.texts(frozen, workloads),
     )
     with runs.resumable(folder):
-        yield from measured(records.load_run(folder), there, _digests(chosen))
+        yield from measure_shares(records.load_run(folder), there, _digests(chosen))
     yield from runs.end(folder, inputs)
 
 
@@ -185,7 +185,7 @@ def resume(folder: Path, there: Fleet, inputs: Inputs, budget_s: float | None = 
         assert answers[0].machine is not None
         _same_kind(f"run `{known.id}` was begun on another kind of machine", known.machine, answers[0].machine)
         with runs.resumable(folder):
-            yield from measured(known, there, _digests(chosen))
+            yield from measure_shares(known, there, _digests(chosen))
     yield from runs.end(folder, inputs)
 
 
@@ -197,7 +197,7 @@ def _check(inputs: Inputs) -> None:
         raise LabError("`--why` makes its experiments on this machine, and the run is of hosts", NOT_YET)
 
 
-def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Event, None, list[Answer]]:
+def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Event, None, list[OrderAnswer]]:
     """Let every host build the servers and start its database once. LabError where they are not alike, or refuse."""
     digests = _digests(chosen)
     for host in there.members:
@@ -209,11 +209,11 @@ def _ready(there: Fleet, planned: Plan, chosen: Sequence[Stack]) -> Generator[Ev
             )
     yield Said(f"making {plural(len(there.members), 'host')} ready: {', '.join(one.about.name for one in there.members)} …")
     folders = {stack.server.id: stack.server.folder for stack in chosen}
-    sources = {digests[id]: (id, build.packed(folder)) for id, folder in folders.items()}
+    sources = {digests[id]: (id, build.pack_sources(folder)) for id, folder in folders.items()}
     for host in there.members:
         cluster.send(there.client, host, sources)
-    order = Order(Work.READY, each_cell_once(planned), digests).to_json()
-    answers = [Answer.from_json(text) for text in cluster.ready(there.client, there.members, order, there.roles)]
+    order = Order(OrderWork.READY, each_cell_once(planned), digests).to_json()
+    answers = [OrderAnswer.from_json(text) for text in cluster.ready(there.client, there.members, order, there.roles)]
     for one in answers:
         if one.refusal is not None:
             raise one.refusal.error(one.host)
@@ -229,13 +229,13 @@ def _digests(chosen: Sequence[Stack]) -> dict[str, str]:
 
 def each_cell_once(planned: Plan) -> Plan:
     """The plan with each of its cells once: what a host needs for it, however many blocks there are."""
-    first = dict[Cell, Slot]()
+    first = dict[Cell, PlanSlot]()
     for slot in planned.slots:
         first.setdefault(slot.cell, slot)
     return replace(planned, slots=tuple(first.values()))
 
 
-def _alike(answers: Sequence[Answer]) -> None:
+def _alike(answers: Sequence[OrderAnswer]) -> None:
     """LabError where two hosts have other versions, receipts or machines."""
     first, common = answers[0], _common(answers)
     for other in answers[1:]:
@@ -258,12 +258,12 @@ def _refuse(sentence: str, changes: Sequence[str]) -> None:
         raise LabError(f"{sentence}: {', '.join(changes)}", "a run is of one kind of machine and one version of each program")
 
 
-def _common(answers: Sequence[Answer]) -> dict[str, str]:
+def _common(answers: Sequence[OrderAnswer]) -> dict[str, str]:
     """The first host's versions of what all hosts have: what some lack is not in the plan."""
     return {name: text for name, text in answers[0].versions.items() if all(name in one.versions for one in answers)}
 
 
-def _infos(chosen: Sequence[Stack], answers: Sequence[Answer]) -> dict[str, StackInfo]:
+def _infos(chosen: Sequence[Stack], answers: Sequence[OrderAnswer]) -> dict[str, StackInfo]:
     """Describe the run's stacks: a host's receipts, with the hash of the sources here.
 
     `--resume` knows the sources by that hash.
@@ -279,9 +279,9 @@ def _infos(chosen: Sequence[Stack], answers: Sequence[Answer]) -> dict[str, Stac
 # ---------------------------------------------------------------- measuring
 
 
-def measured(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
+def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event]:
     """Have measured what is left of a run. At its end it is told what is missing. `digests`: server → hash of its sources."""
-    yield Planned(known.plan, known.folder, plan.seconds(runs.left_of(known)) / len(there.members))
+    yield Planned(known.plan, known.folder, plan.plan_seconds(runs.left_of(known)) / len(there.members))
     yield Began(known.plan, known.everything, len(there.members))
     asked = known.plan.slots
     if known.plan.budget_s is None:
@@ -293,7 +293,7 @@ def measured(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[
         yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: ./fairground run --resume {known.id}")
 
 
-def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[Slot, ...]]:
+def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[PlanSlot, ...]]:
     """Measure as many blocks at once as there are hosts, until the time is up or all is narrow. The slots asked for.
 
     What a wave measures is decided before it, as before a block on one machine. Where a wave lost a trial the run ends as it is.
@@ -301,10 +301,10 @@ def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator
     planned, hosts = known.plan, len(there.members)
     blocks = sorted({slot.block for slot in planned.slots})
     assert planned.budget_s is not None
-    asked, unneeded, measured, began_s = list[Slot](), list[int](), known.everything, time.monotonic()
+    asked, unneeded, measured, began_s = list[PlanSlot](), list[int](), known.everything, time.monotonic()
     for wave in (blocks[first : first + hosts] for first in range(0, len(blocks), hosts)):
         slots = [slot for slot in planned.slots if slot.block in wave]
-        wanted, left_out = stopping.wanted(planned, slots, [one for one in measured if one.block < wave[0]])
+        wanted, left_out = stopping.choose_slots(planned, slots, [one for one in measured if one.block < wave[0]])
         asked, unneeded = [*asked, *wanted], [*unneeded, *left_out]
         begun = records.load_run(known.folder)
         yield from _carried_out(replace(begun, plan=replace(planned, slots=wanted)), there, digests)
@@ -334,22 +334,22 @@ def _carried_out(known: Run, there: Fleet, digests: Mapping[str, str]) -> Genera
 
 
 @dataclass(frozen=True)
-class Task:
+class HostTask:
     """An order, and the hosts that may carry it out; `share` None: it asks for the machine's limits."""
 
-    share: Share | None
+    share: PlanShare | None
     order: bytes
     hosts: tuple[Member, ...]
 
 
-def tasks(known: Run, members: Sequence[Member], digests: Mapping[str, str]) -> list[Task]:
+def tasks(known: Run, members: Sequence[Member], digests: Mapping[str, str]) -> list[HostTask]:
     """Split what is left of a run into orders for its hosts, in the plan's order.
 
     What was begun on a machine that has not joined is for none of them. `digests`: server → hash of its sources.
     """
-    found = list[Task]()
+    found = list[HostTask]()
     if not known.limits and known.qualification is None:
-        found.append(Task(None, Order(Work.LIMITS, known.plan, digests).to_json(), tuple(members)))
+        found.append(HostTask(None, Order(OrderWork.LIMITS, known.plan, digests).to_json(), tuple(members)))
     before = dict[int, list[Trial]]()
     for trial in known.everything:
         before.setdefault(trial.number, []).append(trial)
@@ -358,23 +358,23 @@ def tasks(known: Run, members: Sequence[Member], digests: Mapping[str, str]) -> 
         by_machine.setdefault(one.about.machine.hostname_hash, []).append(one)
     for share in shares.shares(runs.left_of(known), known.everything, len(members), known.machine.hostname_hash):
         hosts = every if share.begun_on is None else tuple(by_machine.get(share.begun_on, ()))
-        found.append(Task(share, _order(known, share, digests, before), hosts))
+        found.append(HostTask(share, _order(known, share, digests, before), hosts))
     return found
 
 
-def _order(known: Run, share: Share, digests: Mapping[str, str], before: Mapping[int, Sequence[Trial]]) -> bytes:
+def _order(known: Run, share: PlanShare, digests: Mapping[str, str], before: Mapping[int, Sequence[Trial]]) -> bytes:
     stacks = {slot.cell.stack.split(":")[0] for slot in share.slots}
     servers = {id: digest for id, digest in digests.items() if id in stacks}
     trials = tuple(trial for slot in share.slots for trial in before.get(slot.number, ()))
-    return Order(Work.SHARE, replace(known.plan, slots=share.slots), servers, trials).to_json()
+    return Order(OrderWork.SHARE, replace(known.plan, slots=share.slots), servers, trials).to_json()
 
 
-def _kept(known: Run, share: Share | None, done: Done) -> Iterator[Event]:
+def _kept(known: Run, share: PlanShare | None, done: Done) -> Iterator[Event]:
     """Keep what a host found; what cannot be kept is told, and its slots stay open. `share` None: the machine's limits."""
     what = "the machine's limits" if share is None else f"a share of block {share.slots[0].block}"
     try:
         found = answer_of(done)
-        checked = believed(known, share, found)
+        checked = trials_of(known, share, found)
     except LabError as error:
         yield Said(f"{what} is not measured: {error.message}")
         return
@@ -387,12 +387,12 @@ def _kept(known: Run, share: Share | None, done: Done) -> Iterator[Event]:
         yield TrialDone(trial)
 
 
-def answer_of(done: Done) -> Answer:
+def answer_of(done: Done) -> OrderAnswer:
     """Read what a host answered. LabError where it did not answer, refused, or said what cannot be read."""
     if done.answer is None:
         raise LabError(done.failure)
     try:
-        found = Answer.from_json(done.answer)
+        found = OrderAnswer.from_json(done.answer)
     except ValueError as error:
         raise LabError("a host answered what cannot be read") from error
     if found.refusal is not None:
@@ -400,7 +400,7 @@ def answer_of(done: Done) -> Answer:
     return found
 
 
-def believed(known: Run, share: Share | None, found: Answer) -> list[Trial]:
+def trials_of(known: Run, share: PlanShare | None, found: OrderAnswer) -> list[Trial]:
     """The trials of an answer, each with the machine that made it and a folder of this run's.
 
     LabError where the host is not of the run's kind and versions any more, or answers for slots that it was not given.

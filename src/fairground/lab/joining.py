@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairground.fleet import about
 from fairground.fleet.about import About
-from fairground.fleet.worker import Command
+from fairground.fleet.worker import OrderCommand
 from fairground.host import build, machine, seats
 from fairground.inputs.hosts import HostsAsked
 from fairground.lab import setup
@@ -65,9 +65,9 @@ def resources(said: About) -> Mapping[str, float]:
     return {**dict.fromkeys(said.roles, 1.0), **amounts}
 
 
-def command(places: Places, name: str, at: HostsAsked) -> Command:
+def command(places: Places, name: str, at: HostsAsked) -> OrderCommand:
     """The process that carries out an order: this lab, in an interpreter of its own. `at`: where others have joined."""
     words = [sys.executable, "-m", "fairground", "host", "share", "--name", name, "--hosts", at.address]
     words += [] if at.tls is None else ["--tls", str(at.tls.absolute())]
     path = str(places.root.parent if places.installed else places.root / "src")
-    return Command(words, {**places.environ, "PYTHONPATH": path})
+    return OrderCommand(words, {**places.environ, "PYTHONPATH": path})

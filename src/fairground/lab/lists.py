@@ -78,7 +78,7 @@ def _runs(places: Places) -> list[Row]:
     return [
         {"id": one.id, "kind": str(one.kind), "trials": one.entries, "finished": one.finished,
          "bytes": f"{records.size(one.folder) / 1e6:.1f} MB", "command": one.command, "page": str(one.page)}
-        for one in records.listed(places.results)
+        for one in records.list_records(places.results)
     ]  # fmt: skip
 
 

@@ -16,10 +16,10 @@ from fairground.lab import service
 from fairground.lab.events import Reported
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Run, storing
 from fairground.model.pair import Round
-from fairground.model.record import ComparisonAsked, Kind, Record
+from fairground.model.record import ComparisonAsked, Record, RecordKind
 from fairground.records import journal
 from fairground.report import capacity, comparison, experiment, visit
-from fairground.report.comparison import Line
+from fairground.report.comparison import ComparisonLine
 from fairground.report.run import page as texts
 from fairground.report.run import why
 from fairground.report.text import caveats, seats
@@ -27,7 +27,7 @@ from fairground.report.trial import trial_page
 from fairground.stats import rounds
 from fairground.stats.rounds import ArmModes
 
-RUN_PAGE = records.SHAPES[Kind.RUN].page
+RUN_PAGE = records.SHAPES[RecordKind.RUN].page
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Compared:
     title: str
     a: str
     b: str
-    lines: tuple[Line, ...]
+    lines: tuple[ComparisonLine, ...]
     notes: tuple[str, ...]
     rejected: str | None = None
     modes: ArmModes | None = None
@@ -61,14 +61,14 @@ class Compared:
         return found | ({} if self.rejected is None else {"rejected": self.rejected})
 
 
-def compared(record: Record[ComparisonAsked, Round]) -> Compared:
+def comparison_of(record: Record[ComparisonAsked, Round]) -> Compared:
     """Say what the rounds of a record show so far. An arm that is rejected leaves nothing to compare."""
     asked, made = record.head.asked, record.entries
     title = f"{asked.label_b} against {asked.label_a}"
     rejected = next((one.rejected for one in made if one.rejected is not None), None)
     if rejected is not None:
         return Compared(title, asked.label_a, asked.label_b, (), (), rejected)
-    decision = decided(record)
+    decision = decision_of(record)
     took_s = math.fsum(one.took_s for one in made)
     notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
     lines = comparison.lines(_subject(asked), made, decision, asked.margin)
@@ -81,7 +81,7 @@ def _subject(asked: ComparisonAsked) -> str:
     return f"{asked.workload} c{asked.load.connections}{path}"
 
 
-def decided(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
+def decision_of(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
     """The words on the pairs of a record."""
     return rounds.decide([pair for one in record.entries for pair in one.pairs], practical=record.head.asked.margin)
 
@@ -109,7 +109,7 @@ def pages_of(found: Run, home: str | None = None) -> Iterator[tuple[str, str]]:
 
 def _tried(found: Run) -> why.TriedBy:
     """Find what experiments on a run's reasons found."""
-    return why.tried(one for one in records.of_kind(found.folder.parent, Kind.WHY) if one.head.asked.run == found.id)
+    return why.tried_by(one for one in records.of_kind(found.folder.parent, RecordKind.WHY) if one.head.asked.run == found.id)
 
 
 @dataclass(frozen=True)
@@ -129,17 +129,17 @@ def write(record: Record[Any, Any]) -> Path:
     """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none."""
     if record.head.kind not in _RENDERERS:
         raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
-    paths = [journal.replace(record.folder / name, text.encode()) for name, text in rendered(record).files]
+    paths = [journal.replace(record.folder / name, text.encode()) for name, text in render(record).files]
     return paths[-1]
 
 
-def rendered(record: Record[Any, Any], home: str | None = None) -> Rendered:
+def render(record: Record[Any, Any], home: str | None = None) -> Rendered:
     """A record's documents and pages. `home`: where the list of records is, for a page in a site."""
     return _RENDERERS[record.head.kind](record, home)
 
 
 def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, foot = compared(record), _foot(record)
+    found, foot = comparison_of(record), _foot(record)
     notes = found.notes if found.rejected is None else (found.rejected,)
     page = comparison.html(found.title, found.a, found.b, found.lines, notes, foot, home, _facts(record))
     document = _whole(record, found.document | {"lab": record.head.versions["fairground"]})
@@ -148,7 +148,7 @@ def _comparison(record: Record[Any, Any], home: str | None) -> Rendered:
 
 
 def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, asked = capacities.found(record), record.head.asked
+    found, asked = capacities.capacities_of(record), record.head.asked
     document = {
         "capacities": [capacity.rows(one) for one in found],
         "settings": asdict(asked.settings),
@@ -163,7 +163,7 @@ def _capacity(record: Record[Any, Any], home: str | None) -> Rendered:
 
 
 def _visit(record: Record[Any, Any], home: str | None) -> Rendered:
-    found, machine = service.found(record), record.head.machine
+    found, machine = service.service_of(record), record.head.machine
     facts = (
         texts.minute(record.head.started_unix_s),
         machine.cpu_model or "unknown CPU",
@@ -184,11 +184,11 @@ def _experiment(record: Record[Any, Any], home: str | None) -> Rendered:
     return Rendered(next(iter(rows["sentences"]), ""), (("why.json", json.dumps(document, indent=2)), ("why.html", page)))
 
 
-_RENDERERS: Mapping[Kind, Callable[[Record[Any, Any], str | None], Rendered]] = {
-    Kind.COMPARISON: _comparison,
-    Kind.CAPACITY: _capacity,
-    Kind.TRY: _visit,
-    Kind.WHY: _experiment,
+_RENDERERS: Mapping[RecordKind, Callable[[Record[Any, Any], str | None], Rendered]] = {
+    RecordKind.COMPARISON: _comparison,
+    RecordKind.CAPACITY: _capacity,
+    RecordKind.TRY: _visit,
+    RecordKind.WHY: _experiment,
 }
 
 

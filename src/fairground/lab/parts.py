@@ -14,7 +14,7 @@ from fairground.report.run import distances, faults, table, transfer
 
 
 @dataclass(frozen=True)
-class Part:
+class MarkdownPart:
     """`markdown` makes it of a run and its boards; None: the run has nothing for it, and `lacking` says what. `suite` has it."""
 
     title: str
@@ -29,14 +29,14 @@ def _transfer(run: Run, shown: Sequence[Board]) -> str | None:
 
 def _faults(run: Run, _: Sequence[Board]) -> str | None:
     found = faults.rows(run)
-    return table.measured(run) + "\n" + faults.markdown(found) if found else None
+    return table.source_text(run) + "\n" + faults.markdown(found) if found else None
 
 
-PARTS: Mapping[str, Part] = {
-    "transfer": Part("Why transfer is slow", _transfer, f"no number on `{transfer.CROSSING}`", "transfer"),
-    "table": Part(table.TITLE, table.markdown, "no cell", "matrix"),
-    "faults": Part("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
-    "distance": Part("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),
+PARTS: Mapping[str, MarkdownPart] = {
+    "transfer": MarkdownPart("Why transfer is slow", _transfer, f"no number on `{transfer.CROSSING}`", "transfer"),
+    "table": MarkdownPart(table.TITLE, table.markdown, "no cell", "matrix"),
+    "faults": MarkdownPart("Faults: what a server does when its database goes away", _faults, "no cell with a fault", "faults"),
+    "distance": MarkdownPart("Distance: what a round trip costs", distances.markdown, "one distance alone", "distance"),
 }
 """Parts by the name of their marks, which is also that of the option that asks for them."""
 

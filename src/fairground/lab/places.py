@@ -46,7 +46,7 @@ class Places:
     @property
     def installed(self) -> bool:
         """True if this lab was installed, so that its own folders are only read."""
-        return roots.installed(self.root)
+        return roots.is_installed(self.root)
 
     @property
     def contract(self) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 from fairground import contract, topology
 from fairground.host import Keeper, machine
-from fairground.host.build import Built, Unavailable
+from fairground.host.build import BuiltServer, Unavailable
 from fairground.lab import building, databases, setup
 from fairground.lab.databases import Databases
 from fairground.lab.elsewhere import HERE, Others
@@ -42,7 +42,7 @@ class Testbed:
     """The processes that are up while something is measured, and what is known of them."""
 
     bench: Bench
-    builds: Mapping[Path, Built | Unavailable]
+    builds: Mapping[Path, BuiltServer | Unavailable]
     """Folder of a server → what came of its build."""
     stacks: Mapping[str, StackInfo]
     lacking: Mapping[str, str]
@@ -100,7 +100,7 @@ def names_of(cell: Cell) -> set[str]:
         cell.stack,
         f"generator {cell.load.generator}",
         f"topology {cell.topology.id}",
-        databases.named(cell.settings.postgres_version),
+        databases.version_name(cell.settings.postgres_version),
     }
 
 

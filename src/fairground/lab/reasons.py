@@ -47,7 +47,7 @@ def doubts(run: Run, tried: TriedBy, path: str | None) -> tuple[Doubt, ...]:
     decided = {reason for (_, reason), one in tried.items() if one.outcome is not Outcome.OPEN}
     named = dict[str, dict[Cell, list[Trial]]]()
     for cell in dict.fromkeys(trial.cell for trial in run.trials):
-        for trial in why.numbered(run, cell):
+        for trial in why.numbered_trials(run, cell):
             if trial.diagnosis is not None and trial.diagnosis not in decided:
                 named.setdefault(trial.diagnosis, {}).setdefault(cell, []).append(trial)
     found = [_doubt(run, reason, cells, path) for reason, cells in named.items()]
@@ -83,7 +83,7 @@ def try_reasons(
 
 def _experiment(asked: WhyAsked, inputs: Inputs) -> Iterator[Event]:
     words = ["why", asked.run, *asked.cell.id.split(), "--reason", asked.reason, "--budget", f"{asked.budget_s:.0f}s"]
-    for event in why.why(replace(inputs, command="./fairground " + shlex.join(words)), asked):
+    for event in why.try_reason(replace(inputs, command="./fairground " + shlex.join(words)), asked):
         if isinstance(event, Finished):
             pages.write(event.record)
             yield TriedReason(event.record)
@@ -108,7 +108,7 @@ def _doubt(run: Run, reason: str, cells: dict[Cell, list[Trial]], path: str | No
 def _unclear(run: Run, cell: Cell, reason: str, named: Sequence[Trial]) -> tuple[float, float]:
     """Rate how unclear a reason is on a cell: the share of trials that name another or none, then other reasons beside it."""
     others = [one.id for trial in named for one in trial.findings if one.id in REASONS and one.id != reason]
-    return 1 - len(named) / len(why.numbered(run, cell)), len(others) / len(named)
+    return 1 - len(named) / len(why.numbered_trials(run, cell)), len(others) / len(named)
 
 
 def _lacking(asked: WhyAsked, path: str | None) -> str | None:

@@ -12,18 +12,18 @@ from typing import Any
 
 from fairground import records
 from fairground.judge import thresholds
-from fairground.lab.events import Event, Finished, Opened, UnitDone
+from fairground.lab.events import Event, Finished, RecordOpened, UnitDone
 from fairground.lab.preparation import Inputs, Testbed
 from fairground.model import SCHEMA_VERSION, LabError, MachineError, StackInfo, error
-from fairground.model.record import End, Head, Kind, Record
+from fairground.model.record import Head, Record, RecordEnd, RecordKind
 
-VERBS: Mapping[Kind, str] = {
-    Kind.COMPARISON: "compare",
-    Kind.CAPACITY: "capacity",
-    Kind.TRY: "try",
-    Kind.CHECK: "check",
-    Kind.CROSS_CHECK: "cross-check",
-    Kind.WHY: "why",
+VERBS: Mapping[RecordKind, str] = {
+    RecordKind.COMPARISON: "compare",
+    RecordKind.CAPACITY: "capacity",
+    RecordKind.TRY: "try",
+    RecordKind.CHECK: "check",
+    RecordKind.CROSS_CHECK: "cross-check",
+    RecordKind.WHY: "why",
 }
 """The verb that measures a kind, which its folder is called by, too."""
 
@@ -36,12 +36,12 @@ class NewEntry:
     left_s: float | None = None
 
 
-Units = Generator[NewEntry | Event | End]
+Units = Generator[NewEntry | Event | RecordEnd]
 """Makes what is missing of a record, and tells on the way; at last the end that says why nothing is missing any more."""
 
 
 def open_record(
-    inputs: Inputs, kind: Kind, asked: object, testbed: Testbed, stacks: Mapping[str, StackInfo] | None = None
+    inputs: Inputs, kind: RecordKind, asked: object, testbed: Testbed, stacks: Mapping[str, StackInfo] | None = None
 ) -> Record[Any, Any]:
     """Begin a record, its head on the disk; or take the one to go on with.
 
@@ -58,16 +58,16 @@ def open_record(
 
 def record_units(record: Record[Any, Any], units: Units) -> Iterator[Event]:
     """Keep each unit that is missing as it comes, and the end. A record in which nothing could be measured is removed again."""
-    yield Opened(record)
+    yield RecordOpened(record)
     again = f"./fairground {VERBS[record.head.kind]} --resume {shlex.quote(str(record.folder))}"
-    with error.kept(record.folder, again), closing(units):
+    with error.resumable(record.folder, again), closing(units):
         try:
             for one in units if record.end is None else ():
                 match one:
                     case NewEntry(entry, left_s):
                         record = records.append(record, entry)
                         yield UnitDone(record, left_s)
-                    case End():
+                    case RecordEnd():
                         record = records.end(record, one)
                     case _:
                         yield one
@@ -92,4 +92,4 @@ def until_over(
         made.append(measure(len(made) + 1))
         spent_s = math.fsum(one.took_s for one in made)
         yield NewEntry(made[-1], max(0.0, asked.budget_s - spent_s))
-    yield End(time.time(), reason)
+    yield RecordEnd(time.time(), reason)

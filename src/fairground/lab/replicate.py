@@ -45,7 +45,7 @@ class ReplicationAsked:
         return words + ("" if self.blocks is None else f" --blocks {self.blocks}")
 
 
-def replicate(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
+def replicate_suites(inputs: Inputs, asked: ReplicationAsked, sink: Sink = unheard) -> Generator[Event]:
     """Measure the suite's cells, or take a run that is there; the last event is `Replicated`."""
     chosen = suite(inputs, asked)
     for event in _events(chosen, replace(inputs, command=asked.command), asked, sink):
@@ -78,7 +78,7 @@ def _unless_absent(inputs: Inputs, asked: ReplicationAsked, sink: Sink) -> Gener
     """The events of one suite; in place of an error for what is missing here, that it is absent."""
     begun = False
     try:
-        for event in replicate(inputs, asked, sink):
+        for event in replicate_suites(inputs, asked, sink):
             begun = begun or isinstance(event, Planned | Reported)
             yield event
     except LabError as error:
@@ -117,8 +117,8 @@ def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) 
     if asked.of_run is not None:
         return iter((pages.report(records.find_run(results, asked.of_run)),))
     if asked.resume is not None:
-        return runs.resume(records.find_run(results, asked.resume), inputs, sink=sink)
-    return runs.run(chosen, inputs, sink)
+        return runs.resume_run(records.find_run(results, asked.resume), inputs, sink=sink)
+    return runs.run_suite(chosen, inputs, sink)
 
 
 def _judged(chosen: Suite, found: Run, asked: ReplicationAsked) -> Replicated:

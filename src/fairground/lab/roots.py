@@ -17,7 +17,7 @@ ROOT = root_of(PACKAGE)
 """The folder that holds contract/, workloads/, suites/ and servers/."""
 
 
-def installed(root: Path) -> bool:
+def is_installed(root: Path) -> bool:
     """True if this lab was installed, so that its own folders are only read."""
     return not (root / "engine").is_dir()
 
@@ -30,11 +30,11 @@ def servers(root: Path, given: Path | None) -> tuple[Path, Path | None]:
     here, own = Path("servers"), root / "servers"
     if given is not None:
         return given, None
-    if installed(root) or (any(here.glob("*/server.toml")) and here.resolve() != own.resolve()):
+    if is_installed(root) or (any(here.glob("*/server.toml")) and here.resolve() != own.resolve()):
         return here, own
     return own, None
 
 
 def results(root: Path, given: Path | None) -> Path:
     """Return where records are kept: an installed lab keeps them in the current folder."""
-    return given or (Path("results") if installed(root) else root / "results")
+    return given or (Path("results") if is_installed(root) else root / "results")

@@ -15,7 +15,7 @@ from fairground.lab import databases, pages, reasons, setup
 from fairground.lab.events import Began, Event, Planned, Said, Sink, TrialDone, unheard
 from fairground.lab.places import Places
 from fairground.lab.preparation import Inputs, Testbed, prepare
-from fairground.model import OWN_MAJOR, Cell, LabError, Plan, Run, Server, Slot, Stack, Suite, Workload, error
+from fairground.model import OWN_MAJOR, Cell, LabError, Plan, PlanSlot, Run, Server, Stack, Suite, Workload, error
 from fairground.run import ceilings, plan, runner
 
 
@@ -28,7 +28,7 @@ def dry_run(suite: Suite, inputs: Inputs) -> Plan:
     return planned
 
 
-def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
+def run_suite(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     """Build what the suite needs, freeze its plan, measure it and report it. Close it to end early: what is done is kept.
 
     `sink` hears what happens inside one long call: what is prepared, and the progress of a trial.
@@ -46,7 +46,7 @@ def run(suite: Suite, inputs: Inputs, sink: Sink = unheard) -> Generator[Event]:
     yield from end(folder, inputs)
 
 
-def resume(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Sink = unheard) -> Generator[Event]:
+def resume_run(folder: Path, inputs: Inputs, budget_s: float | None = None, sink: Sink = unheard) -> Generator[Event]:
     """Go on with an interrupted run: its own plan, its own folder; finished trials stay as they are.
 
     A run that its budget ended goes on only with a larger one, `budget_s`, counted from its beginning.
@@ -79,7 +79,7 @@ def end(folder: Path, inputs: Inputs) -> Iterator[Event]:
 
 def resumable(folder: Path) -> AbstractContextManager[None]:
     """Add the command that goes on with the run to whatever the machine refuses meanwhile."""
-    return error.kept(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
+    return error.resumable(folder, f"./fairground run --resume {shlex.quote(str(folder))}")
 
 
 # ---------------------------------------------------------------- plans
@@ -90,13 +90,13 @@ def cells_of(planned: Plan) -> list[Cell]:
     return list(dict.fromkeys(slot.cell for slot in planned.slots))
 
 
-def stacks_of(slots: Iterable[Slot], servers: Sequence[Server]) -> list[Stack]:
+def stacks_of(slots: Iterable[PlanSlot], servers: Sequence[Server]) -> list[Stack]:
     """The stacks of these slots, of all that there are."""
     named = {slot.cell.stack for slot in slots}
     return [stack for server in servers for stack in server.stacks if stack.id in named]
 
 
-def rendered(planned: Plan, workloads: Sequence[Workload]) -> dict[str, Workload]:
+def render_workloads(planned: Plan, workloads: Sequence[Workload]) -> dict[str, Workload]:
     """Every workload by id, for the scale of the plan's data."""
     scale = databases.settings_of(cells_of(planned)).scale
     return {workload.id: manifest.render(workload, scale) for workload in workloads}
@@ -112,7 +112,7 @@ def texts(planned: Plan, workloads: Sequence[Workload]) -> dict[str, dict[str, s
             "request": f"{workload.method} {workload.path}" + (f" {workload.body}" if workload.body else ""),
             "limit_sql": workload.limit_sql or "",
         }
-        for workload in rendered(planned, [one for one in workloads if one.id in named]).values()
+        for workload in render_workloads(planned, [one for one in workloads if one.id in named]).values()
     }
 
 
@@ -134,7 +134,7 @@ def check_plan(planned: Plan, workloads: Sequence[Workload], database_url: str |
     """LabError for what no machine can measure."""
     cells = cells_of(planned)
     settings, versions = databases.settings_of(cells), databases.versions_of(cells)
-    generators.check(dict.fromkeys(cells), rendered(planned, workloads))
+    generators.check(dict.fromkeys(cells), render_workloads(planned, workloads))
     databases.check(versions, database_url)
     if None in versions:  # others know their own settings, once they are here
         postgres.check(dict(settings.postgres))
@@ -150,7 +150,7 @@ def check_machine(planned: Plan, database_url: str | None) -> None:
         setup.check_amounts(cell.load, cell.settings)
 
 
-def left_of(known: Run) -> list[Slot]:
+def left_of(known: Run) -> list[PlanSlot]:
     """The slots of a run that are not done."""
     done = records.done_slots(known)
     return [slot for slot in known.plan.slots if slot.number not in done]
@@ -166,7 +166,7 @@ def with_budget(known: Run, budget_s: float | None) -> Run:
     return replace(known, plan=replace(known.plan, budget_s=budget_s))
 
 
-def require_stacks(known: Run, left: Sequence[Slot], stacks: Sequence[Stack], places: Places) -> None:
+def require_stacks(known: Run, left: Sequence[PlanSlot], stacks: Sequence[Stack], places: Places) -> None:
     """LabError when a stack that is still to be measured is in no server here."""
     absent = sorted({slot.cell.stack for slot in left} - {stack.id for stack in stacks})
     if absent:
@@ -195,10 +195,10 @@ def _measure(
     frozen: Plan, folder: Path, stacks: Sequence[Stack], workloads: Sequence[Workload], testbed: Testbed
 ) -> Iterator[Event]:
     """Measure what is left of a plan."""
-    known, by_id = records.load_run(folder), rendered(frozen, workloads)
-    yield Planned(frozen, folder, plan.seconds(left_of(known)))
+    known, by_id = records.load_run(folder), render_workloads(frozen, workloads)
+    yield Planned(frozen, folder, plan.plan_seconds(left_of(known)))
     yield from map(Said, ceilings.measure(testbed.bench, known, by_id))
     yield Began(frozen, known.everything)
     again = ceilings.Again(testbed.bench, folder, by_id)
     yield from map(TrialDone, runner.run(frozen, folder, {one.id: one for one in stacks}, by_id, testbed.bench, before=again))
-    yield from map(Said, again.failed())
+    yield from map(Said, again.failures())

@@ -12,7 +12,7 @@ from fairground.capacity import objective
 from fairground.capacity.service import behaviour, drive, parts
 from fairground.capacity.service.address import is_here
 from fairground.capacity.service.behaviour import Asked
-from fairground.capacity.service.parts import Ahead, Checks, Part, Unit
+from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
 from fairground.capacity.service.values import Visit
 from fairground.host import Child, Resident, Streams, listener, listens
 from fairground.lab.events import Event, Going, Said, Sink, unheard
@@ -20,9 +20,9 @@ from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
 from fairground.measure import Bench
 from fairground.measure.arm import Ended, ServiceArm
-from fairground.measure.session import Session
-from fairground.model import Cell, Finding, LabError, Load, MachineError, Settings, Severity, Topology
-from fairground.model.record import End, Kind, Record, TryAsked
+from fairground.measure.session import ArmSession
+from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology
+from fairground.model.record import Record, RecordEnd, RecordKind, TryAsked
 from fairground.stats import forecast
 
 READY_S = 30.0
@@ -33,10 +33,10 @@ def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unhear
     if asked.command is not None and listens(request.host, request.port):
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
     with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
-        record: Record[TryAsked, Part] = open_record(inputs, Kind.TRY, asked, testbed)
+        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked, testbed)
         yield Said(f"{request.method} {asked.url}: checks")
         subject = Subject(inputs.places.environ, testbed.bench, asked, request, record.folder)
-        yield from record_units(record, missing_parts(measured(subject, record.entries)))
+        yield from record_units(record, missing_parts(measure_parts(subject, record.entries)))
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class Subject:
     folder: Path
 
 
-def missing_parts(measured: Iterator[Ahead | Part], now: Callable[[], float] = time.monotonic) -> Units:
+def missing_parts(measured: Iterator[Ahead | ServicePart], now: Callable[[], float] = time.monotonic) -> Units:
     """The parts as entries, and before each load the time left. `now`: a clock of seconds."""
     pace = _Pace(now)
     for one in measured:
         if isinstance(one, Ahead):
             yield Going(one.what, pace.left_s(one))
         else:
-            pace.done()
+            pace.finish()
             yield NewEntry(one)
-    yield End(time.time(), "all that was asked for was measured")
+    yield RecordEnd(time.time(), "all that was asked for was measured")
 
 
 class _Pace:
@@ -75,24 +75,24 @@ class _Pace:
 
     def left_s(self, ahead: Ahead) -> float | None:
         """A load begins: so many seconds are left from here on. None where nobody can tell."""
-        self.done()
+        self.finish()
         self._ahead, self._since = ahead, self._now()
         return forecast.left_s(self._took, math.ceil(ahead.left_s))
 
-    def done(self) -> None:
+    def finish(self) -> None:
         """The load that began last is over."""
         if self._ahead is not None:
             self._took.append((self._now() - self._since) / self._ahead.load_s)
         self._ahead = None
 
 
-def found(record: Record[TryAsked, Part]) -> Visit:
+def service_of(record: Record[TryAsked, ServicePart]) -> Visit:
     """Return what is known of the service so far."""
     asked = record.head.asked
     return parts.visit(asked.url, asked.method.upper(), objective.parse(asked.objective), record.entries)
 
 
-def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Ahead | Part]:
+def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:
     """The parts that are missing. Where a command starts the service, what becomes of its process is a finding."""
     command, request = subject.asked.command, subject.request
     if command is None:
@@ -106,7 +106,7 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Ahead | Part]:
         if fault is None:
             try:
                 for one in _parts(subject, child, done):
-                    said |= {finding.id for finding in one.findings} if isinstance(one, Part) else set()
+                    said |= {finding.id for finding in one.findings} if isinstance(one, ServicePart) else set()
                     yield one
             except MachineError:
                 raise
@@ -116,36 +116,36 @@ def measured(subject: Subject, done: Sequence[Part]) -> Iterator[Ahead | Part]:
                     raise
             fault = fault or _ended(child, command[0])
         if fault is not None and fault.id not in said:
-            yield Part(Unit.SERVICE, findings=(fault,))
+            yield ServicePart(Unit.SERVICE, findings=(fault,))
     finally:
         child.stop()
 
 
-def _parts(subject: Subject, child: Child | None, done: Sequence[Part]) -> Iterator[Ahead | Part]:
+def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:
     asked, request = subject.asked, subject.request
     metered, server = _metered(child, request)
     seen = parts.checks(done)
     if seen is None:
-        seen = Checks.of(behaviour.examine(request), server)
-        yield Part(Unit.CHECKS, checks=seen)
+        seen = ServiceChecks.of(behaviour.examine(request), server)
+        yield ServicePart(Unit.CHECKS, checks=seen)
     if asked.load:
         workload = drive.workload(request, seen.conduct)
-        cell = Cell("the service", workload.id, Topology(), Load(), Settings())
+        cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
         arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered, request.tls)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
-        effort = drive.Effort(kept, asked.seconds, asked.timeout_ms, asked.threads, size)
-        with Session(subject.bench, [arm], subject.folder) as session:
+        effort = drive.ServiceEffort(kept, asked.seconds, asked.timeout_ms, asked.threads, size)
+        with ArmSession(subject.bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
         yield from _wrong(session.ended[arm.label])
 
 
-def _wrong(ended: Ended) -> Iterator[Part]:
+def _wrong(ended: Ended) -> Iterator[ServicePart]:
     """Report what the service did wrong under load, as a part.
 
     LabError where the instrument failed, and nothing can be said of the service.
     """
     if found := tuple(one for one in ended.findings if one.severity is Severity.REJECT):
-        yield Part(Unit.SERVICE, findings=found)
+        yield ServicePart(Unit.SERVICE, findings=found)
     elif ended.void is not None:
         raise LabError(ended.void, "the log of the load engine is in the folder of the last load", exit_code=3)
 

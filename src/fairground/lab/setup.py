@@ -15,11 +15,23 @@ from pathlib import Path
 from fairground import generators, host, postgres
 from fairground.generators import Installed
 from fairground.host import Keeper, machine, seats
-from fairground.host.build import Built, Unavailable
-from fairground.host.machine import Check
+from fairground.host.build import BuiltServer, Unavailable
+from fairground.host.machine import MachineCheck
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
-from fairground.model import MAJORS, OWN_MAJOR, Cell, FaultKind, LabError, Load, RunSettings, Seats, Settings, Stack, StackInfo
+from fairground.model import (
+    MAJORS,
+    OWN_MAJOR,
+    Cell,
+    CellSettings,
+    FaultKind,
+    LabError,
+    Load,
+    RunSettings,
+    Seats,
+    Stack,
+    StackInfo,
+)
 from fairground.postgres import Database, packages
 
 AWAKE = "FAIRGROUND_AWAKE"
@@ -59,7 +71,7 @@ def database(
     url: str | None,
     settings: RunSettings,
     version: int | None = None,
-    there: postgres.Elsewhere | None = None,
+    there: postgres.DatabaseHost | None = None,
 ) -> Iterator[Database]:
     """The given database, or the lab's own under a run's settings, stopped at the end.
 
@@ -71,7 +83,7 @@ def database(
             "PostgreSQL settings go with the embedded database", "change them in the given one, or leave out `--database`"
         )
     if url:
-        found = postgres.given(url, places.contract, version)
+        found = postgres.given_database(url, places.contract, version)
     elif there is not None:
         found = there.start(places.contract, settings.durability, dict(settings.postgres), version)
     else:
@@ -94,7 +106,7 @@ def machine_seats(database_url: str | None) -> Seats:
     return replace(found, database=()) if database_url else found
 
 
-def check_pins(settings: Settings, database_url: str | None) -> None:
+def check_pins(settings: CellSettings, database_url: str | None) -> None:
     """Raise LabError if a role is pinned to a core that this lab may not use.
 
     It is also raised if a database that is not the lab's own is pinned.
@@ -120,7 +132,7 @@ def check_fault(cell: Cell, database_url: str | None) -> None:
         raise LabError(f"`{fault}` needs the lab's own database: a given one is not the lab's to stop", hint)
 
 
-def check_amounts(load: Load, settings: Settings) -> None:
+def check_amounts(load: Load, settings: CellSettings) -> None:
     """LabError for more connections, threads or processors than this machine can have: nothing needs to be built to know that."""
     cores, connections = machine.cores(), machine.most_connections()
     if load.most_connections > connections:
@@ -138,12 +150,12 @@ def check_amounts(load: Load, settings: Settings) -> None:
         )
 
 
-def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, Built | Unavailable]) -> dict[str, StackInfo]:
+def stack_infos(stacks: Sequence[Stack], builds: Mapping[Path, BuiltServer | Unavailable]) -> dict[str, StackInfo]:
     """Describe the stacks of a run, the unavailable ones among them. `builds`: folder of a server → what came of it."""
     infos = {}
     for stack in stacks:
         server, made = stack.server, builds[stack.server.folder]
-        built = made if isinstance(made, Built) else None
+        built = made if isinstance(made, BuiltServer) else None
         reason = None if built else made.reason if isinstance(made, Unavailable) else None
         infos[stack.id] = StackInfo(
             stack.id,
@@ -187,45 +199,51 @@ def install_words(places: Places, name: str) -> str:
     return generators.TOOLS[name].install.format(tools=places.tools)
 
 
-def tool_checks(places: Places) -> list[Check]:
+def tool_checks(places: Places) -> list[MachineCheck]:
     """The doctor's lines about load generators from elsewhere."""
     lines = []
     for name in generators.TOOLS:
         tool = find_tool(places, name)
         if tool is not None:
-            lines.append(Check(f"generator-{name}", "ok", f"load generator {tool.title} is at {tool.program}"))
+            lines.append(MachineCheck(f"generator-{name}", "ok", f"load generator {tool.title} is at {tool.program}"))
         else:
             lines.append(
-                Check(f"generator-{name}", "optional", f"load generator {name} is not installed", install_words(places, name))
+                MachineCheck(
+                    f"generator-{name}", "optional", f"load generator {name} is not installed", install_words(places, name)
+                )
             )
     return lines
 
 
-def postgres_checks(places: Places) -> list[Check]:
+def postgres_checks(places: Places) -> list[MachineCheck]:
     """The doctor's lines about versions of PostgreSQL beside the lab's own."""
     lines = []
     for major in (one for one in MAJORS if one != OWN_MAJOR):
         found, missing = packages.at_hand(major, places.cache), packages.lacking(major, places.environ.get("PATH"))
         if found is not None:
-            line = Check(f"postgres-{major}", "ok", f"PostgreSQL {major} is at {found}")
+            line = MachineCheck(f"postgres-{major}", "ok", f"PostgreSQL {major} is at {found}")
         elif missing is not None:
-            line = Check(f"postgres-{major}", "optional", *missing)
+            line = MachineCheck(f"postgres-{major}", "optional", *missing)
         else:
             words = f"PostgreSQL {major} is not here yet: the first run that names it brings it from a package registry"
-            line = Check(f"postgres-{major}", "optional", words)
+            line = MachineCheck(f"postgres-{major}", "optional", words)
         lines.append(line)
     return lines
 
 
-def awake_check(places: Places) -> Check:
+def awake_check(places: Places) -> MachineCheck:
     """The doctor's line about idle processors."""
     if not wants_awake(places.environ):
-        return Check("awake", "ok", f"idle processors are left to the kernel: this is not a virtual machine, or {AWAKE} says no")
+        return MachineCheck(
+            "awake", "ok", f"idle processors are left to the kernel: this is not a virtual machine, or {AWAKE} says no"
+        )
     try:
         with Keeper(places.environ) as keeper, host.keep_awake(keeper, places.engine):
-            return Check("awake", "ok", "idle processors come back late here, so they are kept awake while something is measured")
+            return MachineCheck(
+                "awake", "ok", "idle processors come back late here, so they are kept awake while something is measured"
+            )
     except LabError as error:
-        return Check("awake", "lacking", error.message, error.hint)
+        return MachineCheck("awake", "lacking", error.message, error.hint)
 
 
 def lab_version() -> str:

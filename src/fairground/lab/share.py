@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairground import records
 from fairground.fleet.alone import alone
-from fairground.fleet.order import Answer, Order, Refusal, Work
+from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.inputs.hosts import HostsAsked
@@ -27,16 +27,16 @@ from fairground.model import LabError, Server, Stack, Workload, storing
 from fairground.run import ceilings, runner
 
 
-def answer(order: Order, places: Places, host: str, at: HostsAsked) -> Answer:
+def answer(order: Order, places: Places, host: str, at: HostsAsked) -> OrderAnswer:
     """Carry out an order; what a person would be told is the answer then. `at`: where the hosts of other roles have joined."""
     try:
         with alone(), elsewhere.beside(at, order.plan) as there:
             return _answer(order, places, host, there)
     except LabError as error:
-        return Answer(host, refusal=Refusal(error.message, error.hint, error.exit_code))
+        return OrderAnswer(host, refusal=Refusal(error.message, error.hint, error.exit_code))
 
 
-def _answer(order: Order, places: Places, host: str, there: Others) -> Answer:
+def _answer(order: Order, places: Places, host: str, there: Others) -> OrderAnswer:
     said, workloads, cells = list[str](), places.workloads(), runs.cells_of(order.plan)
     runs.check_machine(order.plan, None)
     stacks = runs.stacks_of(order.plan.slots, _servers(order, places, workloads))
@@ -46,23 +46,23 @@ def _answer(order: Order, places: Places, host: str, there: Others) -> Answer:
             said.append(event.sentence)
 
     with prepare(Inputs(places, elsewhere=there), cells, stacks, hear, least=0) as testbed:
-        found = Answer(
+        found = OrderAnswer(
             host, testbed.machine, testbed.versions, testbed.database_settings, testbed.stacks, testbed.lacking, tuple(said)
         )
-        if order.work is Work.READY:
+        if order.work is OrderWork.READY:
             return found
         with _scratch(places.cache / "fleet") as results:
             folder = runs.create_folder(results, order.plan, testbed, {})
             for trial in order.known:
                 records.append_trial(folder, trial)
-            return _with_measurements(order, found, folder, testbed, runs.rendered(order.plan, workloads), stacks)
+            return _with_measurements(order, found, folder, testbed, runs.render_workloads(order.plan, workloads), stacks)
 
 
 def _with_measurements(
-    order: Order, found: Answer, folder: Path, testbed: Testbed, workloads: Mapping[str, Workload], stacks: Sequence[Stack]
-) -> Answer:
+    order: Order, found: OrderAnswer, folder: Path, testbed: Testbed, workloads: Mapping[str, Workload], stacks: Sequence[Stack]
+) -> OrderAnswer:
     """Measure what is ordered into a run's folder, which goes with the process."""
-    if order.work is Work.SHARE:
+    if order.work is OrderWork.SHARE:
         by_id = {stack.id: stack for stack in stacks}
         return replace(found, trials=tuple(runner.run(order.plan, folder, by_id, workloads, testbed.bench)))
     said = tuple(ceilings.measure(testbed.bench, records.load_run(folder), workloads))
@@ -83,7 +83,7 @@ def _servers(order: Order, places: Places, workloads: Sequence[Workload]) -> lis
     """The servers of an order, in the folders of the sources that were sent."""
     found = list[Server]()
     for id, digest in order.servers.items():
-        folder = build.sent(digest, places.cache)
+        folder = build.sent_folder(digest, places.cache)
         if folder is None:
             raise LabError(f"the sources of the server `{id}` were not sent", None, 3)
         found += manifest.load_servers(folder.parent, [workload.id for workload in workloads])

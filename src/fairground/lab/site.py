@@ -14,11 +14,11 @@ from fairground.lab import cross_check, pages
 from fairground.lab.events import Event, SiteRecord, SiteWritten
 from fairground.lab.roots import PACKAGE
 from fairground.model import LabError, Run, foreign, storing
-from fairground.model.record import Kind, Listed, Record
+from fairground.model.record import Listed, Record, RecordKind
 from fairground.report import boards
 from fairground.report.run import story, transfer
 from fairground.report.site import history, site
-from fairground.report.site.site import Line
+from fairground.report.site.site import RecordLine
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -37,14 +37,14 @@ def write(results: Path, target: Path) -> Generator[Event]:
     else. What a site held of records that are gone is removed.
     """
     _own(target)
-    listed = records.listed(results)
+    listed = records.list_records(results)
     before, lab = _before(target), _of_lab()
     known, measured = dict[str, _Written](), list[Run]()
     for place, one in enumerate(listed, 1):
         stamp = f"{lab} {_of_record(one, listed)}"
         kept = before.get(one.id)
         record = records.load(one.folder)
-        run = records.run_of(record) if one.kind is Kind.RUN else None
+        run = records.run_of(record) if one.kind is RecordKind.RUN else None
         if kept is None or kept.stamp != stamp or (kept.line.page and not (target / one.id / kept.line.page).exists()):
             kept = _Written(stamp, _line(one, record, run, target))
             yield SiteRecord(place, len(listed), one.id)
@@ -62,7 +62,7 @@ class _Written:
     """A record whose pages are in the site, and from what they were made."""
 
     stamp: str
-    line: Line
+    line: RecordLine
 
 
 @cache
@@ -94,7 +94,9 @@ def _of_record(one: Listed, listed: Sequence[Listed]) -> str:
     It also changes with each new experiment, which may be on this run.
     """
     files = sorted(path for path in one.folder.iterdir() if path.is_file() and path.name not in _MADE)
-    experiments = [f"{other.id}:{other.entries}" for other in listed if other.kind is Kind.WHY] if one.kind is Kind.RUN else []
+    experiments = (
+        [f"{other.id}:{other.entries}" for other in listed if other.kind is RecordKind.WHY] if one.kind is RecordKind.RUN else []
+    )
     return " ".join([*(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files), *experiments])
 
 
@@ -117,7 +119,7 @@ def _forget(target: Path, names: Sequence[str]) -> None:
                 shutil.rmtree(target / name)
 
 
-def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) -> Line:
+def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) -> RecordLine:
     """Write a record's pages, and give its line in the list."""
     folder = target / one.id
     says, files = _pages(one, record, run)
@@ -130,7 +132,7 @@ def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) 
     for _, name in more:
         _put(folder / name, (one.folder / name).read_text(encoding="utf-8"))
     machine = history.group(record.head.machine)
-    return Line(one.id, one.kind, one.started_unix_s, one.finished, machine, foreign.line(says), opened, more)
+    return RecordLine(one.id, one.kind, one.started_unix_s, one.finished, machine, foreign.line(says), opened, more)
 
 
 def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str, Iterator[tuple[str, str]]]:
@@ -138,11 +140,11 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str,
     if run is not None:
         shown = boards.boards(run)
         return story.story(shown, transfer.crossings(run, shown))[0].replace("`", ""), pages.pages_of(run, HOME)
-    if one.kind is Kind.CROSS_CHECK:
+    if one.kind is RecordKind.CROSS_CHECK:
         return cross_check.says(record), iter(())
-    if one.kind is Kind.CHECK:
+    if one.kind is RecordKind.CHECK:
         return one.command, iter(())
-    made = pages.rendered(record, HOME)
+    made = pages.render(record, HOME)
     return made.says, iter(made.files)
 
 

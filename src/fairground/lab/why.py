@@ -15,9 +15,9 @@ from fairground.lab.recording import open_record, record_units, until_over
 from fairground.measure import schedule
 from fairground.measure.experiment import one_start
 from fairground.model import Cell, Evidence, LabError, Run, Trial
-from fairground.model.experiment import AS_IT_WAS, Change, WhyAsked
+from fairground.model.experiment import AS_IT_WAS, ArmChange, WhyAsked
 from fairground.model.reason import BACKLOG, REASONS
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.run import stopping
 
 WINDOW_S, WARMUP_S = 1.0, (1.0, 2.0)
@@ -27,19 +27,19 @@ WINDOWS_S = 2.0
 
 def question(run: Run, words: Sequence[str], reason: str | None, budget_s: float) -> WhyAsked:
     """The experiment on what limits the cell that the words name. LabError where there is no such cell, or no experiment."""
-    cell = chosen(run, words)
-    return of_cell(run, cell, reason or limited_by(run, cell, numbered(run, cell)), budget_s)
+    cell = cell_named(run, words)
+    return of_cell(run, cell, reason or limited_by(run, cell, numbered_trials(run, cell)), budget_s)
 
 
 def of_cell(run: Run, cell: Cell, named: str, budget_s: float) -> WhyAsked:
     """The experiment on a reason of a cell. LabError where the reason is none, or there is no experiment on it."""
-    trials = numbered(run, cell)
+    trials = numbered_trials(run, cell)
     if named not in REASONS:
         raise LabError(f"`{named}` is not a reason", f"reasons: {', '.join(REASONS)}")
-    return posed(run.id, cell, named, trials, budget_s)
+    return pose(run.id, cell, named, trials, budget_s)
 
 
-def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float) -> WhyAsked:
+def pose(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: float) -> WhyAsked:
     """The experiment on a reason of a cell, by what its `trials` said of it. LabError where there is none."""
     sentence, evidence = _said(trials, named)
     deadlocks = any(one.database is not None and one.database.deadlocks for one in trials)
@@ -52,12 +52,12 @@ def posed(run: str, cell: Cell, named: str, trials: Sequence[Trial], budget_s: f
     return WhyAsked(run, cell, named, sentence, found, trials[0].seed if trials else 1, budget_s, windows, turn_s)
 
 
-def numbered(run: Run, cell: Cell) -> list[Trial]:
+def numbered_trials(run: Run, cell: Cell) -> list[Trial]:
     """The trials of a cell that have a number."""
     return [trial for trial in run.trials if trial.cell == cell and trial.goodput_per_s is not None]
 
 
-def chosen(run: Run, words: Sequence[str]) -> Cell:
+def cell_named(run: Run, words: Sequence[str]) -> Cell:
     """The one cell that all words name: stack or server, workload, topology, load. LabError where it is none, or several."""
     cells = list(dict.fromkeys(slot.cell for slot in run.plan.slots if slot.control is None))
     found = [cell for cell in cells if all(word in _names(cell) for word in words)]
@@ -80,14 +80,14 @@ def limited_by(run: Run, cell: Cell, trials: Sequence[Trial]) -> str:
     return named.most_common(1)[0][0]
 
 
-def why(inputs: Inputs, asked: WhyAsked, sink: Sink = unheard) -> Iterator[Event]:
+def try_reason(inputs: Inputs, asked: WhyAsked, sink: Sink = unheard) -> Iterator[Event]:
     """Measure what is missing of an experiment. An arm that fails is a finding of its start."""
-    places, changes = inputs.places, (Change(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
+    places, changes = inputs.places, (ArmChange(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
     (stack,) = manifest.find_stack(places.load_servers(), asked.cell.stack)
     cells = [change.cell for change in changes]
     workloads = {one.label: manifest.render(places.workload(one.cell.workload), one.cell.settings.scale) for one in changes}
     with prepare(inputs, cells, [stack], sink, least=len(cells)) as testbed:
-        record = open_record(inputs, Kind.WHY, asked, testbed)
+        record = open_record(inputs, RecordKind.WHY, asked, testbed)
         make = functools.partial(one_start, testbed.bench, asked, stack, workloads, record.folder)
         yield from record_units(record, until_over(record, make, stopping.experiment_end))
 

@@ -20,18 +20,18 @@ from fairground.model import (
     HostUse,
     Load,
     Look,
+    RateStep,
     Recovery,
     Result,
     RoleUse,
     Severity,
     Sizing,
     Stack,
-    Step,
     Verdict,
     Workload,
 )
 from fairground.model.pair import rejection
-from fairground.model.window import Window as Tally
+from fairground.model.window import WindowTally
 from fairground.model.wire import Tls
 
 
@@ -104,7 +104,7 @@ class PgbenchArm(Arm):
 
 
 @dataclass(frozen=True)
-class Window:
+class ArmWindow:
     """One arm while it was loaded. A window made of turns holds all of its turns together, and has no `result` of its own.
 
     `ok` and `not_ok` count the answers that arrived in its `window_s` seconds of load. `host` and `machine` are of the whole
@@ -121,7 +121,7 @@ class Window:
     host: HostUse | None
     machine: tuple[Finding, ...]
     result: Result | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RateStep, ...] = ()
     database: DatabaseUse | None = None
     warm_up: bool = False
     """Loaded to warm the arm: it counts for nothing."""
@@ -155,10 +155,10 @@ class Window:
         return None if use is None else use.cpu_us
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> WindowTally:
         """The counts of it, and the CPU of server and generator, as results keep them."""
         generator, server = self.roles.get("generator"), self.roles.get("server")
-        return Tally(
+        return WindowTally(
             ok=self.ok,
             not_ok=self.not_ok,
             window_s=self.window_s,
@@ -193,7 +193,7 @@ class Ended:
     verdict: Verdict
     findings: tuple[Finding, ...]
     result: Result | None = None
-    windows: tuple[Window, ...] = ()
+    windows: tuple[ArmWindow, ...] = ()
     audit: tuple[AuditLine, ...] = ()
     database: DatabaseUse | None = None
     diagnosis: str | None = None

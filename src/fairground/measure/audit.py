@@ -14,7 +14,7 @@ import psycopg
 from fairground.generators.tool import together
 from fairground.judge import answers, statements, thresholds
 from fairground.judge.thresholds import Rules
-from fairground.model import AuditLine, DatabaseUse, LedgerRow, Result, Work, Workload
+from fairground.model import AuditLine, DatabaseUse, DatabaseWork, LedgerRow, Result, Workload
 from fairground.postgres import Database
 
 Found = TypeVar("Found")
@@ -27,7 +27,7 @@ class Before:
 
     values: Mapping[str, int]
     ledgers: Mapping[str, Mapping[str, int]]
-    work: Work | None = None
+    work: DatabaseWork | None = None
 
 
 def before(database: Database, workload: Workload) -> Before:
@@ -39,7 +39,7 @@ def before(database: Database, workload: Workload) -> Before:
     )
 
 
-def work(database: Database, was: Before | None) -> Work | None:
+def work(database: Database, was: Before | None) -> DatabaseWork | None:
     """Return what the database counted since `was`; None where nothing was read then, or nothing can be read now."""
     try:
         return None if was is None or was.work is None else database.work().since(was.work)
@@ -75,7 +75,7 @@ def lines(
     return tuple(found)
 
 
-def joined(results: Sequence[Result]) -> Result:
+def join_results(results: Sequence[Result]) -> Result:
     """All results as one: outcomes and ledgers added up, unknown ones unknown. What belongs to one window is the first one's.
 
     Where one of them keeps no ledger, all of them together have none.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairground import contract, generators, postgres
-from fairground.generators import Elsewhere
+from fairground.generators import EngineHost
 from fairground.host import Keeper, Moment, disk
 from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import Thresholds
@@ -39,9 +39,9 @@ class Bench:
     """Folders of this machine, beside that of the results, on whose disks there must be room while something is measured."""
     databases: Callable[[int | None], Database] | None = None
     """The running database server of a version, as cells' settings say it; None: `database` is the only one."""
-    elsewhere: Elsewhere | None = None
+    elsewhere: EngineHost | None = None
     """The host on which the lab's engine makes the load; None: it does so on this machine."""
-    its_host: postgres.Elsewhere | None = None
+    its_host: postgres.DatabaseHost | None = None
     """The host on which the database server runs; None: it runs on this machine, or is a given one."""
 
     def on(self, version: int | None) -> Bench:
@@ -66,10 +66,10 @@ class Bench:
             disk.require_free(f"host `{self.its_host.name}`", self.its_host.free_bytes(), least_bytes)
 
     @property
-    def _hosts(self) -> Sequence[Elsewhere | postgres.Elsewhere]:
+    def _hosts(self) -> Sequence[EngineHost | postgres.DatabaseHost]:
         return [there for there in (self.elsewhere, self.its_host) if there is not None]
 
-    def spoiled(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
+    def disturbances(self, window_s: float, here: HostUse, there: Mapping[str, HostUse]) -> tuple[Finding, ...]:
         """Find what of the machines spoils a window. `there`: what those of roles' hosts did, each of which is named."""
         far = [found for name, use in there.items() for found in self._far(window_s, name, use)]
         return (*self._of_a_machine(window_s, here), *far)
@@ -79,4 +79,4 @@ class Bench:
             yield replace(one, sentence=f"on host {name}: {one.sentence}", evidence={**one.evidence, HOST: name})
 
     def _of_a_machine(self, window_s: float, use: HostUse) -> Sequence[Finding]:
-        return validity.findings(validity.Facts(window_s, host=use), self.thresholds, of=("machine",))
+        return validity.findings(validity.TrialFacts(window_s, host=use), self.thresholds, of=("machine",))

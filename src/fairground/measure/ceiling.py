@@ -17,20 +17,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from fairground.host import Streams
-from fairground.measure.arm import Arm, NullArm, PgbenchArm, Window
+from fairground.measure.arm import Arm, ArmWindow, NullArm, PgbenchArm
 from fairground.measure.bench import Bench
 from fairground.measure.ladder import Ladder
 from fairground.measure.schedule import Schedule, Whole, WholeWindows
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.model import (
     Cell,
+    CellSettings,
     Expectation,
     KnownNumber,
     LabError,
     Limit,
     Load,
     Qualification,
-    Settings,
     Topology,
     Workload,
     WorkloadEvent,
@@ -48,7 +48,9 @@ QUALIFY_S = 30.0
 """What the qualification may take at most; it is meant to take 4 s."""
 
 
-def measure(bench: Bench, folder: Path, workload: Workload, load: Load, settings: Settings, clients: int | None = None) -> Limit:
+def measure(
+    bench: Bench, folder: Path, workload: Workload, load: Load, settings: CellSettings, clients: int | None = None
+) -> Limit:
     """Measure the most that the machine can do on one workload under a load.
 
     It is pgbench's best where the workload has SQL, else the null responder's. `folder` takes the raw outputs.
@@ -89,9 +91,9 @@ def _by_pgbench(bench: Bench, folder: Path, arm: PgbenchArm, clients: int | None
     return Limit(arm.workload.id, arm.label, best.rate_per_s, detail, best.load.connections, tried, is_ceiling=not locked)
 
 
-def _windows(bench: Bench, folder: Path, arm: Arm, schedule: Schedule, least: int) -> tuple[Window, ...]:
+def _windows(bench: Bench, folder: Path, arm: Arm, schedule: Schedule, least: int) -> tuple[ArmWindow, ...]:
     """The windows of a session of one arm. LabError with the reason where it failed before it had so many."""
-    with Session(bench, [arm], folder) as session:
+    with ArmSession(bench, [arm], folder) as session:
         windows = tuple(session.play(schedule))
     if len(windows) < least:
         why = "; ".join(finding.sentence for finding in session.ended[arm.label].findings)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairground.contract import Settings
+from fairground.contract import ProcedureSettings
 from fairground.measure.arm import CheckArm, Ended
 from fairground.measure.bench import Bench
 from fairground.measure.checked import of_case
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.model import Audit, Cell, Expectation, Load, Stack, Topology, Verdict, Workload
 
 WORKERS = 2
@@ -31,9 +31,9 @@ CONTRACT = Workload(
 """What is asked in place of a workload. No load is made of it."""
 
 
-def check(bench: Bench, stack: Stack, folder: Path, only: tuple[str, ...] | None = None, scale: int = 10) -> Ended:
+def try_cases(bench: Bench, stack: Stack, folder: Path, only: tuple[str, ...] | None = None, scale: int = 10) -> Ended:
     """Start `stack` on fresh data and try the cases on it, or `only` those. A check that is void is begun anew."""
-    settings = of_case(Settings(workers=WORKERS), scale)
+    settings = of_case(ProcedureSettings(workers=WORKERS), scale)
     cell = Cell(stack.id, CONTRACT.id, Topology(), Load(connections=1), settings)
     arm = CheckArm(stack.id, cell, CONTRACT, 1, stack, only=only)
     for _attempt in range(ATTEMPTS):
@@ -44,6 +44,6 @@ def check(bench: Bench, stack: Stack, folder: Path, only: tuple[str, ...] | None
 
 
 def _once(bench: Bench, arm: CheckArm, folder: Path) -> Ended:
-    with Session(bench, [arm], folder) as session:
+    with ArmSession(bench, [arm], folder) as session:
         pass
     return session.ended[arm.label]

@@ -15,7 +15,7 @@ from fairground.measure.arm import CheckArm
 from fairground.measure.faults import UNLIMITED
 from fairground.measure.path import STOP_GRACE_S
 from fairground.measure.stack import StartedStack
-from fairground.model import Durability, Finding, LabError, PoolScope, Settings
+from fairground.model import CellSettings, Durability, Finding, LabError, PoolScope
 from fairground.postgres import Database
 
 LOCK_TIMEOUT_MS = 10_000
@@ -74,7 +74,7 @@ class LiveStage:
     def _database(self) -> Database:
         return self._checked.database
 
-    def start(self, settings: contract.Settings) -> tuple[str, int]:
+    def start(self, settings: contract.ProcedureSettings) -> tuple[str, int]:
         """The server that runs, if it runs under `settings`; else one that is started. LabError when it does not become ready."""
         checked, path = self._checked, self._checked.path
         wanted = of_case(settings, self._settings.scale)
@@ -132,7 +132,7 @@ class LiveStage:
 
     def _beyond_its_pool(self) -> tuple[Finding, ...]:
         """Return the findings on the connections that the server has held so far. There are none once they were cut."""
-        peak, refused = self._checked.seen.connections_peak, self._database.refused()
+        peak, refused = self._checked.seen.connections_peak, self._database.refused_connections()
         return () if self._disturbed else answers.connections(peak, self._settings.pool_total, refused=refused)
 
     @contextmanager
@@ -175,9 +175,9 @@ class RowHold:
             return False
 
 
-def of_case(settings: contract.Settings, scale: int = Settings.scale) -> Settings:
+def of_case(settings: contract.ProcedureSettings, scale: int = CellSettings.scale) -> CellSettings:
     """A case's settings as those of a cell, on data of a scale."""
-    return Settings(
+    return CellSettings(
         scale=scale,
         workers=settings.workers,
         pool_size=settings.pool_size,

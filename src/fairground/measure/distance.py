@@ -15,7 +15,7 @@ import psycopg
 from fairground.judge import distance
 from fairground.judge.thresholds import Rules
 from fairground.measure.path import Route
-from fairground.model import Finding, LabError, Wire
+from fairground.model import Finding, LabError, PathWire
 
 MOST, LEAST = 50, 5
 ABOUT_S = 0.5
@@ -23,7 +23,7 @@ ABOUT_S = 0.5
 TIMEOUT_S = 10.0
 
 
-def database(path: Route, wire: Wire, rules: Rules) -> Iterator[Finding]:
+def database(path: Route, wire: PathWire, rules: Rules) -> Iterator[Finding]:
     """The wire before the database, by `SELECT 1` as the server's role. Call it before the server starts: it has the connections.
 
     LabError when the database cannot be asked.
@@ -37,7 +37,7 @@ def database(path: Route, wire: Wire, rules: Rules) -> Iterator[Finding]:
     yield distance.finding("database", wire.database_ms, over_us, without_us, rules)
 
 
-def server(path: Route, wire: Wire, rules: Rules) -> Iterator[Finding]:
+def server(path: Route, wire: PathWire, rules: Rules) -> Iterator[Finding]:
     """The wire before the server, by requests for `/ready`. LabError when the server does not answer them."""
     if wire.server_ms is None:
         return

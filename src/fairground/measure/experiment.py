@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import InTurns
-from fairground.measure.session import Session
+from fairground.measure.session import ArmSession
 from fairground.model import Stack, Workload
-from fairground.model.experiment import AS_IT_WAS, Change, Start, WhyAsked
+from fairground.model.experiment import AS_IT_WAS, ArmChange, Start, WhyAsked
 
 
 def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], folder: Path, number: int) -> Start:
@@ -24,15 +24,15 @@ def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[st
     window on some arm is void.
     """
     began = time.monotonic()
-    changes = (Change(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
+    changes = (ArmChange(AS_IT_WAS, "", asked.cell), *asked.experiment.changes)
     turned = number % len(changes)
     arms = [_arm(change, asked, stack, workloads, number) for change in (*changes[turned:], *changes[:turned])]
-    settled = partial(answers.settled, rules=bench.thresholds.rules)
+    settled = partial(answers.has_settled, rules=bench.thresholds.rules)
     loads = {change.label: change.cell.load for change in changes}
     schedule = InTurns(tuple(loads), asked.cell.load, asked.windows, settled, asked.turn_s, number, tuple(loads.items()))
-    made: dict[str, list[Window]] = defaultdict(list)
+    made: dict[str, list[ArmWindow]] = defaultdict(list)
     spoiled = list[str]()
-    with Session(bench, arms, folder) as session:
+    with ArmSession(bench, arms, folder) as session:
         for window in session.play(schedule):
             if window.warm_up:
                 continue
@@ -47,7 +47,7 @@ def one_start(bench: Bench, asked: WhyAsked, stack: Stack, workloads: Mapping[st
     return Start(number, windows, time.monotonic() - began, findings, void)
 
 
-def _arm(change: Change, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], number: int) -> StackArm:
+def _arm(change: ArmChange, asked: WhyAsked, stack: Stack, workloads: Mapping[str, Workload], number: int) -> StackArm:
     seed = asked.seed + 1000 * number
     return StackArm(
         change.label, change.cell, workloads[change.label], seed, stack, change.planted, change.statements, change.slowed

@@ -17,7 +17,7 @@ import psutil
 
 from fairground.host import Child, Keeper, RoleMeter
 from fairground.measure.path import Route
-from fairground.measure.watch import Seen
+from fairground.measure.watch import WatchedArm
 from fairground.model import Cell, Fault, FaultKind
 from fairground.postgres import Database
 
@@ -45,7 +45,7 @@ class Faults:
     keeper: Keeper
     database: Database
     path: Route
-    seen: Seen
+    seen: WatchedArm
     cell: Cell
     refused: int | None = None
     """Connections beyond the limit that the database had refused before the fault; None: there was none, or nobody counts."""
@@ -71,7 +71,7 @@ class Faults:
 
     def _stop_counting(self) -> None:
         """Stop holding connections against the budget: successors overlap with the last moments of the old ones."""
-        self.refused = self.database.refused()
+        self.refused = self.database.refused_connections()
         self.database.limit_connections(UNLIMITED)
         self.seen.counts_connections = False
 

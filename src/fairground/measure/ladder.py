@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.measure.arm import Window
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Ask, Whole
 
 FEW = 4
@@ -47,7 +47,7 @@ class Ladder:
     most: int
     search: bool = True
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """The warm-up, the next count, or the end; the end, too, where the arm failed."""
         if self.step.arm in failed:
             return None

@@ -17,15 +17,16 @@ from fairground.host import Child, machine
 from fairground.judge import answers, recovery, sizing, validity
 from fairground.judge.clocks import differences_us, with_cpu
 from fairground.measure import audit
-from fairground.measure.arm import Arm, Ended, Window
+from fairground.measure.arm import Arm, ArmWindow, Ended
 from fairground.measure.bench import Bench
 from fairground.measure.faults import Happened
 from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole
 from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import SILENCE_S, TurnTaking
-from fairground.measure.watch import Reading, Seen, Watch, roles_between
-from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Step, Workload
+from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
+from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Workload
+from fairground.model.step import RateStep
 from fairground.model.wire import Tls
 
 FATAL = frozenset(
@@ -44,8 +45,8 @@ class Loaded:
     bench: Bench
     arm: Arm
     folder: Path
-    watch: Watch
-    seen: Seen
+    watch: ArmWatch
+    seen: WatchedArm
     on: Callable[[str, Doing], None]
     host: str = ""
     port: int = 0
@@ -54,7 +55,7 @@ class Loaded:
     bodies: Mapping[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
-    windows: list[Window] = field(default_factory=list)
+    windows: list[ArmWindow] = field(default_factory=list)
     phases_s: dict[str, float] = field(default_factory=dict)
     failed: bool = False
     turns: TurnTaking | None = None
@@ -92,7 +93,7 @@ class Loaded:
 
     def judge(self) -> Ended:
         """Say what its answers were, once all arms are stopped. Without a database there is nothing to hold them against."""
-        result = audit.joined(self.results) if self.results else None
+        result = audit.join_results(self.results) if self.results else None
         verdict, findings = answers.verdict(self.findings), tuple(self.findings)
         return Ended(self.arm, verdict, findings, result, tuple(self.windows), phases_s=self.phases_s)
 
@@ -127,7 +128,7 @@ class Loaded:
 
     # ------------------------------------------------------------ one load without a break
 
-    def whole(self, ask: Whole, number: int) -> Window | None:
+    def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Run the generator once: warm-up, window and drain. None where it measured no window; the reason is a finding."""
         if ask.again:
             self._forget_first()
@@ -153,7 +154,7 @@ class Loaded:
         if run.ends is None:
             self._say_unreachable(result)
             return None
-        if (sized := run.sized(result.completed_ok)) is not None:
+        if (sized := run.sizing_of(result.completed_ok)) is not None:
             self.sizing = sized
             self.findings.append(sizing.finding(sized))
         window = self._window(ask, number, result, run, before_us)
@@ -208,7 +209,7 @@ class Loaded:
         said = [known for known in self.findings if known.id == finding.id]
         return all(gravity(known.severity) < gravity(finding.severity) for known in said)
 
-    def _window(self, ask: Whole, number: int, result: Result, run: _Run, before_us: float | None) -> Window:
+    def _window(self, ask: Whole, number: int, result: Result, run: _Run, before_us: float | None) -> ArmWindow:
         assert run.ends is not None
         (reading, before), (later, after) = run.ends
         roles = roles_between(self.seen.meters, reading, later)
@@ -218,7 +219,7 @@ class Loaded:
             roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
         steps, handshakes = self._of_the_engine(ask, run)
-        return Window(
+        return ArmWindow(
             arm=self.arm.label,
             number=number,
             load=ask.load,
@@ -227,7 +228,7 @@ class Loaded:
             window_s=result.window_s,
             roles=roles,
             host=host,
-            machine=self.bench.spoiled(result.window_s, host, there),
+            machine=self.bench.disturbances(result.window_s, host, there),
             result=generators.with_share(result, ask.load, roles["generator"]),
             steps=steps,
             database=self.seen.so_far() if self.seen.database is not None else None,
@@ -235,7 +236,7 @@ class Loaded:
             handshakes=handshakes,
         )
 
-    def _of_the_engine(self, ask: Whole, run: _Run) -> tuple[tuple[Step, ...], Handshakes | None]:
+    def _of_the_engine(self, ask: Whole, run: _Run) -> tuple[tuple[RateStep, ...], Handshakes | None]:
         """Read what the engine's document has beyond a result: the steps of an open loop, and the handshakes of TLS."""
         if ask.load.generator != generators.ENGINE or (ask.load.model != "open" and self.tls is None):
             return (), None
@@ -252,9 +253,9 @@ class Loaded:
             plan = engine.plan(self.workload, endless, self.host, self.port, self.arm.seed, self.bodies, begin="held")
             folder, cores = self.folder / "turns", self.arm.cell.settings.cores_of("generator")
             folder.mkdir(parents=True, exist_ok=True)
-            process = running.started(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)
+            process = running.start_engine(self.bench.keeper, self.bench.engine, folder, self.bench.elsewhere, cores)
             self.turns = TurnTaking(
-                engine.Session(process, plan), self.arm.label, self.watch, self.seen, load.timeout_ms / 1000,
+                engine.EngineSession(process, plan), self.arm.label, self.watch, self.seen, load.timeout_ms / 1000,
                 lambda: self.failed, self._notice_gone,
             )  # fmt: skip
         self.seen.meters["generator"] = self.turns.meter  # a whole window since then had a generator of its own
@@ -303,10 +304,10 @@ class _Run:
         self._due = load.fault if ask.trial else None
         self.happened: Happened | None = None
         """The fault, once it has been carried out."""
-        self._readings: dict[str, tuple[Reading, Stand]] = {}
+        self._readings: dict[str, tuple[ClockReading, Stand]] = {}
         self._pilot = None if ask.most_s is None else Pilot(loaded.workload.events, load, ask.most_s, loaded.deadlocks)
         self._sizing: Sizing | None = None
-        task = generators.Task(
+        task = generators.LoadTask(
             loaded.workload, load, loaded.host, loaded.port, ask.seed, folder, loaded.bodies, rates=ask.rates, tls=loaded.tls
         )
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task, bench.elsewhere)
@@ -314,7 +315,7 @@ class _Run:
         self._spent_us.append(self._spent())
 
     @property
-    def ends(self) -> tuple[tuple[Reading, Stand], tuple[Reading, Stand]] | None:
+    def ends(self) -> tuple[tuple[ClockReading, Stand], tuple[ClockReading, Stand]] | None:
         """The clocks where the window began and ended; None where it did not."""
         if "window" not in self._readings or "drain" not in self._readings:
             return None
@@ -357,7 +358,7 @@ class _Run:
             return elapsed_s >= given_s
         load = self.ask.load
         spent = [(now[0] - was[0], now[1] - was[1]) for was, now in itertools.pairwise(self._spent_us)]
-        self.settled = answers.settled(self.warmup, self._loaded.bench.thresholds.rules, spent, self._steady_s)
+        self.settled = answers.has_settled(self.warmup, self._loaded.bench.thresholds.rules, spent, self._steady_s)
         return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
 
     @property
@@ -372,15 +373,15 @@ class _Run:
             self._sizing = self._pilot.sizing(self.warmup)
         self.session.measure(None if self._sizing is None else self._sizing.window_s)
 
-    def sized(self, answers: int) -> Sizing | None:
+    def sizing_of(self, answers: int) -> Sizing | None:
         """Return how the window was sized, with what it held: `answers` good ones among it. None if it lasts as its load says."""
-        return None if self._pilot is None or self._sizing is None else self._pilot.counted(self._sizing, answers)
+        return None if self._pilot is None or self._sizing is None else self._pilot.count_events(self._sizing, answers)
 
     def _event(self, phase: str, began: float) -> Mapping[str, Any] | None:
         """The next event, None at the end. A fault that is due before it is carried out first."""
         while self._due is not None and phase == "window":
             left_s = began + self._due.at_s - time.monotonic()
-            assert isinstance(self.session, engine.Session), "a load with a fault is the engine's"
+            assert isinstance(self.session, engine.EngineSession), "a load with a fault is the engine's"
             if left_s > 0 and self.session.speaks(left_s):
                 break
             if left_s <= 0:
@@ -401,8 +402,7 @@ class _Run:
 
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load
-        window_s = load.window_s if self._sizing is None else self._sizing.window_s
-        total_s = window_s if phase == "window" else load.warmup_max_s
+        total_s = load.warmup_max_s if phase != "window" else (self._sizing or load).window_s
         self._loaded.on(self._loaded.arm.label, Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"]))
         if phase == "warmup" and event["ok"] is not None:
             self.warmup.append(event["ok"])
@@ -424,7 +424,7 @@ class _Run:
         seen = self._loaded.seen
         if self._metered is not self.session.child:
             self._meter()
-        self._readings[name] = Reading(seen.meters), self._loaded.bench.stand()
+        self._readings[name] = ClockReading(seen.meters), self._loaded.bench.stand()
         if name == "window":
             self._clock()
             seen.open_window()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from fairground import topology
 from fairground.host import Child, Keeper, Meter, RoleMeter, Stopped, free_port, listens, server, wait_ready, wait_until_silent
-from fairground.model import Cell, Finding, LabError, Settings, Severity, Stack
+from fairground.model import Cell, CellSettings, Finding, LabError, Severity, Stack
 from fairground.postgres import Database
 
 STOP_GRACE_S = 5.0
@@ -26,7 +26,7 @@ class Route:
         self.server_port = 0
         self.pooler: topology.Pooler | None = None
         self.proxy: topology.Hop | None = None
-        self.wire: topology.Wire | None = None
+        self.wire: topology.RunningWires | None = None
         self._landing: int | None = None
         """The port of what stands first at the server, where a wire leads to it: chosen before that starts."""
         self._outside: tuple[str, ...] | None = None
@@ -85,7 +85,7 @@ class Route:
         if self._cell.topology.pooler is not None:
             self.pooler = self._started_pooler()
             self.meters["pooler"] = RoleMeter(self.pooler.child)
-        if topology.pooled(self._cell.topology):
+        if topology.is_pooled(self._cell.topology):
             self._database.log_errors()
 
     def restart_pooler(self) -> None:
@@ -110,7 +110,7 @@ class Route:
             port=port,
         )
 
-    def open_server(self, stack: Stack, settings: Settings | None = None) -> Child:
+    def open_server(self, stack: Stack, settings: CellSettings | None = None) -> Child:
         """Start the server on the pooler, or on the database where there is none. LabError when it cannot be executed.
 
         `settings` None: those of the cell.
@@ -127,9 +127,9 @@ class Route:
         assert self.server is not None
         return server.wait(self.server, self.host, self.server_port, timeout_s)
 
-    def exposed(self) -> Finding | None:
+    def exposure(self) -> Finding | None:
         """A warning when other machines may reach the server."""
-        return server.exposed(self.host, self.server_port)
+        return server.exposure_of(self.host, self.server_port)
 
     def listens(self) -> bool:
         """True if the server accepts connections, ready or not."""
@@ -180,7 +180,7 @@ class Route:
             code = hop.child.exit_code()
             hop.stop()
             if code is not None:
-                said = hop.said(300).strip() or "it said nothing"
+                said = hop.log_end(300).strip() or "it said nothing"
                 sentence = f"the {hop.role} ended by itself with exit code {code}: {said}"
                 found.append(Finding(hop.role, Severity.VOID, sentence, {"exit_code": code}))
         ports = [hop.port for hop in hops]
@@ -197,7 +197,7 @@ class Route:
             found.append(Finding("strays", Severity.WARN, sentence, {"processes": ", ".join(nameless)[:300]}))
         return stopped, found
 
-    def _workers(self, settings: Settings, role: str) -> int:
+    def _workers(self, settings: CellSettings, role: str) -> int:
         """Processes or threads of a hop that can have several: one for each core that it may use."""
         return len(settings.cores_of(role) or ()) or self._cores
 
@@ -211,7 +211,7 @@ def _still_listens(host: str, ports: Sequence[int]) -> list[Finding]:
     ]
 
 
-def _stop_server(child: Child, settings: Settings, outside: Sequence[str]) -> tuple[Stopped, list[Finding]]:
+def _stop_server(child: Child, settings: CellSettings, outside: Sequence[str]) -> tuple[Stopped, list[Finding]]:
     found, exited, killed = list[Finding](), child.ended_by_itself(), child.group.memory_kills()
     if killed:
         sentence = f"the kernel killed {killed} of the server's processes at its memory limit of {settings.memory_mb} MB"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from fairground.host import Limits, Moment, Streams, machine_between
 from fairground.judge import answers
-from fairground.measure.arm import Ended, PgbenchArm, Window
+from fairground.measure.arm import ArmWindow, Ended, PgbenchArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.schedule import Whole
 from fairground.model import Doing, Severity
@@ -40,7 +40,7 @@ class Pgbench(Loaded):
         self.database.reset(self.arm.cell.settings.scale)
         (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
 
-    def whole(self, ask: Whole, number: int) -> Window | None:
+    def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Run pgbench once, and return its own report as a window. None, and a finding with its last line, where it has none."""
         seconds = max(1, round(ask.load.window_s))
         before = Moment(self.bench.keeper.spun_ns())
@@ -50,8 +50,8 @@ class Pgbench(Loaded):
             self.find("instrument", Severity.VOID, last_line(output))
             return None
         _, use = machine_between(before, Moment(self.bench.keeper.spun_ns()), (), False)
-        spoiled = self.bench.spoiled(float(seconds), use, {})
-        window = Window(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, use, spoiled)
+        spoiled = self.bench.disturbances(float(seconds), use, {})
+        window = ArmWindow(self.arm.label, number, ask.load, round(rate * seconds), 0, float(seconds), {}, use, spoiled)
         self.windows.append(window)
         return window
 

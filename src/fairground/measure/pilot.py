@@ -31,9 +31,9 @@ class Pilot:
         """End the window: what comes after it is not counted."""
         self._at.append(self._deadlocks())
 
-    def counted(self, of: Sizing, answers: int) -> Sizing:
+    def count_events(self, of: Sizing, answers: int) -> Sizing:
         """The same with what the window held, `answers` good ones among it."""
-        return sizing.counted(of, answers, self._between(1, 2))
+        return sizing.count_events(of, answers, self._between(1, 2))
 
     def _between(self, first: int, last: int) -> int | None:
         """Deadlocks from one reading to another; None where one is missing."""

@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 
 from fairground.contract.case import Request
-from fairground.contract.wire import Trouble, Wire
+from fairground.contract.wire import CaseWire, Trouble
 from fairground.judge.written import Probe
 from fairground.model import OwnRows, Workload
 from fairground.postgres import Database
@@ -53,7 +53,7 @@ class Prober:
         self._doubts_errors = doubts_errors
         self._chance = random.SystemRandom()
         self._own = self._make_rows(self._written.own) if self._written is not None and self._written.own is not None else {}
-        self._wire: Wire | None = None
+        self._wire: CaseWire | None = None
         self.probes: list[Probe] = []
         self._thread = threading.Thread(target=self._run, name="prober", daemon=True)
         self._thread.start()
@@ -65,7 +65,7 @@ class Prober:
 
     def _make_rows(self, own: OwnRows) -> dict[str, int]:
         """Slot → the number of the row that it names."""
-        numbers = numbered(own, self._workload.path, self._chance)
+        numbers = draw_own_rows(own, self._workload.path, self._chance)
         with self._database.connect() as connection:
             for number in numbers.values():
                 connection.execute(own.sql.encode(), [number])
@@ -86,8 +86,8 @@ class Prober:
         self._hang_up()
 
     def _probe(self, connection: psycopg.Connection[Any]) -> None:
-        slots = drawn(self._workload.path, self._chance) | self._own
-        target = filled(self._workload.path, slots)
+        slots = draw_slots(self._workload.path, self._chance) | self._own
+        target = fill_path(self._workload.path, slots)
         before, logged = self._value(connection, slots), _first(connection, LOGGED)
         if self._written is None and logged is None:
             return
@@ -118,7 +118,7 @@ class Prober:
         """Send a request; True if the server acknowledged it, None where nobody knows what it did with it."""
         try:
             deadline_s = time.monotonic() + PATIENCE_S * 5
-            self._wire = self._wire or Wire(*self._address, deadline_s)
+            self._wire = self._wire or CaseWire(*self._address, deadline_s)
             self._wire.until(deadline_s)
             self._wire.send(request.encode(*self._address))
             answer = self._wire.answer(request.method)
@@ -146,7 +146,7 @@ def _first(connection: psycopg.Connection[Any], statement: str, values: list[obj
     return row[0] if row else None
 
 
-def drawn(path: str, chance: random.Random) -> dict[str, int]:
+def draw_slots(path: str, chance: random.Random) -> dict[str, int]:
     """A value for each slot of a path, by name. Never 0: a write that moves nothing would look like one that never came.
 
     A slot that must differ from an earlier one is drawn until it does. `high` is above the `low` before it.
@@ -163,13 +163,13 @@ def drawn(path: str, chance: random.Random) -> dict[str, int]:
     return slots
 
 
-def numbered(own: OwnRows, path: str, chance: random.Random) -> dict[str, int]:
+def draw_own_rows(own: OwnRows, path: str, chance: random.Random) -> dict[str, int]:
     """A number for each slot of the lab's own rows, no two alike; the smaller one first where the path wants that."""
     numbers = chance.sample(range(own.low, own.high + 1), len(own.slots))
     return dict(zip(own.slots, sorted(numbers) if "{low:" in path else numbers, strict=True))
 
 
-def filled(path: str, slots: Mapping[str, int]) -> str:
+def fill_path(path: str, slots: Mapping[str, int]) -> str:
     """A path with these values in its slots."""
     return SLOT.sub(lambda match: f"{match[1]}={slots[match[1]]}", path)
 

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from fairground.judge import answers
-from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import TURN_S, InTurns
-from fairground.measure.session import Session
-from fairground.model import Cell, Load, Settings, Stack, Topology, Workload
-from fairground.model.pair import Pair, Round
+from fairground.measure.session import ArmSession
+from fairground.model import Cell, CellSettings, Load, Stack, Topology, Workload
+from fairground.model.pair import Round, WindowPair
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Effort:
+class RoundsEffort:
     """The question that all rounds share, and how it is asked. `turn_s` is the shortest turn, `pairs` are those of a round."""
 
     workload: Workload
     load: Load
-    settings: Settings
+    settings: CellSettings
     seed: int = 1
     turn_s: float = TURN_S
     pairs: int = 5
     topology: Topology = Topology()
 
 
-def one_round(bench: Bench, sides: tuple[Side, Side], effort: Effort, folder: Path, number: int) -> Round:
+def one_round(bench: Bench, sides: tuple[Side, Side], effort: RoundsEffort, folder: Path, number: int) -> Round:
     """One start of both arms: the round of a number, from 1. Who starts first and who measures first takes turns.
 
     What an arm does wrong is among its findings; the pairs until then are kept.
@@ -47,11 +47,11 @@ def one_round(bench: Bench, sides: tuple[Side, Side], effort: Effort, folder: Pa
     began = time.monotonic()
     order = sides if number % 2 else sides[::-1]
     labels = (sides[0].label, sides[1].label)
-    settled = partial(answers.settled, rules=bench.thresholds.rules)
+    settled = partial(answers.has_settled, rules=bench.thresholds.rules)
     schedule = InTurns(labels, effort.load, effort.pairs, settled, effort.turn_s, first=number)
-    pairs: list[Pair] = []
-    with Session(bench, [_arm(side, effort, number) for side in order], folder) as session:
-        windows: dict[int, dict[str, Window]] = {}
+    pairs: list[WindowPair] = []
+    with ArmSession(bench, [_arm(side, effort, number) for side in order], folder) as session:
+        windows: dict[int, dict[str, ArmWindow]] = {}
         for window in session.play(schedule):
             both = windows.setdefault(window.number, {})
             both[window.arm] = window
@@ -61,18 +61,18 @@ def one_round(bench: Bench, sides: tuple[Side, Side], effort: Effort, folder: Pa
     return Round(number, tuple(_believed(pairs, session.ended)), time.monotonic() - began, findings)
 
 
-def _arm(side: Side, effort: Effort, number: int) -> StackArm:
+def _arm(side: Side, effort: RoundsEffort, number: int) -> StackArm:
     cell = Cell(side.stack.id, effort.workload.id, effort.topology, effort.load, effort.settings)
     return StackArm(side.label, cell, effort.workload, effort.seed + 1000 * number, side.stack, side.planted)
 
 
-def _pair(round_: int, number: int, both: Mapping[str, Window], labels: tuple[str, str]) -> Pair:
+def _pair(round_: int, number: int, both: Mapping[str, ArmWindow], labels: tuple[str, str]) -> WindowPair:
     """Two windows of the same turns; the first label of `both` had the first turn."""
     a, b = (both[label] for label in labels)
-    return Pair(round_, number, next(iter(both)), a.tally, b.tally, a.void)
+    return WindowPair(round_, number, next(iter(both)), a.tally, b.tally, a.void)
 
 
-def _believed(pairs: Sequence[Pair], ended: Mapping[str, Ended]) -> list[Pair]:
+def _believed(pairs: Sequence[WindowPair], ended: Mapping[str, Ended]) -> list[WindowPair]:
     """The pairs, void where the round of one of their arms is."""
     void = next((one.void for one in ended.values() if one.void), None)
     return [replace(pair, void=pair.void or void) for pair in pairs]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fairground.judge import sizing
-from fairground.measure.arm import Window
-from fairground.model import Load, Settings
-from fairground.model.window import summed
+from fairground.measure.arm import ArmWindow
+from fairground.model import CellSettings, Load
+from fairground.model.window import sum_windows
 
 Rates = tuple[tuple[float, float], ...]
 """Rates per second, each with the seconds for which it is offered."""
@@ -126,7 +126,7 @@ Ask = Whole | Turns
 class Schedule(Protocol):
     """The rule that decides on the next load. `failed` are the arms that cannot be loaded any more."""
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """The next question, or None at the end. `windows` are all so far, in order, those of warm-ups among them."""
 
 
@@ -136,7 +136,7 @@ class WholeWindows:
 
     asks: tuple[Whole, ...]
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """The first question that has no window yet; none for an arm that failed."""
         left = self.asks[len(windows) :]
         return left[0] if left and left[0].arm not in failed else None
@@ -182,7 +182,7 @@ class SideBySide:
         """The seconds for which arms are loaded in turns, where no events made their windows longer."""
         return self.load.window_s if self.turns_s is None else self.turns_s
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """The next arm's whole window, a warm-up in turns, a piece of the window in turns, or the end."""
         wholes = [window for window in windows if window.result is not None]
         had = {window.arm for window in wholes}
@@ -197,7 +197,7 @@ class SideBySide:
             return None
         return self._turns(tuple(window.arm for window in some), windows) or self._again(wholes, windows, failed)
 
-    def _turns(self, here: tuple[str, ...], windows: Sequence[Window]) -> Turns | None:
+    def _turns(self, here: tuple[str, ...], windows: Sequence[ArmWindow]) -> Turns | None:
         """A warm-up in turns or a piece of the window in turns. None at their end, and where answers are too slow for them.
 
         The first warm-up is a turn of each arm, and tells how long turns are. The others warm servers that stood idle while
@@ -224,7 +224,7 @@ class SideBySide:
         return Turns(here[first:] + here[:first], self.load, TURN_S, whole_s / pieces, each=each)
 
     def _each(
-        self, due_s: Mapping[str, float], turned: Sequence[Window], seconds: float, least: int
+        self, due_s: Mapping[str, float], turned: Sequence[ArmWindow], seconds: float, least: int
     ) -> tuple[tuple[str, float, int], ...]:
         """The turns of each arm for so many seconds of load, with the last answers of each turn; `least` of them in any case."""
         found = []
@@ -236,12 +236,12 @@ class SideBySide:
             found.append((arm, longer_s, max(least, round(seconds / takes_s))))
         return tuple(found)
 
-    def _turn_s(self, arm: str, windows: Sequence[Window]) -> float:
+    def _turn_s(self, arm: str, windows: Sequence[ArmWindow]) -> float:
         """The length of an arm's turns in seconds, by its fastest window so far. What gave errors alone tells of no answer."""
         fastest_s = min(_turn_s([window], TURN_S) for window in windows if window.arm == arm and window.ok)
         return min(fastest_s, MOST_IN_TURNS * self.load.window_s)
 
-    def _whole_s(self, windows: Sequence[Window]) -> float:
+    def _whole_s(self, windows: Sequence[ArmWindow]) -> float:
         """The seconds for which an arm is loaded in turns.
 
         Where events sized the whole windows, they are those of the longest, up to MOST_IN_TURNS times the load's.
@@ -249,7 +249,7 @@ class SideBySide:
         sized_s = max(window.window_s for window in windows if window.result is not None)
         return self._asked_s if self.most_s is None else max(self._asked_s, min(sized_s, MOST_IN_TURNS * self.load.window_s))
 
-    def _again(self, wholes: Sequence[Window], windows: Sequence[Window], failed: Collection[str]) -> Whole | None:
+    def _again(self, wholes: Sequence[ArmWindow], windows: Sequence[ArmWindow], failed: Collection[str]) -> Whole | None:
         """Another whole window, once, of the next arm that was not warm in its first, as its pieces tell. It is warm now."""
         made = _by_number([window for window in windows if window.result is None and not window.warm_up])
         warmup_s = min(AGAIN_WARMUP_S, self.load.warmup_min_s)
@@ -276,7 +276,7 @@ class InTurns:
     first: int = 0
     own: tuple[tuple[str, Load], ...] = ()
 
-    def next(self, windows: Sequence[Window], failed: Collection[str]) -> Ask | None:
+    def next(self, windows: Sequence[ArmWindow], failed: Collection[str]) -> Ask | None:
         """A warm-up, a window, or the end: a comparison lacks its other side when an arm has failed."""
         if any(arm in failed for arm in self.arms):
             return None
@@ -292,7 +292,7 @@ class InTurns:
         order = self.arms[turned:] + self.arms[:turned]
         return Turns(order, self.load, turn_s, self.load.window_s, own=self.own)
 
-    def _is_warm(self, warm: Sequence[Sequence[Window]]) -> bool:
+    def _is_warm(self, warm: Sequence[Sequence[ArmWindow]]) -> bool:
         loaded_s = math.fsum(max(window.window_s for window in some) for some in warm)
         if loaded_s >= self.load.warmup_max_s:
             return True
@@ -302,7 +302,7 @@ class InTurns:
         return all(map(self.settled, against or [[some[0].rate_per_s for some in warm]]))
 
 
-def shortest_turn_s(settings: Settings, deadlocks: bool, retried: bool = False) -> float:
+def shortest_turn_s(settings: CellSettings, deadlocks: bool, retried: bool = False) -> float:
     """The seconds that a turn lasts at the least.
 
     It is as short as the machine's phases are, but long beside what servers wait for together. That is the period
@@ -315,18 +315,18 @@ def shortest_turn_s(settings: Settings, deadlocks: bool, retried: bool = False) 
     return TURN_S if settings.cpus is None else QUOTA_TURN_S
 
 
-def _turn_s(some: Sequence[Window], shortest_s: float) -> float:
+def _turn_s(some: Sequence[ArmWindow], shortest_s: float) -> float:
     """The turn that suits the slowest answers of some windows: all connections' time over its answers."""
     answers_s = [window.window_s * window.load.connections / max(1, window.ok + window.not_ok) for window in some]
     return max(shortest_s, TURN_ROUND_TRIPS * max(answers_s, default=0.0))
 
 
-def _firsts(wholes: Sequence[Window]) -> list[Window]:
+def _firsts(wholes: Sequence[ArmWindow]) -> list[ArmWindow]:
     """The first whole window of each arm."""
     return list({window.arm: window for window in reversed(wholes)}.values())[::-1]
 
 
-def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[str]:
+def _cold(wholes: Sequence[ArmWindow], made: Sequence[Sequence[ArmWindow]]) -> list[str]:
     """The arms whose answers cost their servers less CPU in turns than WARM of the cost in their whole window.
 
     Twice the machine's pace is left out: what the median arm's cost changed by is the pace of all windows, and what the cost of
@@ -334,7 +334,7 @@ def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[st
     """
     changes = {}
     for window in wholes:
-        before, after = window.tally, summed([one.tally for some in made for one in some if one.arm == window.arm])
+        before, after = window.tally, sum_windows([one.tally for some in made for one in some if one.arm == window.arm])
         server = _change(before.cpu_us_per_answer, after.cpu_us_per_answer)
         generator = _change(before.generator_us_per_answer, after.generator_us_per_answer)
         if server is not None and generator is not None:
@@ -345,7 +345,7 @@ def _cold(wholes: Sequence[Window], made: Sequence[Sequence[Window]]) -> list[st
     return [arm for arm, (server, paced) in changes.items() if server < WARM * pace and paced < PACED]
 
 
-def _needs_warming(arm: str, turned: Sequence[Window]) -> bool:
+def _needs_warming(arm: str, turned: Sequence[ArmWindow]) -> bool:
     """True if an arm lacks a warm-up in turns: after its first turn, and while its answers become cheaper by the last of them."""
     warm = [window.tally for window in turned if window.arm == arm]
     if len(warm) < 2:
@@ -371,9 +371,9 @@ def _nearest(above: int, below: int) -> int:
     return (2 * above + below) // (2 * below)
 
 
-def _by_number(windows: Sequence[Window]) -> list[list[Window]]:
+def _by_number(windows: Sequence[ArmWindow]) -> list[list[ArmWindow]]:
     """Windows that were made in the same turns, together, in the order of their labels' first appearance."""
-    found: dict[int, list[Window]] = {}
+    found: dict[int, list[ArmWindow]] = {}
     for window in windows:
         found.setdefault(window.number, []).append(window)
     return list(found.values())

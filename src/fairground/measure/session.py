@@ -23,7 +23,7 @@ import psycopg
 
 from fairground.host import disk
 from fairground.judge import validity
-from fairground.measure.arm import Arm, CheckArm, Ended, NullArm, PgbenchArm, StackArm, Window
+from fairground.measure.arm import Arm, ArmWindow, CheckArm, Ended, NullArm, PgbenchArm, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.checked import CheckedStack
 from fairground.measure.loaded import Loaded
@@ -33,11 +33,11 @@ from fairground.measure.service import NullResponder, Reached
 from fairground.measure.stack import StartedStack
 from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import Told
-from fairground.measure.watch import Reading, Seen, Watch, roles_between
+from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, LabError, RoleUse, Severity, Verdict
 
 
-class Session:
+class ArmSession:
     """Arms that are up at once, for the length of a `with`. `on` hears which of them does what.
 
     `folder` takes raw data: a folder for each arm, or of a session of one arm the data itself. A mapping names each arm's own,
@@ -56,9 +56,9 @@ class Session:
         self._folders = list(folder.values()) if isinstance(folder, Mapping) else [folder]
         bench.require_hosts()
         bench.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
-        self._seen = {arm.label: Seen(None) for arm in arms}
+        self._seen = {arm.label: WatchedArm(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
-        self._watch = Watch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
+        self._watch = ArmWatch(self._seen, None if looks is None else lambda: looks.connect("postgres"))
         self._loaded: dict[str, Loaded] = {}
         for place, arm in enumerate(arms, 1):
             if isinstance(folder, Mapping):
@@ -88,7 +88,7 @@ class Session:
         """The labels of arms that cannot be loaded any more."""
         return frozenset(label for label, loaded in self._loaded.items() if loaded.failed)
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> ArmSession:
         self._watch.__enter__()
         try:
             for loaded in self._loaded.values():
@@ -143,9 +143,9 @@ class Session:
 
     # ------------------------------------------------------------ loading
 
-    def play(self, schedule: Schedule) -> Iterator[Window]:
+    def play(self, schedule: Schedule) -> Iterator[ArmWindow]:
         """Load as the schedule asks, and yield each window. It ends with the schedule, or when no arm is left to load."""
-        windows: list[Window] = []
+        windows: list[ArmWindow] = []
         while len(self.failed) < len(self._loaded) and (ask := schedule.next(tuple(windows), self.failed)) is not None:
             failed = self.failed
             made = self.load(ask)
@@ -154,7 +154,7 @@ class Session:
             if not made and self.failed == failed:
                 return  # the question cannot be answered, and asked once more it could not be either
 
-    def load(self, ask: Ask) -> tuple[Window, ...]:
+    def load(self, ask: Ask) -> tuple[ArmWindow, ...]:
         """The windows of one question; none where its arm has failed, which is among that arm's findings."""
         self._number += 1
         if isinstance(ask, Turns):
@@ -162,7 +162,7 @@ class Session:
         window = self._whole(ask)
         return () if window is None else (window,)
 
-    def _whole(self, ask: Whole) -> Window | None:
+    def _whole(self, ask: Whole) -> ArmWindow | None:
         loaded = self._loaded[ask.arm]
         if loaded.failed:
             return None
@@ -174,7 +174,7 @@ class Session:
 
     # ------------------------------------------------------------ turns
 
-    def _in_turns(self, ask: Turns) -> tuple[Window, ...]:
+    def _in_turns(self, ask: Turns) -> tuple[ArmWindow, ...]:
         """One window of each arm, in turns. An arm that fails in it has no window, and the others keep theirs."""
         for label in ask.arms:
             self._guarded(label, lambda loaded: loaded.begin_turns(ask.load_of(loaded.arm.label)))
@@ -218,10 +218,10 @@ class Session:
         for label in labels:
             taking = self._loaded[label].turns
             assert taking is not None
-            counts[label] = _Counts(taking.told, dict(taking.shared_us), Reading(self._seen[label].meters))
+            counts[label] = _Counts(taking.told, dict(taking.shared_us), ClockReading(self._seen[label].meters))
         return _Still(self._bench.stand(), counts)
 
-    def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> Window | None:
+    def _window(self, ask: Turns, label: str, before: _Still, after: _Still) -> ArmWindow | None:
         """Make a window of what an arm did between two moments.
 
         A window without a good answer is none: left out, it would flatter its arm. Silence rejects the arm,
@@ -236,15 +236,15 @@ class Session:
         lab, host, there = machines_between(before.stand, after.stand, self._used(before, after), "database" in roles)
         for role, us in now.shared_us.items():
             roles[role] = replace(roles[role], cpu_us=us - was.shared_us.get(role, 0.0))
-        spoiled = self._bench.spoiled(after.stand.here.host.at_s - before.stand.here.host.at_s, host, there)
+        spoiled = self._bench.disturbances(after.stand.here.host.at_s - before.stand.here.host.at_s, host, there)
         if told.ok == 0:
-            excused = told.not_ok == 0 and validity.spoiled(spoiled)
+            excused = told.not_ok == 0 and validity.is_spoiled(spoiled)
             sentence = f"it gave no good answer in a whole window ({told.not_ok:,} others)"
             sentence += ", and the machine was void" if excused else ""
             loaded.find("no-good-answer", Severity.VOID if excused else Severity.REJECT, sentence)
             return None
         loaded.phases_s["turns"] = loaded.phases_s.get("turns", 0.0) + told.active_s
-        return Window(
+        return ArmWindow(
             arm=label,
             number=self._number,
             load=ask.load_of(label),
@@ -277,7 +277,7 @@ class _Counts:
 
     told: Told
     shared_us: Mapping[str, float]
-    reading: Reading
+    reading: ClockReading
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fairground import contract, topology
 from fairground.host import Child, RoleMeter, burner, machine
 from fairground.judge import answers, bottleneck, connecting, growth, prepared, recovery, stalls, statements, validity, written
 from fairground.measure import audit, backends, distance
-from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
 from fairground.measure.faults import Faults, Happened
 from fairground.measure.loaded import Loaded
@@ -114,7 +114,7 @@ class StartedStack(Loaded):
         try:
             with self.phase("start"):
                 problem = self.path.wait(self.bench.ready_timeout_s)
-            self.findings += [one for one in [self.path.exposed()] if one is not None]
+            self.findings += [one for one in [self.path.exposure()] if one is not None]
             self._verify_behind_proxy(problem)
         except (LabError, psycopg.Error) as error:
             self.find("instrument", Severity.VOID, _words(error))
@@ -180,7 +180,7 @@ class StartedStack(Loaded):
             cases = contract.select(self.bench.cases, self.workload.id, quick=True)
             probe, skip = self.database.query, self.stack_arm.stack.server.skip
             report = contract.run(cases, host=self.host, port=self.port, facts=contract.facts_from(probe), probe=probe, skip=skip)
-            excused = None if report.passed or not self.lost_statements() else prepared.excused(report.findings)
+            excused = None if report.passed or not self.lost_statements() else prepared.excuse_prepared(report.findings)
             shown = report.findings if excused is None else excused
             self.findings.extend(finding for finding in shown if finding.severity is not Severity.NOTE)
             return report.bodies if report.passed or excused is not None else None
@@ -227,7 +227,7 @@ class StartedStack(Loaded):
         """True if it is loaded at this moment."""
         return self.watch.turn == self.arm.label and not self.failed
 
-    def whole(self, ask: Whole, number: int) -> Window | None:
+    def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Load it as any arm, and count what wrote: no other arm is loaded then, and transactions of turns are mixed."""
         window = super().whole(ask, number)
         if not self.workload.audit.writes or ask.load.fault is not None:
@@ -273,7 +273,7 @@ class StartedStack(Loaded):
         tail = foreign.clean(_tail(self.folder / "server.log")).strip()
         self._believe()
         deadlocks = WorkloadEvent.DEADLOCKS in self.workload.events
-        self.findings[:] = validity.excused(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
+        self.findings[:] = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
         if tail:
             sentence = "the server wrote to its standard streams"
             self.find("stderr", Severity.NOTE, sentence, characters=len(tail))
@@ -284,7 +284,7 @@ class StartedStack(Loaded):
 
     def _joined(self) -> Result | None:
         """All of its loads together."""
-        return audit.joined(self.results) if self.results else None
+        return audit.join_results(self.results) if self.results else None
 
     def _audit(self) -> None:
         """Read the database once the server's connections are gone, and hold it against the answers."""
@@ -296,7 +296,7 @@ class StartedStack(Loaded):
         counters, wal = self.database.counters(), self.database.wal_position()
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
-        refused = self.faults.with_earlier(self.database.refused())
+        refused = self.faults.with_earlier(self.database.refused_connections())
         self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
         self.findings.extend(answers.budget(self.use, self.arm.cell))
         result = self._joined()
@@ -305,7 +305,7 @@ class StartedStack(Loaded):
         self.findings.extend(answers.denials(result, self.workload))
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
-        told = recovery.doubted(written.with_probes(result, probes, self.workload), self.arm.cell)
+        told = recovery.with_doubts(written.with_probes(result, probes, self.workload), self.arm.cell)
         self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules)
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
@@ -345,7 +345,7 @@ class StartedStack(Loaded):
         self.findings.extend(validity.identity(bench.machine, machine.fingerprint(bench.keeper.awake)))
         if self.trial is not None and (joined := self._joined()) is not None:
             roles, host, result = self._trial_window(joined)
-            facts = validity.Facts(result.window_s, self.arm.cell, result, roles, host, self.use)
+            facts = validity.TrialFacts(result.window_s, self.arm.cell, result, roles, host, self.use)
             if self.recovery is not None:  # its window is not steady on purpose, and its memory follows
                 self.findings.extend(validity.findings(facts, bench.thresholds, of=validity.BESIDE_FAULTS))
                 return
@@ -360,7 +360,7 @@ class StartedStack(Loaded):
 
     def lost_statements(self) -> str | None:
         """The error of a prepared statement that a pooler lost, in the words of who reported it; None when there was none."""
-        if not topology.pooled(self.arm.cell.topology):
+        if not topology.is_pooled(self.arm.cell.topology):
             return None
         log = self.folder / "database.log"
         with open(log, "a") as kept:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.judge import answers, validity
-from fairground.measure.arm import Ended, StackArm, Window
+from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import Bench
 from fairground.measure.schedule import SideBySide, whole
-from fairground.measure.session import Session
-from fairground.model import Doing, Finding, Progress, Severity, Slot, Stack, Trial, Workload
+from fairground.measure.session import ArmSession
+from fairground.model import Doing, Finding, PlanSlot, Progress, Severity, Stack, Trial, Workload
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Attempt:
     `folder_name` is how the run names that folder.
     """
 
-    slot: Slot
+    slot: PlanSlot
     number: int
     stack: Stack
     folder: Path
@@ -40,7 +40,7 @@ class Attempt:
         return " ".join(part for part in (cell.stack, topology, control) if part)
 
 
-def run(bench: Bench, slot: Slot, attempt: int, stack: Stack, workload: Workload, folder: Path, folder_name: str) -> Trial:
+def run(bench: Bench, slot: PlanSlot, attempt: int, stack: Stack, workload: Workload, folder: Path, folder_name: str) -> Trial:
     """Measure one slot of a plan by itself. `folder` is where raw data goes, `folder_name` how the run names it."""
     return together(bench, [Attempt(slot, attempt, stack, folder, folder_name)], workload)[0]
 
@@ -70,7 +70,7 @@ def together(bench: Bench, attempts: Sequence[Attempt], workload: Workload) -> t
         if arms[1:]
         else whole(arms[0].label, load, seed, most_s)
     )
-    with Session(bench, arms, {label: one.folder for label, one in by_label.items()}, on) as session:
+    with ArmSession(bench, arms, {label: one.folder for label, one in by_label.items()}, on) as session:
         for _ in session.play(schedule):
             pass
     times = started_unix_s, (time.monotonic() - began) / len(attempts)
@@ -110,7 +110,7 @@ def _trial(ended: Ended, of: Attempt, times: tuple[float, float]) -> Trial:
     )
 
 
-def _spoiled(turns: Sequence[Window]) -> tuple[Finding, ...]:
+def _spoiled(turns: Sequence[ArmWindow]) -> tuple[Finding, ...]:
     """Find what of the machine spoiled all windows in turns: the trial is void then. One that is sound is enough for a number."""
     if not turns or any(one.void is None for one in turns):
         return ()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from fairground.generators import engine
-from fairground.measure.watch import Seen, Watch
+from fairground.measure.watch import ArmWatch, WatchedArm
 from fairground.model import Result
 
 SILENCE_S = 15.0
@@ -33,10 +33,10 @@ class TurnTaking:
 
     def __init__(
         self,
-        session: engine.Session,
+        session: engine.EngineSession,
         label: str,
-        watch: Watch,
-        seen: Seen,
+        watch: ArmWatch,
+        seen: WatchedArm,
         timeout_s: float,
         failed: Callable[[], bool],
         notice_gone: Callable[[], None],

@@ -12,7 +12,7 @@ import psycopg
 
 from fairground.host import Meter, stolen_us
 from fairground.judge import statements
-from fairground.model import DatabaseUse, Look, RoleUse, Work
+from fairground.model import DatabaseUse, DatabaseWork, Look, RoleUse
 from fairground.postgres import Activity, Counters, Hygiene, activity, hygiene
 from fairground.topology import Census, Pooler
 
@@ -26,7 +26,7 @@ Connect = Callable[[], "psycopg.Connection[tuple[object, ...]]"]
 
 
 @dataclass
-class Seen:
+class WatchedArm:
     """A record of what was seen of one arm.
 
     `database`: the name of its database, None where it has none; `meters` grow as roles start.
@@ -117,21 +117,21 @@ class Seen:
         )
 
 
-class Watch:
+class ArmWatch:
     """A thread that samples all arms of a session. It is ours, so its CPU is counted as the lab's.
 
     `connect` opens a connection to the database server, None where no arm has a database. `turn` is the label of the arm that is
     loaded now; None: none is, or nobody takes turns.
     """
 
-    def __init__(self, arms: Mapping[str, Seen], connect: Connect | None) -> None:
+    def __init__(self, arms: Mapping[str, WatchedArm], connect: Connect | None) -> None:
         self._arms, self._connect, self._ending = arms, connect, threading.Event()
         self.turn: str | None = None
         self.failure: str | None = None
         """Why it ended before its time: then what it counted is too little to be believed."""
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ArmWatch:
         self._thread.start()
         return self
 
@@ -164,7 +164,7 @@ class Watch:
             if one is not None:
                 one.close()
 
-    def _loaded(self) -> list[Seen]:
+    def _loaded(self) -> list[WatchedArm]:
         """The arms that are loaded now. The others have nothing to tell, and looking takes time from those that have."""
         turn = self.turn
         return [arm for label, arm in self._arms.items() if arm.in_window and turn in (label, None)]
@@ -181,7 +181,7 @@ class Watch:
                     arm.look_for_strangers(connection)
 
 
-def _ask_pooler(arm: Seen) -> None:
+def _ask_pooler(arm: WatchedArm) -> None:
     if arm.pooler is None:
         return
     try:
@@ -191,19 +191,21 @@ def _ask_pooler(arm: Seen) -> None:
         arm.console = None  # the pooler is starting, or gone
 
 
-class Reading:
+class ClockReading:
     """All CPU clocks of some roles at one moment."""
 
     def __init__(self, meters: Mapping[str, Meter]) -> None:
         self.clocks = {role: meter.clock() for role, meter in meters.items()}
 
 
-def roles_between(meters: Mapping[str, Meter], before: Reading, after: Reading) -> dict[str, RoleUse]:
+def roles_between(meters: Mapping[str, Meter], before: ClockReading, after: ClockReading) -> dict[str, RoleUse]:
     """Return what each role used between two readings."""
     return {role: meters[role].use(before.clocks[role], after.clocks[role]) for role in before.clocks if role in after.clocks}
 
 
-def database_use(counters: Counters, seen: Seen | None, wal_bytes: int | None, work: Work | None = None) -> DatabaseUse:
+def database_use(
+    counters: Counters, seen: WatchedArm | None, wal_bytes: int | None, work: DatabaseWork | None = None
+) -> DatabaseUse:
     """The database from its own counters and from what was seen meanwhile; `seen` None: nobody looked on."""
     looks = seen.hygiene if seen else []
     vacuums, strangers = [one.autovacuums for one in looks], [one.foreign for one in looks]

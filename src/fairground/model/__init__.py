@@ -19,23 +19,23 @@ from fairground.model.plan import (
     PROXIES,
     ROLES,
     Cell,
+    CellSettings,
     Claim,
     Condition,
     Control,
     Durability,
     Load,
+    PathWire,
     Plan,
+    PlanSlot,
     PoolScope,
     PublishedTable,
     RunSettings,
     ServerSettings,
-    Settings,
-    Slot,
     Suite,
     SuiteGroup,
     Topology,
     Until,
-    Wire,
 )
 from fairground.model.result import (
     AuditLine,
@@ -61,7 +61,7 @@ from fairground.model.result import (
 from fairground.model.run import Doing, Ending, Progress, Run, Trial
 from fairground.model.seats import Seats
 from fairground.model.sizing import EventCount, Sizing, WorkloadEvent
-from fairground.model.step import Step
+from fairground.model.step import RateStep
 from fairground.model.subject import (
     Approach,
     Audit,
@@ -79,7 +79,7 @@ from fairground.model.subject import (
     Workload,
     Written,
 )
-from fairground.model.work import StatementWork, TableWork, Work
+from fairground.model.work import DatabaseWork, StatementWork, TableWork
 
 SCHEMA_VERSION = 1
 """Version of everything the lab writes as JSON; `records` reads this one alone."""
@@ -96,10 +96,12 @@ __all__ = [
     "AuditLine",
     "BadAnswer",
     "Cell",
+    "CellSettings",
     "Claim",
     "Condition",
     "Control",
     "DatabaseUse",
+    "DatabaseWork",
     "Doing",
     "Durability",
     "Edge",
@@ -127,11 +129,14 @@ __all__ = [
     "MachineError",
     "Outcomes",
     "OwnRows",
+    "PathWire",
     "Plan",
+    "PlanSlot",
     "PoolScope",
     "Progress",
     "PublishedTable",
     "Qualification",
+    "RateStep",
     "Recovery",
     "Result",
     "RoleUse",
@@ -141,14 +146,11 @@ __all__ = [
     "Second",
     "Server",
     "ServerSettings",
-    "Settings",
     "Severity",
     "Sizing",
-    "Slot",
     "Stack",
     "StackInfo",
     "StatementWork",
-    "Step",
     "StorageError",
     "Suite",
     "SuiteGroup",
@@ -160,8 +162,6 @@ __all__ = [
     "Until",
     "Variant",
     "Verdict",
-    "Wire",
-    "Work",
     "Workload",
     "WorkloadEvent",
     "Written",

@@ -86,7 +86,7 @@ def storing(place: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def kept(place: Path | str, command: str) -> Iterator[None]:
+def resumable(place: Path | str, command: str) -> Iterator[None]:
     """Measure into `place`: whatever of the machine ends that, the error says that `command` goes on with what is finished."""
     try:
         with storing(place):

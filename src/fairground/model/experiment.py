@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from fairground.model.plan import Cell
 from fairground.model.result import Finding
-from fairground.model.window import Window
+from fairground.model.window import WindowTally
 
 AS_IT_WAS = "as it was"
 """The label of the arm that nothing is changed on."""
@@ -22,7 +22,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True)
-class Change:
+class ArmChange:
     """An arm on which one thing differs from the cell. `words` say it, and begin with `with` or `without`.
 
     `statements` are carried out in the arm's own database before its server starts; `{database}` in them is its name.
@@ -45,7 +45,7 @@ class Experiment:
     """
 
     direction: Direction
-    changes: tuple[Change, ...]
+    changes: tuple[ArmChange, ...]
     refutes: bool = True
 
 
@@ -76,7 +76,7 @@ class Start:
     """
 
     number: int
-    windows: Mapping[str, tuple[Window, ...]]
+    windows: Mapping[str, tuple[WindowTally, ...]]
     took_s: float
     findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
     void: str | None = None

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fairground.model.result import Finding, Severity
-from fairground.model.window import Window
+from fairground.model.window import WindowTally
 
 
 @dataclass(frozen=True)
-class Pair:
+class WindowPair:
     """Two windows whose turns alternate; `first` had the first of them.
 
     `void` says what of the machine spoiled it; then it is kept, and counts for nothing.
@@ -19,8 +19,8 @@ class Pair:
     round: int
     number: int
     first: str
-    a: Window
-    b: Window
+    a: WindowTally
+    b: WindowTally
     void: str | None = None
 
 
@@ -32,7 +32,7 @@ class Round:
     """
 
     number: int
-    pairs: tuple[Pair, ...]
+    pairs: tuple[WindowPair, ...]
     took_s: float
     findings: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
 

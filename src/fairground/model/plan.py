@@ -27,7 +27,7 @@ POOLERS = ("pgbouncer-session", "pgbouncer-tx", "pgcat-session", "pgcat-tx")
 
 
 @dataclass(frozen=True)
-class Wire:
+class PathWire:
     """Distances in a path, in ms that they add to a round trip: half each way. None: none at that place.
 
     `server_ms` lies between the generator and what stands first at the server, `database_ms` between the server and what stands
@@ -62,7 +62,7 @@ class Topology:
     pooler: str | None = None
     pooler_size: int = 50
     pooler_clients: int = 500
-    wire: Wire | None = None
+    wire: PathWire | None = None
 
     @property
     def id(self) -> str:
@@ -184,7 +184,7 @@ class RunSettings:
 
 
 @dataclass(frozen=True)
-class Settings(RunSettings, ServerSettings):
+class CellSettings(RunSettings, ServerSettings):
     """The settings under which a cell is measured: the server's and the run's, side by side as records keep them.
 
     `postgres_version`: the major version of PostgreSQL beneath the server; None: the one that comes with the lab, or that of the
@@ -207,7 +207,7 @@ class Cell:
     workload: str
     topology: Topology
     load: Load
-    settings: Settings
+    settings: CellSettings
 
     @property
     def id(self) -> str:
@@ -223,7 +223,7 @@ class Control(StrEnum):
 
 
 @dataclass(frozen=True)
-class Slot:
+class PlanSlot:
     """One place in a plan: a cell to be measured as trial `number` (from 1) in `block` (from 1).
 
     `control` is None for a result. `planted` is the slowdown of a slowed control, as a share of the server's CPU. Slots of one
@@ -260,7 +260,7 @@ class Plan:
     title: str
     seed: int
     blocks: int
-    slots: tuple[Slot, ...]
+    slots: tuple[PlanSlot, ...]
     skipped: Mapping[str, str]
     """Stack or `stack workload` → why it is not in the plan."""
     command: str
@@ -283,7 +283,7 @@ class SuiteGroup:
     stacks: tuple[str, ...]
     workloads: tuple[str, ...]
     loads: tuple[Load, ...]
-    settings: Settings
+    settings: CellSettings
     topologies: tuple[Topology, ...] = (Topology(),)
 
 
@@ -359,7 +359,7 @@ class Suite:
     nearest: Mapping[str, str] = field(default_factory=dict)
     """What was published and cannot be run here → the stack of ours that comes nearest to it."""
     load: Load = Load()
-    settings: Settings = Settings()
+    settings: CellSettings = CellSettings()
     """What its file says for all groups: a cell is so unless a claim says otherwise."""
     anchor: str | None = None
     """The stack that the others are held against; None: the first."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fairground.model.plan import Load, Settings, Topology
+from fairground.model.plan import CellSettings, Load, Topology
 from fairground.model.result import Finding, Machine, Severity, StackInfo
 from fairground.model.run import Ending
 
@@ -20,7 +20,7 @@ Asked = TypeVar("Asked", covariant=True)
 Entry = TypeVar("Entry", covariant=True)
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """The kind of measurement that a record is of."""
 
     RUN = "run"
@@ -37,7 +37,7 @@ class Head(Generic[Asked]):
     """The facts that were known before the first measurement. `id` is the name of the record's folder."""
 
     schema: int
-    kind: Kind
+    kind: RecordKind
     id: str
     command: str
     started_unix_s: float
@@ -52,7 +52,7 @@ class Head(Generic[Asked]):
 
 
 @dataclass(frozen=True)
-class End:
+class RecordEnd:
     """The end of a whole record, and why nothing more was measured."""
 
     ended_unix_s: float
@@ -69,7 +69,7 @@ class Record(Generic[Asked, Entry]):
     folder: Path
     head: Head[Asked]
     entries: tuple[Entry, ...] = ()
-    end: End | Ending | None = None
+    end: RecordEnd | Ending | None = None
     beside: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -91,7 +91,7 @@ class ComparisonAsked:
     revisions: tuple[str, str] | None
     workload: str
     load: Load
-    settings: Settings
+    settings: CellSettings
     seed: int
     budget_s: float
     width: float
@@ -117,7 +117,7 @@ class CapacityAsked:
     width: float
     """How narrow the bracket should be: upper over lower bound, less 1."""
     load: Load
-    settings: Settings
+    settings: CellSettings
     seed: int
     topology: Topology = Topology()
 
@@ -172,7 +172,7 @@ class CrossCheckAsked:
 
 
 @dataclass(frozen=True)
-class Checked:
+class StackChecked:
     """The contract's verdict on one stack. `unavailable` says why it could not be tried; then there are no findings."""
 
     stack: str
@@ -199,7 +199,7 @@ class Listed:
     """One line of a list of records. `page` is where its page is, or would be."""
 
     id: str
-    kind: Kind
+    kind: RecordKind
     folder: Path
     started_unix_s: float
     finished: bool

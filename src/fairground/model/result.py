@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fairground.model.subject import Approach, Tuning
-from fairground.model.work import Work
+from fairground.model.work import DatabaseWork
 
 Evidence = Mapping[str, int | float | str | None]
 
@@ -343,7 +343,7 @@ class DatabaseUse:
     temp_files: int | None = None
     statements: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Samples in the window: what a backend was last asked, constants taken out → what it did meanwhile → backends seen."""
-    work: Work | None = None
+    work: DatabaseWork | None = None
     """What the database counted over the load, from before its first request to after the server's end."""
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from fairground.model.fault import Recovery
 from fairground.model.limit import Limit, Qualification, over_a_run
-from fairground.model.plan import Cell, Control, Plan, Slot
+from fairground.model.plan import Cell, Control, Plan, PlanSlot
 from fairground.model.result import AuditLine, DatabaseUse, Finding, HostUse, Machine, Result, RoleUse, StackInfo, Verdict
 from fairground.model.sizing import Sizing
-from fairground.model.window import Window, summed
+from fairground.model.window import WindowTally, sum_windows
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Trial:
     """What of the run itself it measures; None: it is a result."""
     round: int = 0
     """The round in which it was measured, with all that share its number; 0: by itself."""
-    turns: tuple[Window, ...] = ()
+    turns: tuple[WindowTally, ...] = ()
     """What was counted in turns with the others of its round: what ratios to them rest on. All else is of the whole window."""
     recovery: Recovery | None = None
     """What the fault of its load did to the answers; None: it has none, or the window ended before it."""
@@ -74,9 +74,9 @@ class Trial:
         return use.instructions / self.result.completed_ok
 
     @property
-    def in_turns(self) -> Window | None:
+    def in_turns(self) -> WindowTally | None:
         """All of its turns as one window; None where it took none."""
-        return summed(self.turns) if self.turns else None
+        return sum_windows(self.turns) if self.turns else None
 
 
 @dataclass(frozen=True)
@@ -149,5 +149,5 @@ class Doing:
 class Progress(Doing):
     """The progress of a trial."""
 
-    slot: Slot = field(kw_only=True)
+    slot: PlanSlot = field(kw_only=True)
     attempt: int = field(kw_only=True)

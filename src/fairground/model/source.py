@@ -86,7 +86,7 @@ class Source:
     def require_text(self, location: Location, text: str) -> None:
         """Refuse an empty text."""
         if not text.strip():
-            raise self.error(location, f"`{shown(location)}` is empty in", "say it in a few words")
+            raise self.error(location, f"`{location_text(location)}` is empty in", "say it in a few words")
 
     def _rewritten(self, shape: type[Any], mistake: Mistake) -> LabError:
         location, details = mistake.location, mistake.details
@@ -95,20 +95,22 @@ class Source:
         if kind == "unexpected_keyword_argument":
             return self.error(location, f"unknown key `{key}` in", nearest(key, keys, "keys"))
         if kind in ("missing", "missing_argument"):
-            hint = "add it" + (f"; {known(keys, 'keys')}" if keys else "")
-            return self.error(location, f"`{shown(location)}` is missing in", hint)
+            hint = "add it" + (f"; {names_hint(keys, 'keys')}" if keys else "")
+            return self.error(location, f"`{location_text(location)}` is missing in", hint)
         if kind in ("enum", "literal_error"):
             choices = details["ctx"]["expected"].replace("'", "`")
-            return self.error(location, f"`{shown(location)}` is `{details['input']}` in", f"write {choices}")
+            return self.error(location, f"`{location_text(location)}` is `{details['input']}` in", f"write {choices}")
         wanted = " or ".join(mistake.wanted)
         if not wanted:
-            return self.error(location, f"`{shown(location)}` does not fit ({_lowered(details['msg'])}) in", "correct its value")
+            return self.error(
+                location, f"`{location_text(location)}` does not fit ({_lowered(details['msg'])}) in", "correct its value"
+            )
         hint = (
             'one list for each command: `[["make", "server"]]`'
             if location[0] in ("needs", "build") and kind == "tuple_type"
             else f"write {wanted}"
         )
-        return self.error(location, f"`{shown(location)}` is {_kind(details['input'])}, not {wanted}, in", hint)
+        return self.error(location, f"`{location_text(location)}` is {_kind(details['input'])}, not {wanted}, in", hint)
 
 
 @dataclass(frozen=True)
@@ -164,12 +166,12 @@ def _kind(value: object) -> str:
     return next((words for kind, words in (*kinds, (list, "a list")) if isinstance(value, kind)), "a table")
 
 
-def shown(location: Location) -> str:
+def location_text(location: Location) -> str:
     """A location as a person writes it: `audit.invariants[0].sql`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
 
 
-def known(names: Collection[str], noun: str) -> str:
+def names_hint(names: Collection[str], noun: str) -> str:
     """A hint that lists what there is."""
     return f"known {noun}: {', '.join(sorted(names)) or 'none'}"
 
@@ -177,7 +179,7 @@ def known(names: Collection[str], noun: str) -> str:
 def nearest(text: str, names: Collection[str], noun: str) -> str:
     """A hint that names what was probably meant, and what there is."""
     near = difflib.get_close_matches(text, names, n=1)
-    return (f"did you mean `{near[0]}`? " if near else "") + known(names, noun)
+    return (f"did you mean `{near[0]}`? " if near else "") + names_hint(names, noun)
 
 
 def _lowered(sentence: str) -> str:

@@ -9,7 +9,7 @@ from fairground.model.result import Latency, Outcomes
 
 
 @dataclass(frozen=True)
-class Step:
+class RateStep:
     """One rate for `duration_s`. `due`, `outcomes` and histograms follow the requests that were due in it, wherever they ended.
 
     `completed_ok` counts the good answers that arrived during it. Latencies run from the moment at which a request was due,

@@ -10,7 +10,7 @@ Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
-class Window:
+class WindowTally:
     """One arm in one window: all its turns together, from the first request of each to its last answer.
 
     `cpu_us` is the server's CPU in it, `generator_cpu_us` the load generator's, `instructions` are the server's in user space;
@@ -55,9 +55,9 @@ class Window:
         return None if self.generator_cpu_us is None or not answers else self.generator_cpu_us / answers
 
 
-def summed(windows: Sequence[Window]) -> Window:
+def sum_windows(windows: Sequence[WindowTally]) -> WindowTally:
     """Several windows of one arm as one; what is not known of one of them is not known of all."""
-    return Window(
+    return WindowTally(
         ok=sum(one.ok for one in windows),
         not_ok=sum(one.not_ok for one in windows),
         window_s=sum(one.window_s for one in windows),

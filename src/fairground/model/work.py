@@ -35,7 +35,7 @@ class StatementWork:
 
 
 @dataclass(frozen=True)
-class Work:
+class DatabaseWork:
     """Counters of one arm's database between two moments."""
 
     tables: Mapping[str, TableWork]
@@ -44,7 +44,7 @@ class Work:
     statements: Mapping[str, StatementWork] | None = None
     """Statement → what was counted of it, where the server has `pg_stat_statements`."""
 
-    def since(self, before: Work) -> Work:
+    def since(self, before: DatabaseWork) -> DatabaseWork:
         """The work that was counted after `before`."""
         tables = {name: one.since(before.tables.get(name, TableWork(0, 0, 0))) for name, one in self.tables.items()}
         functions = statements = None
@@ -57,4 +57,4 @@ class Work:
                 for was in [(before.statements or {}).get(text, StatementWork(0, 0, 0.0))]
                 if one.calls > was.calls
             }
-        return Work(tables, functions, statements)
+        return DatabaseWork(tables, functions, statements)

@@ -1,21 +1,21 @@
 """PostgreSQL beneath the servers: embedded or given, reset before every trial, and read without disturbing it."""
 
 from fairground.postgres.activity import Activity, Hygiene, activity, hygiene, waits
-from fairground.postgres.database import Address, Counters, Database, Elsewhere
+from fairground.postgres.database import Counters, Database, DatabaseAddress, DatabaseHost
 from fairground.postgres.embedded import binary, check, start
-from fairground.postgres.given import given
+from fairground.postgres.given import given_database
 
 __all__ = [
     "Activity",
-    "Address",
     "Counters",
     "Database",
-    "Elsewhere",
+    "DatabaseAddress",
+    "DatabaseHost",
     "Hygiene",
     "activity",
     "binary",
     "check",
-    "given",
+    "given_database",
     "hygiene",
     "start",
     "waits",

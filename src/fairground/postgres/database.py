@@ -18,7 +18,7 @@ import psycopg
 from psycopg import sql
 
 from fairground.host import Child, Keeper, Meter, Moment
-from fairground.model import Durability, LabError, Work
+from fairground.model import DatabaseWork, Durability, LabError
 from fairground.postgres import role, storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
@@ -30,7 +30,7 @@ HOME = "postgres"
 
 
 @dataclass(frozen=True)
-class Address:
+class DatabaseAddress:
     """The server to connect to, and as whom."""
 
     host: str
@@ -66,7 +66,7 @@ class Owner(Protocol):
         """Stop it."""
 
 
-class Elsewhere(Protocol):
+class DatabaseHost(Protocol):
     """Another host, on which the database server runs in place of the lab's machine. `name`: what it is called.
 
     `front`: the address of the lab's machine as the host sees it. `here`: as of `generators.Elsewhere`.
@@ -103,7 +103,7 @@ class Errors(Protocol):
     def take(self, database: str) -> str:
         """The beginning of what was logged of one database since the last call for it."""
 
-    def refused(self, role: str) -> int:
+    def refused_connections(self, role: str) -> int:
         """Count the connections of one role that were refused since the last call for it."""
 
 
@@ -129,7 +129,7 @@ class Database:
 
     def __init__(
         self,
-        admin: Address,
+        admin: DatabaseAddress,
         contract: Path,
         owner: Owner | None,
         number: int = 1,
@@ -219,7 +219,7 @@ class Database:
 
         StorageError where the server has no room for it.
         """
-        with storage.watched(self.owner.log if self.owner else None):
+        with storage.watch_storage(self.owner.log if self.owner else None):
             return self._prepared(scale)
 
     def _prepared(self, scale: int) -> str:
@@ -240,7 +240,7 @@ class Database:
     def reset(self, scale: int) -> None:
         """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""
         template = self.prepare(scale)
-        with storage.watched(self.owner.log if self.owner else None), self.connect(HOME) as connection:
+        with storage.watch_storage(self.owner.log if self.owner else None), self.connect(HOME) as connection:
             _drop(connection, self.name, self.owner is not None)
             self._create(connection, self.name, template)
             if not self.shared:
@@ -250,13 +250,13 @@ class Database:
     def limit_connections(self, most: int) -> None:
         """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
         if not self.shared:
-            self.refused()
+            self.refused_connections()
             with self.connect(HOME) as connection:
                 role.limit(connection, self.app.user, most)
 
-    def refused(self) -> int | None:
+    def refused_connections(self) -> int | None:
         """Connections beyond the limit that were refused since it was set, or asked for; None where the log is not ours."""
-        return None if self._errors is None or self.shared else self._errors.refused(self.app.user)
+        return None if self._errors is None or self.shared else self._errors.refused_connections(self.app.user)
 
     def _create(self, connection: psycopg.Connection[Any], name: str, template: str | None) -> None:
         # FILE_COPY checkpoints before and after, so that a trial does not pay for the copy; WAL_LOG would leave it that debt.
@@ -306,7 +306,7 @@ class Database:
             ).fetchone()
         return Counters(*row) if row else Counters(0, 0, 0, 0, 0)
 
-    def work(self) -> Work:
+    def work(self) -> DatabaseWork:
         """Scans, calls and statements that this arm's database has counted since its reset."""
         with self.connect() as connection:
             return work(connection)

@@ -28,7 +28,7 @@ from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, free_port
 from fairground.host.child import NO_NAMESPACE
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
-from fairground.postgres.database import HOME, Address, Database
+from fairground.postgres.database import HOME, Database, DatabaseAddress
 from fairground.postgres.errorlog import LINE_PREFIX
 
 MAX_CLUSTERS = 8
@@ -113,7 +113,7 @@ class Cluster:
         return database
 
     def _database(self, address: str, password: str, contract: Path) -> Database:
-        return Database(Address(address, self._port, SUPERUSER, password), contract, self)
+        return Database(DatabaseAddress(address, self._port, SUPERUSER, password), contract, self)
 
     def _with_another_password(self, database: Database) -> str:
         """Set a password that nobody had before, and return it: who connects from elsewhere is told it for this run."""
@@ -197,7 +197,7 @@ class Cluster:
             time.sleep(0.03)
         tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-5:])
         self._stop_postmaster(signal.SIGQUIT)
-        if refused := storage.refused(tail, self.folder):
+        if refused := storage.storage_error(tail, self.folder):
             raise refused
         raise LabError("the embedded PostgreSQL did not start", hint=f"its last words:\n{tail}", exit_code=3)
 
@@ -261,7 +261,7 @@ def _initdb_failed(said: str, folder: Path) -> LabError:
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
     namespaces = any(line.startswith("unshare:") for line in lines)
     # A namespace too many is refused in the words of a full disk.
-    if not namespaces and (refused := storage.refused(said, folder)):
+    if not namespaces and (refused := storage.storage_error(said, folder)):
         return refused
     failed = next((line for line in lines if "error" in line.lower() or "fatal" in line.lower()), lines[-1])
     hint = NO_NAMESPACE if namespaces else None

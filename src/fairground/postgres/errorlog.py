@@ -29,7 +29,7 @@ class ErrorLog:
             self._read()
             return self._kept.pop(database, b"").decode(errors="replace")
 
-    def refused(self, role: str) -> int:
+    def refused_connections(self, role: str) -> int:
         """Count the connections of one role that were refused since the last call for it: it had as many as it may."""
         with self._lock:
             self._read()

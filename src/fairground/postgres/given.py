@@ -11,7 +11,7 @@ import psycopg
 from fairground.host import LOOPBACK
 from fairground.model import LabError, foreign
 from fairground.postgres import rights, role
-from fairground.postgres.database import HOME, Address, Database, require_ours
+from fairground.postgres.database import HOME, Database, DatabaseAddress, require_ours
 from fairground.postgres.names import APPLICATION_NAME, ROLE, TRIAL_DATABASE
 from fairground.postgres.rights import Rights
 
@@ -24,7 +24,7 @@ ADDRESS = ("host", "port", "user", "password", "dbname", "application_name", "co
 PLAIN = "allow `host` beside `hostssl` for them in pg_hba.conf"
 
 
-def given(url: str, contract: Path, version: int | None = None) -> Database:
+def given_database(url: str, contract: Path, version: int | None = None) -> Database:
     """A server that somebody else runs.
 
     Refused unless it is PostgreSQL ≥ 14, and of the major `version` where one is asked for. Refused, too, unless we may create
@@ -49,7 +49,7 @@ def given(url: str, contract: Path, version: int | None = None) -> Database:
     return Database(address, contract, None, shared=shared, remarks=rights.remarks(found))
 
 
-def _address(url: str) -> Address:
+def _address(url: str) -> DatabaseAddress:
     """Read from the URL where and as whom to connect. LabError for what it cannot say."""
     try:
         info = psycopg.conninfo.conninfo_to_dict(url)
@@ -59,7 +59,7 @@ def _address(url: str) -> Address:
         ) from error
     if other := sorted(set(info) - {*OWN, *ADDRESS}):
         raise LabError(f"`--database` says `{other[0]}`, which the lab does not pass on", "leave it out of the URL")
-    return Address(
+    return DatabaseAddress(
         str(info.get("host") or LOOPBACK),
         int(str(info.get("port") or 5432)),
         str(info.get("user") or "postgres"),
@@ -85,7 +85,7 @@ def _require(found: Rights, version: int | None) -> None:
         raise LabError(f"the given user `{found.user}` may not create databases", hint=give)
 
 
-def _require_plain(app: Address, shared: bool) -> None:
+def _require_plain(app: DatabaseAddress, shared: bool) -> None:
     """Raise LabError if servers under test, whose `DATABASE_URL` knows no TLS, could not log in without it."""
     try:
         with psycopg.connect(app.url(HOME), connect_timeout=10, sslmode="disable", application_name=APPLICATION_NAME):
@@ -99,7 +99,7 @@ def _require_plain(app: Address, shared: bool) -> None:
         ) from error
 
 
-def _why_shared(connection: psycopg.Connection[Any], app: Address) -> str | None:
+def _why_shared(connection: psycopg.Connection[Any], app: DatabaseAddress) -> str | None:
     """The reason why an arm can have no role of its own here; None where it can. It is found by making one and logging in."""
     try:
         role.make_rights(connection)

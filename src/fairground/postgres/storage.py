@@ -16,20 +16,20 @@ NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 TAIL_BYTES = 4096
 
 
-def refused(said: str, folder: Path) -> MachineError | None:
+def storage_error(said: str, folder: Path) -> MachineError | None:
     """The StorageError for what a program of PostgreSQL said, where it says that `folder` cannot be written."""
     number = next((number for number in NUMBERS if os.strerror(number).lower() in said.lower()), None)
     return None if number is None else error.of_machine(OSError(number, "", str(folder)))
 
 
 @contextmanager
-def watched(log: Path | None) -> Iterator[None]:
+def watch_storage(log: Path | None) -> Iterator[None]:
     """Ask the database to write. A full disk is a StorageError, also where the server, whose `log` this is, broke on it."""
     try:
         yield
     except psycopg.Error as failure:
         where = "the server" if log is None else f"`{log.parent}`"
         told = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace") if log is not None and log.exists() else ""
-        if isinstance(failure, psycopg.errors.DiskFull) or (not failure.sqlstate and refused(told, Path())):
+        if isinstance(failure, psycopg.errors.DiskFull) or (not failure.sqlstate and storage_error(told, Path())):
             raise StorageError(f"PostgreSQL cannot write its data in {where}: {error.NO_SPACE}", error.MAKE_SPACE) from failure
         raise

@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from fairground.model import StatementWork, TableWork, Work
+from fairground.model import DatabaseWork, StatementWork, TableWork
 
 TABLES = (
     "SELECT relname, coalesce(seq_scan, 0) + coalesce(idx_scan, 0), coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0),"
@@ -21,7 +21,7 @@ STATEMENTS = (
 )
 
 
-def work(connection: psycopg.Connection[Any]) -> Work:
+def work(connection: psycopg.Connection[Any]) -> DatabaseWork:
     """Read what the connection's database has counted since it was made.
 
     An open idle backend hands in its counts up to 10 s late.
@@ -30,7 +30,7 @@ def work(connection: psycopg.Connection[Any]) -> Work:
     functions = None
     if _value(connection, "SHOW track_functions") in ("pl", "all"):
         functions = {str(name): int(calls) for name, calls in connection.execute(FUNCTIONS.encode()).fetchall()}
-    return Work(tables, functions, _statements(connection))
+    return DatabaseWork(tables, functions, _statements(connection))
 
 
 def _statements(connection: psycopg.Connection[Any]) -> dict[str, StatementWork] | None:

@@ -4,7 +4,7 @@
 of its own, and `listing` finds records in a folder of results.
 """
 
-from fairground.records.listing import find, find_run, listed, of_kind, size
+from fairground.records.listing import find, find_run, list_records, of_kind, size
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -43,7 +43,7 @@ __all__ = [
     "find_run",
     "json_schema",
     "kind_of",
-    "listed",
+    "list_records",
     "load",
     "load_run",
     "of_kind",

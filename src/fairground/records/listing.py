@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fairground.model.record import Kind, Listed, Record
+from fairground.model.record import Listed, Record, RecordKind
 from fairground.records import journal, runs, store
 from fairground.records.shapes import SHAPES
 
 
-def find(results: Path, text: str, kind: Kind | None = None) -> Path:
+def find(results: Path, text: str, kind: RecordKind | None = None) -> Path:
     """The folder of a record, by path, id, beginning of an id, or `latest`; of one kind, or (None) of any."""
     if (given := store.kind_of(Path(text))) is not None and kind in (None, given):
         return Path(text)
@@ -21,22 +21,22 @@ def find(results: Path, text: str, kind: Kind | None = None) -> Path:
 
 def find_run(results: Path, text: str) -> Path:
     """The folder of a run, as `find` finds it."""
-    return find(results, text, Kind.RUN)
+    return find(results, text, RecordKind.RUN)
 
 
-def of_kind(results: Path, kind: Kind) -> list[Record[Any, Any]]:
+def of_kind(results: Path, kind: RecordKind) -> list[Record[Any, Any]]:
     """All records of one kind in a folder of results, by id."""
     return [store.load(folder) for folder, _ in _folders(results, kind)]
 
 
-def listed(results: Path) -> list[Listed]:
+def list_records(results: Path) -> list[Listed]:
     """Every record in a folder of results, by id, which begins with the time of its start."""
     return [_listed(store.load(folder)) for folder, _ in _folders(results)]
 
 
 def _listed(record: Record[Any, Any]) -> Listed:
     head, folder = record.head, record.folder
-    finished = runs.run_of(record).finished if head.kind is Kind.RUN else record.end is not None
+    finished = runs.run_of(record).finished if head.kind is RecordKind.RUN else record.end is not None
     page = folder / SHAPES[head.kind].page
     return Listed(record.id, head.kind, folder, head.started_unix_s, finished, len(record.entries), head.command, page)
 
@@ -46,7 +46,7 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _folders(results: Path, kind: Kind | None = None) -> Iterator[tuple[Path, float]]:
+def _folders(results: Path, kind: RecordKind | None = None) -> Iterator[tuple[Path, float]]:
     """The folders in `results` that hold records of a kind, or (None) of any, by name; each with its start."""
     for folder in sorted(path for path in results.iterdir() if path.is_dir()) if results.is_dir() else []:
         found = store.kind_and_start(folder)

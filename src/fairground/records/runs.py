@@ -19,15 +19,15 @@ from fairground.model import (
     Limit,
     Machine,
     Plan,
+    PlanSlot,
     Qualification,
     Run,
-    Slot,
     StackInfo,
     Trial,
     Verdict,
     storing,
 )
-from fairground.model.record import Head, Kind, Record
+from fairground.model.record import Head, Record, RecordKind
 from fairground.records import journal, shapes, store
 from fairground.records.shapes import DATABASE, END, ENTRIES, LIMITS, QUALIFICATION, WORKLOADS
 
@@ -50,28 +50,28 @@ def create_run(
 ) -> Path:
     """Make a run's folder with all that is known before the first trial."""
     judged = thresholds.standard().values()
-    head = Head(SCHEMA_VERSION, Kind.RUN, "", plan.command, started_unix_s, machine, versions, judged, stacks, plan)
+    head = Head(SCHEMA_VERSION, RecordKind.RUN, "", plan.command, started_unix_s, machine, versions, judged, stacks, plan)
     return store.create(results, plan.title, head, {DATABASE: database_settings, WORKLOADS: workloads}).folder
 
 
 def append_trial(folder: Path, trial: Trial) -> None:
     """Add a finished trial. When this returns, the trial survives a crash of the machine."""
-    shapes.append(folder, Kind.RUN, ENTRIES, trial)
+    shapes.append(folder, RecordKind.RUN, ENTRIES, trial)
 
 
 def append_limit(folder: Path, limit: Limit) -> None:
     """Add a measured limit, as lasting as a trial."""
-    shapes.append(folder, Kind.RUN, LIMITS, limit)
+    shapes.append(folder, RecordKind.RUN, LIMITS, limit)
 
 
 def write_qualification(folder: Path, found: Qualification) -> None:
     """Keep what the engine found of known numbers."""
-    shapes.write(folder, Kind.RUN, QUALIFICATION, found)
+    shapes.write(folder, RecordKind.RUN, QUALIFICATION, found)
 
 
 def end_run(folder: Path, ending: Ending) -> None:
     """Note why the run ends before its last planned block; a later note, of a run that went on, replaces it."""
-    shapes.write(folder, Kind.RUN, END, ending)
+    shapes.write(folder, RecordKind.RUN, END, ending)
 
 
 def reopen_run(folder: Path) -> None:
@@ -79,7 +79,7 @@ def reopen_run(folder: Path) -> None:
     (folder / END).unlink(missing_ok=True)
 
 
-def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
+def trial_folder(folder: Path, slot: PlanSlot, attempt: int) -> Path:
     """Make the empty folder for the raw files of a trial. What an attempt that was cut short left there is removed."""
     retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
     name = f"{slot.number:04}-b{slot.block}-{journal.slug(slot.cell.stack)}-{journal.slug(slot.cell.workload)}{retry}"
@@ -97,7 +97,7 @@ def trial_folder(folder: Path, slot: Slot, attempt: int) -> Path:
 def load_run(folder: Path) -> Run:
     """Read a finished or interrupted run. LabError where the folder holds no run, or is damaged."""
     record = store.load(folder)
-    if record.head.kind is not Kind.RUN:
+    if record.head.kind is not RecordKind.RUN:
         raise LabError(f"`{folder}` is a {record.head.kind} and not a run", "`./fairground list runs` shows the runs there are")
     return run_of(record)
 
@@ -121,7 +121,7 @@ def run_of(record: Record[Plan, Trial]) -> Run:
         database_settings=record.beside[DATABASE],
         stacks=head.stacks,
         workloads=record.beside[WORKLOADS],
-        trials=levels.told(results, thresholds.standard().reasons),
+        trials=levels.with_levels(results, thresholds.standard().reasons),
         limits=record.beside[LIMITS],
         finished=all(slot.number in done or slot.number in unneeded for slot in measured),
         controls=tuple(trial for trial in record.entries if trial.control is not None),
@@ -132,7 +132,7 @@ def run_of(record: Record[Plan, Trial]) -> Run:
 
 def trial_of(line: bytes) -> Trial:
     """A trial from its line of `entries.jsonl`."""
-    found: Trial = shapes.adapter(Kind.RUN, ENTRIES).validate_json(line)
+    found: Trial = shapes.adapter(RecordKind.RUN, ENTRIES).validate_json(line)
     return found
 
 

@@ -11,20 +11,20 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairground.capacity.parts import Part as CapacityPart
-from fairground.capacity.service.parts import Part as TryPart
+from fairground.capacity.parts import CapacityPart as CapacityPart
+from fairground.capacity.service.parts import ServicePart
 from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import (
     CapacityAsked,
     CheckAsked,
-    Checked,
     ComparisonAsked,
     CrossCheckAsked,
-    End,
     Head,
-    Kind,
+    RecordEnd,
+    RecordKind,
+    StackChecked,
     TryAsked,
 )
 from fairground.records import journal
@@ -45,12 +45,12 @@ class Shape:
     asked: Any
     entry: Any
     page: str
-    end: Any = End
+    end: Any = RecordEnd
     beside: Mapping[str, Any] = field(default_factory=dict)
 
 
-SHAPES: Mapping[Kind, Shape] = {
-    Kind.RUN: Shape(
+SHAPES: Mapping[RecordKind, Shape] = {
+    RecordKind.RUN: Shape(
         Plan,
         Trial,
         "report.html",
@@ -62,43 +62,43 @@ SHAPES: Mapping[Kind, Shape] = {
             QUALIFICATION: Qualification,
         },
     ),
-    Kind.COMPARISON: Shape(ComparisonAsked, Round, "compare.html"),
-    Kind.CAPACITY: Shape(CapacityAsked, CapacityPart, "capacity.html"),
-    Kind.TRY: Shape(TryAsked, TryPart, "try.html"),
-    Kind.CHECK: Shape(CheckAsked, Checked, HEAD),
-    Kind.CROSS_CHECK: Shape(CrossCheckAsked, Agreement, HEAD),
-    Kind.WHY: Shape(WhyAsked, Start, "why.html"),
+    RecordKind.COMPARISON: Shape(ComparisonAsked, Round, "compare.html"),
+    RecordKind.CAPACITY: Shape(CapacityAsked, CapacityPart, "capacity.html"),
+    RecordKind.TRY: Shape(TryAsked, ServicePart, "try.html"),
+    RecordKind.CHECK: Shape(CheckAsked, StackChecked, HEAD),
+    RecordKind.CROSS_CHECK: Shape(CrossCheckAsked, Agreement, HEAD),
+    RecordKind.WHY: Shape(WhyAsked, Start, "why.html"),
 }
 LATER = (END, QUALIFICATION)
 """Files that a record does not have from its beginning."""
 
 
 @cache
-def types_of(kind: Kind) -> Mapping[str, Any]:
+def types_of(kind: RecordKind) -> Mapping[str, Any]:
     """File → its type, for every file of a kind; of `.jsonl`, that of a line."""
     shape = SHAPES[kind]
     return {HEAD: Head[shape.asked], ENTRIES: shape.entry, END: shape.end, **shape.beside}  # type: ignore[name-defined]
 
 
 @cache
-def adapter(kind: Kind, name: str) -> TypeAdapter[Any]:
+def adapter(kind: RecordKind, name: str) -> TypeAdapter[Any]:
     """The reader and writer of one file's type."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(types_of(kind)[name])
 
 
-def write(folder: Path, kind: Kind, name: str, value: object) -> None:
+def write(folder: Path, kind: RecordKind, name: str, value: object) -> None:
     """Write a `.json` file of a record in place of an earlier one. ValueError for a value that could not be read again."""
     journal.replace(folder / name, adapter(kind, name).dump_json(value, indent=2, warnings="error") + b"\n")
 
 
-def append(folder: Path, kind: Kind, name: str, value: object) -> None:
+def append(folder: Path, kind: RecordKind, name: str, value: object) -> None:
     """Add a line to a `.jsonl` file of a record. When this returns, the line survives a crash of the machine."""
     journal.append(folder / name, adapter(kind, name).dump_json(value, warnings="error") + b"\n")
 
 
-def read(folder: Path, kind: Kind, name: str) -> Any:
+def read(folder: Path, kind: RecordKind, name: str) -> Any:
     """Read one file of a record: its value, or the tuple of its lines; None where a later file is not there yet.
 
     LabError for a file that is damaged.
@@ -126,7 +126,7 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema of a record's folder, by kind: one property for each file; for `.jsonl` it describes one line."""
     from pydantic import TypeAdapter
 
-    inputs = [((kind, name), "serialization", adapter(kind, name)) for kind in Kind for name in types_of(kind)]
+    inputs = [((kind, name), "serialization", adapter(kind, name)) for kind in RecordKind for name in types_of(kind)]
     references, definitions = TypeAdapter.json_schemas(inputs, title="The folder of a record")  # type: ignore[arg-type]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -140,6 +140,6 @@ def json_schema() -> dict[str, Any]:
                 "required": [name for name in types_of(kind) if name not in LATER],
                 "additionalProperties": False,
             }
-            for kind in Kind
+            for kind in RecordKind
         ],
     }

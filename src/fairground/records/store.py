@@ -19,7 +19,7 @@ from typing import Any
 
 from fairground.judge import thresholds, validity
 from fairground.model import SCHEMA_VERSION, LabError
-from fairground.model.record import End, Head, Kind, Record
+from fairground.model.record import Head, Record, RecordEnd, RecordKind
 from fairground.records import journal, shapes
 from fairground.records.shapes import END, ENTRIES, HEAD, MEND, SHAPES
 
@@ -46,7 +46,7 @@ def append(record: Record[Any, Any], entry: object) -> Record[Any, Any]:
     return replace(record, entries=(*record.entries, entry))
 
 
-def end(record: Record[Any, Any], ending: End) -> Record[Any, Any]:
+def end(record: Record[Any, Any], ending: RecordEnd) -> Record[Any, Any]:
     """Note that nothing is missing any more."""
     shapes.write(record.folder, record.head.kind, END, ending)
     return replace(record, end=ending)
@@ -79,25 +79,25 @@ def read_head(folder: Path) -> Head[Any]:
     return replace(head, id=folder.name)
 
 
-def kind_of(folder: Path) -> Kind | None:
+def kind_of(folder: Path) -> RecordKind | None:
     """The kind of a folder's record; None: it holds none. LabError for a head that is damaged, or of another version."""
     found = kind_and_start(folder)
     return None if found is None else found[0]
 
 
-def kind_and_start(folder: Path) -> tuple[Kind, float] | None:
+def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
     """The kind of a folder's record, as `kind_of`, and its start in seconds of Unix. The rest of the head is not checked."""
     if not (folder / HEAD).is_file():
         return None
     head = journal.whole(folder / HEAD)
     schema, kind = (head.get("schema"), head.get("kind")) if isinstance(head, dict) else (None, None)
-    if not isinstance(schema, int) or kind not in set(Kind):
+    if not isinstance(schema, int) or kind not in set(RecordKind):
         raise LabError(f"`{HEAD}` of `{folder.name}` does not say its schema and kind", MEND)
     if schema != SCHEMA_VERSION:
         message = f"`{folder.name}` has schema {schema}, and this lab reads {SCHEMA_VERSION}"
         raise LabError(message, "read it with the version of the lab that wrote it")
     started = head.get("started_unix_s")
-    return Kind(kind), float(started) if isinstance(started, int | float) else 0.0
+    return RecordKind(kind), float(started) if isinstance(started, int | float) else 0.0
 
 
 # ---------------------------------------------------------------- going on
@@ -116,7 +116,7 @@ def require_same(before: Head[Any], now: Head[Any]) -> None:
         if changes := validity.changes(was, is_now):
             hint = "begin anew, or restore what was there: a record is of one machine and one version of each program"
             raise LabError(f"`{before.id}` was begun {words}: {', '.join(changes)}", hint)
-    if names := thresholds.changed(before.thresholds, now.thresholds):
+    if names := thresholds.changes_of(before.thresholds, now.thresholds):
         raise LabError(
             f"the thresholds have changed since `{before.id}` began ({', '.join(names)}), and a record has one set of them",
             "begin anew, or go on with the version of the lab that began this one",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from fairground.model import OWN_MAJOR, Cell, Limit, PoolScope, Run, Settings, Trial, Verdict
+from fairground.model import OWN_MAJOR, Cell, CellSettings, Limit, PoolScope, Run, Trial, Verdict
 from fairground.report.charts.palette import STACKS_IN_COLOUR
 from fairground.report.text import seats
 from fairground.stats import comparisons, intervals
@@ -37,7 +37,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class Row:
+class BoardRow:
     """One stack on one board. `middle` is the geometric mean over blocks of goodput per second; None: no number.
 
     `interval`: what the machine did to all stacks of a round alike is not in it. None: one block, or nothing good.
@@ -94,7 +94,7 @@ class Board:
     workload: str
     parts: tuple[str, ...]
     """What all its trials have in common: path, load, pool and so on; none where it is the only board of its workload."""
-    rows: tuple[Row, ...]
+    rows: tuple[BoardRow, ...]
     limit: Limit | None
     blocks: int
     absent: Mapping[str, str]
@@ -115,11 +115,11 @@ class Board:
         return self.goodput if quantity is Quantity.GOODPUT else self.cost
 
     @property
-    def numbered(self) -> tuple[Row, ...]:
+    def numbered(self) -> tuple[BoardRow, ...]:
         return tuple(row for row in self.rows if row.middle is not None)
 
     @property
-    def numberless(self) -> tuple[Row, ...]:
+    def numberless(self) -> tuple[BoardRow, ...]:
         return tuple(row for row in self.rows if row.middle is None)
 
     @property
@@ -127,7 +127,7 @@ class Board:
         """The most that the machine can do; None where nobody measured it, and where locks limit the workload instead."""
         return self.limit if self.limit is not None and self.limit.is_ceiling else None
 
-    def share_of_ceiling(self, row: Row) -> float | None:
+    def share_of_ceiling(self, row: BoardRow) -> float | None:
         if self.ceiling is None or row.middle is None or self.ceiling.rate_per_s <= 0:
             return None
         return row.middle / self.ceiling.rate_per_s
@@ -154,7 +154,7 @@ def boards(run: Run, *, judged: bool = True) -> tuple[Board, ...]:
     )
 
 
-def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge | None, *, alone: bool, told: bool) -> Board:
+def _board(run: Run, cells: list[Cell], known: Mapping[Cell, BoardRow], judge: Judge | None, *, alone: bool, told: bool) -> Board:
     """`alone`: no other board is of its workload. `told`: the run is of several versions of PostgreSQL."""
     first = cells[0]
     made = [known[cell] for cell in cells]
@@ -183,12 +183,12 @@ def _board(run: Run, cells: list[Cell], known: Mapping[Cell, Row], judge: Judge 
     return Board(slug, first.workload, () if alone else parts, rows, limit, blocks, absent, goodput, cost, drift)
 
 
-def postgres(settings: Settings) -> str:
+def postgres(settings: CellSettings) -> str:
     """The PostgreSQL beneath a cell of a run that has several: `PostgreSQL 17`."""
     return f"PostgreSQL {settings.postgres_version or OWN_MAJOR}"
 
 
-def resources(settings: Settings) -> tuple[str, ...]:
+def resources(settings: CellSettings) -> tuple[str, ...]:
     """List the limits that a trial's roles were held to, if any: `1.5 CPUs`, `database on core 1`, `work_mem = 8MB`."""
     said = []
     if settings.cpus is not None:
@@ -200,7 +200,7 @@ def resources(settings: Settings) -> tuple[str, ...]:
     return (*said, *(f"{name} = {value}" for name, value in settings.postgres))
 
 
-def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, Row]:
+def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, BoardRow]:
     """The row of each cell, with its interval: without what the machine did to all stacks beside it alike."""
     trials: dict[Cell, list[Trial]] = {cell: [] for cell in cells}
     for trial in run.trials:
@@ -209,7 +209,7 @@ def _rows(run: Run, cells: Iterable[Cell]) -> dict[Cell, Row]:
     return {cell: _surely(_row(cell, tuple(some)), sure.get(cell)) for cell, some in trials.items()}
 
 
-def _surely(row: Row, estimate: Estimate | None) -> Row:
+def _surely(row: BoardRow, estimate: Estimate | None) -> BoardRow:
     """The row with as wide an interval as its estimate has, around its own middle."""
     if row.middle is None or not row.by_block or estimate is None:
         return row
@@ -219,21 +219,21 @@ def _surely(row: Row, estimate: Estimate | None) -> Row:
     return replace(row, interval=intervals.Interval(middle, low, high, apart.count, CONFIDENCE).exp())
 
 
-def _row(cell: Cell, trials: tuple[Trial, ...]) -> Row:
+def _row(cell: Cell, trials: tuple[Trial, ...]) -> BoardRow:
     values: dict[int, list[float]] = {}
     for trial in trials:
         if trial.goodput_per_s is not None:
             values.setdefault(trial.block, []).append(trial.goodput_per_s)
     flat = [value for group in values.values() for value in group]
     if not flat:
-        return Row(cell.stack, cell, trials, None, None, {})
+        return BoardRow(cell.stack, cell, trials, None, None, {})
     if min(flat) <= 0:  # no logarithm: a stack that answered nothing well keeps its plain mean and gets no interval
-        return Row(cell.stack, cell, trials, statistics.fmean(flat), None, {})
+        return BoardRow(cell.stack, cell, trials, statistics.fmean(flat), None, {})
     by_block = {block: intervals.geometric_mean(group) for block, group in sorted(values.items())}
-    return Row(cell.stack, cell, trials, intervals.geometric_mean(list(by_block.values())), None, by_block)
+    return BoardRow(cell.stack, cell, trials, intervals.geometric_mean(list(by_block.values())), None, by_block)
 
 
-def pooled(trials: Iterable[Trial]) -> Histogram | None:
+def add_histograms(trials: Iterable[Trial]) -> Histogram | None:
     """The latencies of good answers of all trials, added; None when one of them keeps no histogram or there is none."""
     packed: list[str] = []
     for trial in trials:
@@ -278,7 +278,7 @@ def _bucket_ends(lowest: int, highest: int, digits: int) -> tuple[float, ...]:
     return tuple(float(shape.get_highest_equivalent_value(start)) for start in starts)
 
 
-def unanswered(trials: Iterable[Trial]) -> int:
+def count_unanswered(trials: Iterable[Trial]) -> int:
     """Requests of the window that got no good answer, over all trials."""
     return sum(trial.result.window.not_ok for trial in trials if trial.result)
 

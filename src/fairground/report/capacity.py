@@ -8,9 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 from fairground.capacity import loadcurve
-from fairground.capacity.loadcurve import Point, Word
-from fairground.capacity.parts import Part
-from fairground.capacity.search import CONFIRMATIONS, Capacity, End
+from fairground.capacity.loadcurve import CurvePoint, StepWord
+from fairground.capacity.parts import CapacityPart
+from fairground.capacity.search import CONFIRMATIONS, Capacity, SearchEnd
 from fairground.model import foreign
 from fairground.report.charts import loadchart
 from fairground.report.charts.loadchart import Around
@@ -21,7 +21,7 @@ from fairground.report.text import words
 BAR_CELLS = 24
 MOST_TOLD = 3
 """Sentences above the first picture of a page; the others stand below it."""
-MARKS = {Word.KEPT: "✓", Word.MISSED: "✗", Word.UNSTABLE: "↑", Word.VOID: "○", Word.UNKNOWN: "–"}
+MARKS = {StepWord.KEPT: "✓", StepWord.MISSED: "✗", StepWord.UNSTABLE: "↑", StepWord.VOID: "○", StepWord.UNKNOWN: "–"}
 
 
 def sentences(found: Capacity) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def _headline(found: Capacity, name: str) -> str:
     if not found.measured:
         return f"{name} could not be measured: {found.ended}"
     if found.found.lower is None:
-        if found.ended != End.LEAST:
+        if found.ended != SearchEnd.LEAST:
             return f"{name} has no bracket yet: no rate was found that keeps {found.objective} when {found.ended}"
         return f"{name} keeps {found.objective} at no rate that was tried: {found.ended}"
     fresh = "; ".join(f"{one.kept} of {one.trials} at {words.number(one.rate_per_s)}/s" for one in found.confirmations)
@@ -81,7 +81,7 @@ def _overload(found: Capacity) -> str:
     )
 
 
-def text_curve(points: Sequence[Point]) -> list[str]:
+def text_curve(points: Sequence[CurvePoint]) -> list[str]:
     """The curve in letters: a bar of goodput for each rate, its p99 and the word."""
     lines, most = list[str](), max((point.step.goodput_per_s for point in points), default=0.0) or 1.0
     for rate in sorted({point.step.rate_per_s for point in points}):
@@ -92,14 +92,14 @@ def text_curve(points: Sequence[Point]) -> list[str]:
                  for point in here if point.stable and (us := loadcurve.percentile_us(point.step, 0.99))]  # fmt: skip
         marks = "".join(MARKS[point.judgement.word] for point in here)
         said = [f"p99 {', '.join(tails)} ms"] if tails else []
-        said += ["the queue grew"] if any(point.judgement.word is Word.UNSTABLE for point in here) else []
+        said += ["the queue grew"] if any(point.judgement.word is StepWord.UNSTABLE for point in here) else []
         lines.append(
             f"{words.number(rate):>9}/s  {bar:<{BAR_CELLS}} {words.number(goodput):>8}  {marks:<3}  {', '.join(said)}".rstrip()
         )
     return lines
 
 
-def part_lines(part: Part) -> list[str]:
+def part_lines(part: CapacityPart) -> list[str]:
     """Report a part as it is finished, with a line for each of its steps."""
     if part.closed_per_s is not None:
         return [f"closed loop: {part.closed_per_s:,.0f}/s"]
@@ -110,11 +110,11 @@ def part_lines(part: Part) -> list[str]:
     return [_step_line(point) for point in part.points]
 
 
-def _step_line(point: Point) -> str:
+def _step_line(point: CurvePoint) -> str:
     step, word = point.step, point.judgement.word
     tail_us = loadcurve.percentile_us(step, 0.99) if point.stable else None
     tail = "" if tail_us is None else f"  p99 {words.milliseconds(tail_us)} ms"
-    said = "" if word is Word.KEPT else f"  ({point.judgement.why})"
+    said = "" if word is StepWord.KEPT else f"  ({point.judgement.why})"
     return f"{point.phase:<8} {words.number(step.rate_per_s):>9}/s  {step.duration_s:4.1f} s  {word:<8}{tail}{said}"
 
 
@@ -146,7 +146,7 @@ def rows(found: Capacity) -> Mapping[str, Any]:
     }
 
 
-def point_row(point: Point) -> Mapping[str, Any]:
+def point_row(point: CurvePoint) -> Mapping[str, Any]:
     """A judged step for `--json`."""
     step, outcomes = point.step, point.step.outcomes
     return {
@@ -194,7 +194,7 @@ def html(capacities: Sequence[Capacity], facts: Sequence[str], foot: str, home: 
     told = [sentences(one)[0] for one in capacities[:MOST_TOLD]]
     if len(capacities) > MOST_TOLD:
         told.append(f"{len(capacities) - MOST_TOLD} more stand below")
-    return page.framed(
+    return page.frame_page(
         "capacity.html",
         "capacity",
         told,

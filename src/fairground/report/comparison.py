@@ -8,15 +8,14 @@ from dataclasses import asdict, dataclass, replace
 
 from fairground.model.pair import Round
 from fairground.report.charts import forest
-from fairground.report.charts.effects import Effect
-from fairground.report.charts.effects import picture as effects_picture
+from fairground.report.charts.effects import EffectRow, draw_effects
 from fairground.report.charts.svg import WIDTHS_PX
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.stats import precision
-from fairground.stats.differences import PRACTICAL, Difference, Word
+from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord
 from fairground.stats.intervals import Interval, brief
-from fairground.stats.precision import Need
+from fairground.stats.precision import RoundsNeed
 from fairground.stats.rounds import JUDGED_ROUNDS, Decision
 
 UNITS = (("second", 1, 90), ("minute", 60, 90), ("hour", 3600, 48))
@@ -27,7 +26,7 @@ Change = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonLine:
     """One compared quantity. `ratio` says B over A in the quantity's own terms (CPU: more is worse)."""
 
     cell: str
@@ -53,9 +52,9 @@ class Line:
         return None if ratio is None else _change(ratio, self.more_is_better)
 
     @property
-    def need(self) -> Need | None:
+    def need(self) -> RoundsNeed | None:
         """The measurement that is still needed where the word is inconclusive; None elsewhere, and where no spread is known."""
-        if self.difference.word is not Word.INCONCLUSIVE:
+        if self.difference.word is not DifferenceWord.INCONCLUSIVE:
             return None
         return precision.need(self.ratios, self.margin, self.least, self.each_s)
 
@@ -67,7 +66,7 @@ class Line:
     @property
     def worse_at_least(self) -> float | None:
         """The share by which B is worse at the near end of the interval: 0.05 is 5 %. None unless called slower or dearer."""
-        if self.difference.word is not Word.SLOWER or self.change is None:
+        if self.difference.word is not DifferenceWord.SLOWER or self.change is None:
             return None
         return min(abs(self.change[1]), abs(self.change[2]))
 
@@ -79,14 +78,14 @@ def _change(better: Interval, more_is_better: bool) -> Change:
     return 1 / better.middle - 1, 1 / better.high - 1, 1 / better.low - 1
 
 
-def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float) -> tuple[Line, ...]:
+def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float) -> tuple[ComparisonLine, ...]:
     """Goodput and cost of two arms, and instructions where they were counted; levels are geometric means over sound pairs.
 
     `margin`: within it the arms are equivalent.
     """
     sound = [pair for one in rounds for pair in one.pairs if pair.void is None]
     each_s = math.fsum(one.took_s for one in rounds) / decision.rounds if decision.rounds else None
-    rate = Line(
+    rate = ComparisonLine(
         cell=cell,
         quantity="goodput",
         unit="per second",
@@ -96,7 +95,7 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
         more_is_better=True,
         ratios=decision.rates,
     )
-    cost = Line(
+    cost = ComparisonLine(
         cell=cell,
         quantity="server CPU",
         unit="µs per answer",
@@ -110,7 +109,7 @@ def lines(cell: str, rounds: Sequence[Round], decision: Decision, margin: float)
     if decision.effort is not None:
         a, b = mean([pair.a.instructions_per_answer for pair in sound]), mean([pair.b.instructions_per_answer for pair in sound])
         turned = tuple(1 / ratio for ratio in decision.efforts)
-        every.append(Line(cell, "server instructions", "per answer", a, b, decision.effort, False, turned))
+        every.append(ComparisonLine(cell, "server instructions", "per answer", a, b, decision.effort, False, turned))
     return tuple(replace(line, margin=margin, each_s=each_s, least=JUDGED_ROUNDS) for line in every)
 
 
@@ -120,25 +119,25 @@ def mean(values: Sequence[float | None]) -> float | None:
     return math.exp(math.fsum(map(math.log, known)) / len(known)) if known else None
 
 
-def sentence(line: Line, a: str, b: str) -> str:
+def sentence(line: ComparisonLine, a: str, b: str) -> str:
     """Say how B compares with A in one quantity."""
     change, found = line.change, line.difference
     if change is None:
         return f"{line.cell}: too little was measured to compare {line.quantity}"
-    amount = f"{signed(change[0])} {line.quantity} {_limits(change)}"
+    amount = f"{signed_percent(change[0])} {line.quantity} {_limits(change)}"
     match found.word:
-        case Word.EQUIVALENT:
+        case DifferenceWord.EQUIVALENT:
             return f"{line.cell}: {b} and {a} are equivalent within ± {_margin(line.margin)}: {amount}"
-        case Word.INCONCLUSIVE:
+        case DifferenceWord.INCONCLUSIVE:
             needs = "" if line.need is None else f"; {_needs(line.need)}"
             return f"{line.cell}: inconclusive between {b} and {a}: {amount}{needs}"
         case _:
             better = "faster" if line.more_is_better else "cheaper"
             worse = "slower" if line.more_is_better else "more expensive"
-            return f"{line.cell}: {b} is {better if found.word is Word.FASTER else worse} than {a}: {amount}"
+            return f"{line.cell}: {b} is {better if found.word is DifferenceWord.FASTER else worse} than {a}: {amount}"
 
 
-def _needs(need: Need) -> str:
+def _needs(need: RoundsNeed) -> str:
     """`about 6 more minutes would settle whether it is 1 %; what was measured settles 4.2 %`."""
     if need.more is None:
         amount = "no realistic number of starts"
@@ -160,7 +159,7 @@ def _margin(share: float) -> str:
     return f"{brief(share * 100)} %"
 
 
-def markdown(title: str, a: str, b: str, lines: Sequence[Line], notes: Sequence[str]) -> str:
+def markdown(title: str, a: str, b: str, lines: Sequence[ComparisonLine], notes: Sequence[str]) -> str:
     """A summary for a pull request."""
     head = [f"## {words.prose(title)}", "", f"A is {words.code(a)}, B is {words.code(b)}.", ""]
     table = ["| cell | quantity | A | B | B against A | 95 % CI | verdict |", "|--|--|--:|--:|--:|--|--|"]
@@ -172,7 +171,7 @@ def html(
     title: str,
     a: str,
     b: str,
-    lines: Sequence[Line],
+    lines: Sequence[ComparisonLine],
     notes: Sequence[str],
     foot: str,
     home: str | None = None,
@@ -180,13 +179,13 @@ def html(
 ) -> str:
     """The comparison as a page: sentences, intervals against the margin, a table. `facts` are one line about the machine."""
     bound = forest.reach((line.better, line.difference) for line in lines)
-    effects = [Effect(line.cell, line.quantity, line.better, line.difference, line.margin, _shown(line)) for line in lines]
-    return page.framed(
+    effects = [EffectRow(line.cell, line.quantity, line.better, line.difference, line.margin, _shown(line)) for line in lines]
+    return page.frame_page(
         "comparison.html",
         f"comparison · {title}",
         [sentence(line, a, b) for line in lines] or [*notes[:1], title][:1],
         facts=facts,
-        pictures=[(width, effects_picture(effects, width)) for width in WIDTHS_PX] if lines else [],
+        pictures=[(width, draw_effects(effects, width)) for width in WIDTHS_PX] if lines else [],
         a=a,
         b=b,
         lines=lines,
@@ -194,40 +193,40 @@ def html(
         foot=foot,
         bound=bound,
         verdict=verdict,
-        signed=signed,
+        signed=signed_percent,
         forest=forest.forest,
         axis=forest.axis,
         home=home,
     )
 
 
-def _shown(line: Line) -> str:
+def _shown(line: ComparisonLine) -> str:
     """The text at the end of a line of the picture: the change, its limits, and the word."""
     change = line.change
     if change is None:
         return verdict(line)
-    return f"{signed(change[0])} ({signed(change[1])} to {signed(change[2])})  {verdict(line)}"
+    return f"{signed_percent(change[0])} ({signed_percent(change[1])} to {signed_percent(change[2])})  {verdict(line)}"
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: ComparisonLine) -> tuple[str, ...]:
     change = line.change
     return (
         line.cell,
         f"{line.quantity} ({line.unit})",
         words.number(line.a),
         words.number(line.b),
-        words.NO_NUMBER if change is None else signed(change[0]),
-        words.NO_NUMBER if change is None else f"{signed(change[1])} … {signed(change[2])}",
+        words.NO_NUMBER if change is None else signed_percent(change[0]),
+        words.NO_NUMBER if change is None else f"{signed_percent(change[1])} … {signed_percent(change[2])}",
         verdict(line),
     )
 
 
-def verdict(line: Line) -> str:
+def verdict(line: ComparisonLine) -> str:
     """The word for a table: cost is called cheaper or more expensive."""
     return words.plain(line.difference.word, line.more_is_better)
 
 
-def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
+def rows(lines: Sequence[ComparisonLine]) -> list[Mapping[str, object]]:
     """The lines for `--json`."""
     return [
         {
@@ -251,9 +250,9 @@ def rows(lines: Sequence[Line]) -> list[Mapping[str, object]]:
 
 
 def _limits(change: Change) -> str:
-    return f"({signed(change[1])} to {signed(change[2])}, 95 % CI)"
+    return f"({signed_percent(change[1])} to {signed_percent(change[2])}, 95 % CI)"
 
 
-def signed(share: float) -> str:
+def signed_percent(share: float) -> str:
     """0.0312 → `+3.1 %`."""
     return f"{share:+.1%}".replace("%", " %").replace("-", "−")

@@ -12,7 +12,7 @@ from fairground.stats import effects
 def html(asked: WhyAsked, starts: Sequence[Start], facts: Sequence[str], foot: str, home: str | None = None) -> str:
     """The page. `facts` are one line about the machine; `home`: where the list of records is, in a site."""
     rates = [(start, [effects.rate(start.windows.get(label, ())) for label in (AS_IT_WAS, *_labels(asked))]) for start in starts]
-    return page.framed(
+    return page.frame_page(
         "why.html",
         f"why · {asked.cell.id}",
         [sentence.removesuffix(".") for sentence in why.sentences(asked, starts)],

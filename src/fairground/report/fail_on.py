@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fairground.model import LabError
-from fairground.report.comparison import Line, signed
+from fairground.report.comparison import ComparisonLine, signed_percent
 from fairground.report.text import words
 
 QUANTITIES = {"slower": ("goodput",), "dearer": ("server CPU",), "any": ("goodput", "server CPU")}
@@ -32,7 +32,7 @@ def parse(text: str) -> Rule:
     return Rule(text, QUANTITIES[found[1]], float(found[2]) / 100)
 
 
-def broken(lines: Sequence[Line], rule: Rule) -> tuple[str, ...]:
+def broken_rules(lines: Sequence[ComparisonLine], rule: Rule) -> tuple[str, ...]:
     """One sentence for each line that breaks the rule: B is called worse, and the whole interval lies beyond the share.
 
     So a change that may still be within the share fails nothing, however large its middle is.
@@ -40,18 +40,18 @@ def broken(lines: Sequence[Line], rule: Rule) -> tuple[str, ...]:
     return tuple(_broken(lines, rule))
 
 
-def _broken(lines: Sequence[Line], rule: Rule) -> Iterator[str]:
+def _broken(lines: Sequence[ComparisonLine], rule: Rule) -> Iterator[str]:
     for line in _judged(lines, rule):
         least, change = line.worse_at_least, line.change
         if least is not None and change is not None and least > rule.share:
-            amounts = f"{words.percent(least)} at least ({signed(change[0])} measured)"
+            amounts = f"{words.percent(least)} at least ({signed_percent(change[0])} measured)"
             yield f"{line.cell}: {line.quantity} is worse by {amounts}, and {rule.text} was asked for"
 
 
-def measured(lines: Sequence[Line], rule: Rule) -> bool:
+def is_measured(lines: Sequence[ComparisonLine], rule: Rule) -> bool:
     """True if there is a number that the rule can be held against; a gate without one must not pass."""
     return any(line.change is not None for line in _judged(lines, rule))
 
 
-def _judged(lines: Sequence[Line], rule: Rule) -> list[Line]:
+def _judged(lines: Sequence[ComparisonLine], rule: Rule) -> list[ComparisonLine]:
     return [line for line in lines if line.quantity in rule.quantities]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fairground.claims.judgement import ClaimVerdict, Judgement
+from fairground.claims.judgement import ClaimJudgement, ClaimVerdict
 from fairground.claims.tables import TableReading, TableRow
 from fairground.model import Run, Suite, foreign
 from fairground.report.charts import slope
@@ -43,7 +43,7 @@ class Replication:
 
     suite: Suite
     run: Run
-    judgements: Sequence[Judgement]
+    judgements: Sequence[ClaimJudgement]
     tables: Sequence[TableReading]
 
     @property
@@ -57,11 +57,11 @@ def html(found: Replication, profile: str) -> str:
     slopes = [_slope(reading) for reading in found.tables]
     postgres = f"PostgreSQL {run.versions.get('PostgreSQL', 'unknown')}"
     machine = (run.machine.cpu_model or "unknown CPU", seats.of_run(run), postgres)
-    return page.framed(
+    return page.frame_page(
         "replication.html",
         f"replication · {found.suite.title}",
         (summary(found).removesuffix("."), f"Published: {found.suite.source}"),
-        facts=(page.started(run), *machine, words.plural(run.plan.blocks, "block")),
+        facts=(page.start_text(run), *machine, words.plural(run.plan.blocks, "block")),
         home=None,
         suite=found.suite,
         run=run,
@@ -74,8 +74,8 @@ def html(found: Replication, profile: str) -> str:
         tags=TAGS,
         factor=factor,
         agreement=agreement,
-        explained=lambda one: explained(one, found),
-        named=named,
+        explained=lambda one: explain(one, found),
+        named=row_name,
     )
 
 
@@ -91,7 +91,7 @@ def markdown(found: Replication, profile: str) -> str:
     lines = [
         f"## {words.prose(found.suite.title)}",
         "",
-        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.started(found.run)} · "
+        f"*{found.suite.source}* · suite `{found.suite.id}`, profile `{profile}` · {page.start_text(found.run)} · "
         f"{machine.cpu_model or 'unknown CPU'}, {words.plural(machine.cores, 'core')} · {found.run.plan.blocks} blocks",
         "",
         summary(found),
@@ -101,7 +101,7 @@ def markdown(found: Replication, profile: str) -> str:
     ]
     for one in found.judgements:
         claim = one.claim
-        told = " ".join(part for part in (f"{claim.says}.", claim.note, explained(one, found)) if part)
+        told = " ".join(part for part in (f"{claim.says}.", claim.note, explain(one, found)) if part)
         cells = (told, words.number(claim.published), one.sentence, f"{GLYPHS[one.verdict]} {one.words}")
         lines.append("| " + " | ".join(words.cell(cell) for cell in cells) + " |")
     if found.suite.conditions:
@@ -114,7 +114,8 @@ def markdown(found: Replication, profile: str) -> str:
         lines += ["", f"**{words.prose(reading.table.title)}** ({reading.table.unit}): {agreement(reading)}", ""]
         lines += ["| stack | published | measured |", "|--|--:|--:|"]
         lines += [
-            f"| {words.cell(named(row))} | {words.number(row.published)} | {words.number(row.measured)} |" for row in reading.rows
+            f"| {words.cell(row_name(row))} | {words.number(row.published)} | {words.number(row.measured)} |"
+            for row in reading.rows
         ]
     return foreign.clean("\n".join(lines)) + "\n"
 
@@ -134,7 +135,7 @@ def summary(found: Replication) -> str:
     said = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
     if not said:
         return "The suite makes no claims."
-    return f"Of {words.plural(len(found.judgements), 'claim')} {words.listed(said, at_most=len(said))}."
+    return f"Of {words.plural(len(found.judgements), 'claim')} {words.join_names(said, at_most=len(said))}."
 
 
 def agreement(reading: TableReading) -> str:
@@ -149,17 +150,17 @@ def agreement(reading: TableReading) -> str:
     return f"rank correlation {tau} (Kendall's τ, {words.plural(both, 'row')}; 1 is the same order, −1 the reverse)"
 
 
-def explained(one: Judgement, found: Replication) -> str:
+def explain(one: ClaimJudgement, found: Replication) -> str:
     """The explanation of a claim, with the claims that test it and what came of them; without any it is not measured."""
     claim, verdicts = one.claim, {other.claim.id: other.verdict for other in found.judgements}
     if not claim.reason:
         return ""
     if not claim.shown_by:
         return f"{claim.reason} Not measured."
-    return f"{claim.reason} Tested by {words.listed([f'{id} ({verdicts[id]})' for id in claim.shown_by])}."
+    return f"{claim.reason} Tested by {words.join_names([f'{id} ({verdicts[id]})' for id in claim.shown_by])}."
 
 
-def named(row: TableRow) -> str:
+def row_name(row: TableRow) -> str:
     """The row's name, with the stack of ours that stands beside it where the published thing itself was not run."""
     return f"{row.stack}, not run; here {row.nearest}" if row.nearest else row.stack
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairground.model import Cell, LabError, Run
-from fairground.report.comparison import Line, mean
+from fairground.report.comparison import ComparisonLine, mean
 from fairground.stats import differences
 
 
-def compare_runs(a: Run, b: Run) -> tuple[tuple[Line, ...], tuple[str, ...]]:
+def compare_runs(a: Run, b: Run) -> tuple[tuple[ComparisonLine, ...], tuple[str, ...]]:
     """Compare the cells that both runs have: a line for each, and sentences on what else is in the ratios.
 
     A cell's trials of different runs are not paired, so the spread of both runs' blocks is counted.
@@ -21,7 +21,7 @@ def compare_runs(a: Run, b: Run) -> tuple[tuple[Line, ...], tuple[str, ...]]:
     kept = [(cell, _levels(a, cell), _levels(b, cell)) for cell in cells]
     found = differences.table({cell.id: _crossed(one, other) for cell, one, other in kept if one and other})
     lines = [
-        Line(
+        ComparisonLine(
             cell.id, "goodput", "per second", mean(one), mean(other), found[cell.id], True,
             _crossed(one, other),
         )
@@ -42,7 +42,7 @@ def compare_runs(a: Run, b: Run) -> tuple[tuple[Line, ...], tuple[str, ...]]:
 
 
 def _crossed(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
-    return tuple(differences.crossed(a, b))
+    return tuple(differences.cross_ratios(a, b))
 
 
 def _levels(run: Run, cell: Cell) -> list[float]:

@@ -94,7 +94,7 @@ def html(found: Visit, facts: Sequence[str], foot: str, home: str | None = None)
     """The page. `facts` are one line about the machine."""
     told = sentences(found)
     around = Around(kept_per_s=found.kept_per_s, deadline_us=found.deadline_us)
-    return page.framed(
+    return page.frame_page(
         "visit.html",
         f"try · {found.method} {found.url}",
         told[:MOST_TOLD],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairground import records
 from fairground.measure import Bench, ceiling
-from fairground.model import Cell, LabError, Limit, Load, Plan, Run, Slot, StorageError, Workload
+from fairground.model import Cell, LabError, Limit, Load, Plan, PlanSlot, Run, StorageError, Workload
 from fairground.run.plan import COMPARING_BLOCKS
 from fairground.stats.intervals import brief
 
@@ -74,7 +74,7 @@ class Again:
     """What the workloads of a block share."""
     _failed: list[str] = field(default_factory=list)
 
-    def __call__(self, slots: Sequence[Slot]) -> None:
+    def __call__(self, slots: Sequence[PlanSlot]) -> None:
         """Measure the limit of these slots, unless this is no block for it, or that was done in it."""
         block, limited = slots[0].block, _limited(slots[0].cell)
         if block < 2 or block & (block - 1) or (block, *limited) in self._seen:
@@ -96,7 +96,7 @@ class Again:
             return
         records.append_limit(self.folder, replace(found, workload=key, postgres_version=version, block=block))
 
-    def failed(self) -> list[str]:
+    def failures(self) -> list[str]:
         """Sentences on what could not be measured again since this was last asked. What was measured before stands by itself."""
         told, self._failed = self._failed, []
         return told

@@ -29,13 +29,13 @@ from fairground.judge import sizing
 from fairground.model import (
     Approach,
     Cell,
+    CellSettings,
     Control,
     LabError,
     Load,
     Plan,
+    PlanSlot,
     Server,
-    Settings,
-    Slot,
     Stack,
     Suite,
     SuiteGroup,
@@ -48,7 +48,7 @@ from fairground.run.rounds import Entry
 from fairground.stats.comparisons import heat_of
 
 Item = TypeVar("Item")
-HeatKey = tuple[str, Load, Settings]
+HeatKey = tuple[str, Load, CellSettings]
 Heat = dict[str, list[Cell]]
 """Stack → its cells, one for each topology."""
 
@@ -76,18 +76,18 @@ TURNS_WARMING_S = 0.15
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """Stacks × workloads × loads × topologies under `settings`; a plan joins one or more of them."""
 
     stacks: tuple[Stack, ...]
     workloads: tuple[Workload, ...]
     loads: tuple[Load, ...]
     topologies: tuple[Topology, ...]
-    settings: Settings
+    settings: CellSettings
 
 
 def build(
-    suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str] | None = None, hosts: int = 1
+    suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Mapping[str, str] | None = None, hosts: int = 1
 ) -> Plan:
     """The plan of these parts, in which a cell that stands in several of them is measured once. The suite's groups are not read.
 
@@ -98,7 +98,7 @@ def build(
     if suite.blocks != 0 or suite.budget_s is None:
         return _join(suite, parts, command, unavailable or {})
 
-    def join(asked: Suite, some: Sequence[Part]) -> Plan:
+    def join(asked: Suite, some: Sequence[PlanPart]) -> Plan:
         return _join(asked, some, command, unavailable or {})
 
     of_one, fitted = replace(suite, blocks=1, controls=suite.controls is not False), parts
@@ -109,8 +109,8 @@ def build(
 
 
 def _fitted(
-    suite: Suite, parts: Sequence[Part], block_s: float, cost_s: Callable[[Suite, Sequence[Part]], float]
-) -> tuple[Suite, Sequence[Part]]:
+    suite: Suite, parts: Sequence[PlanPart], block_s: float, cost_s: Callable[[Suite, Sequence[PlanPart]], float]
+) -> tuple[Suite, Sequence[PlanPart]]:
     """Fit a suite of one block, so that the block costs no more than `block_s`.
 
     Returns the suite with its seconds in turns, and the parts with their windows.
@@ -137,7 +137,7 @@ def _fitted(
 
 def _most_blocks(one: Plan, budget_s: float) -> int:
     """The most blocks like the plan's one that a budget could hold. Heats that are narrow leave their time to the others."""
-    heats: dict[Cell, list[Slot]] = {}
+    heats: dict[Cell, list[PlanSlot]] = {}
     for slot in one.slots:
         heats.setdefault(heat_of(slot.cell), []).append(slot)
     cheapest_s = min(_least_s(some) for some in heats.values())
@@ -159,7 +159,7 @@ def of_suite(
     PostgreSQL by `PostgreSQL MAJOR`, why they are not here; of the slowed control, as `control slowed`, why none can be made.
     """
     parts = [
-        Part(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
+        PlanPart(_stacks(group, servers), _workloads(group, workloads), group.loads, group.topologies, group.settings)
         for group in suite.groups
     ]
     return build(suite, parts, command, unavailable, hosts)
@@ -167,15 +167,15 @@ def of_suite(
 
 def estimate_s(plan: Plan) -> float:
     """Seconds that the plan will take, from its loads alone; retries are not foreseen."""
-    return seconds(plan.slots)
+    return plan_seconds(plan.slots)
 
 
-def seconds(slots: Iterable[Slot]) -> float:
+def plan_seconds(slots: Iterable[PlanSlot]) -> float:
     """Seconds that these slots will take, from their loads alone."""
     return sum(_slot_s(slot) for slot in slots)
 
 
-def _least_s(slots: Iterable[Slot]) -> float:
+def _least_s(slots: Iterable[PlanSlot]) -> float:
     """Seconds below which no machine can measure these slots: windows, whole and in turns, and shortest warm-ups alone."""
     return sum(slot.cell.load.warmup_min_s + slot.cell.load.window_s + _in_turns_s(slot) for slot in slots)
 
@@ -183,7 +183,7 @@ def _least_s(slots: Iterable[Slot]) -> float:
 def remaining_s(plan: Plan, done: Collection[int], mean: float | None) -> float:
     """Seconds left when the slots numbered in `done` are done and took `mean` seconds each (None: not known yet)."""
     rest = [slot for slot in plan.slots if slot.number not in done]
-    return seconds(rest) if mean is None else mean * len(rest)
+    return plan_seconds(rest) if mean is None else mean * len(rest)
 
 
 def williams(count: int) -> list[list[int]]:
@@ -202,7 +202,7 @@ def williams(count: int) -> list[list[int]]:
     return rows if count % 2 == 0 else rows + [row[::-1] for row in rows]
 
 
-def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mapping[str, str]) -> Plan:
+def _join(suite: Suite, parts: Sequence[PlanPart], command: str, unavailable: Mapping[str, str]) -> Plan:
     skipped: dict[str, str] = {}
     heats: dict[HeatKey, Heat] = {}
     for whole in parts:
@@ -239,17 +239,17 @@ def _join(suite: Suite, parts: Sequence[Part], command: str, unavailable: Mappin
     if Control.AGAIN in controls and Control.SLOWED not in controls:
         skipped["control slowed"] = unavailable["control slowed"]
     locked = {one.id for whole in parts for one in whole.workloads if WorkloadEvent.DEADLOCKS in one.events}
-    slots = windows.turned(_slots(every, replace(suite, anchor=anchor), controls), locked, suite.turns_s)
+    slots = windows.with_turns(_slots(every, replace(suite, anchor=anchor), controls), locked, suite.turns_s)
     named = {workload.id for whole in parts for workload in whole.workloads if workload.events}
-    slots = windows.bounded(slots, named, _room_s(slots, suite.budget_s))
+    slots = windows.with_ceilings(slots, named, _room_s(slots, suite.budget_s))
     return Plan(suite.title, suite.seed, suite.blocks, slots, skipped, command, anchor, suite.budget_s, suite.until)
 
 
-def _room_s(slots: Sequence[Slot], budget_s: float | None) -> float | None:
+def _room_s(slots: Sequence[PlanSlot], budget_s: float | None) -> float | None:
     """The seconds that a block may take longer than its loads ask for, so that enough fit into a budget; None: there is none."""
     if budget_s is None:
         return None
-    return budget_s / windows.BLOCKS - seconds(slot for slot in slots if slot.block == 1)
+    return budget_s / windows.BLOCKS - plan_seconds(slot for slot in slots if slot.block == 1)
 
 
 def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str]) -> tuple[Control, ...]:
@@ -260,7 +260,7 @@ def _controls(suite: Suite, heats: Sequence[Heat], unavailable: Mapping[str, str
     return tuple(control for control in Control if f"control {control}" not in unavailable)
 
 
-def _enter(heats: dict[HeatKey, Heat], part: Part, stack: Stack, workload: Workload) -> None:
+def _enter(heats: dict[HeatKey, Heat], part: PlanPart, stack: Stack, workload: Workload) -> None:
     for topology in part.topologies:
         for load in part.loads:
             neighbours = heats.setdefault((workload.id, load, part.settings), {}).setdefault(stack.id, [])
@@ -269,7 +269,7 @@ def _enter(heats: dict[HeatKey, Heat], part: Part, stack: Stack, workload: Workl
                 neighbours.append(cell)
 
 
-def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -> tuple[Slot, ...]:
+def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -> tuple[PlanSlot, ...]:
     """Number the cells of all blocks. The stream of requests is the same for all cells of a block, and new in each block."""
     blocks, seed = suite.blocks, suite.seed
     heat_orders = _orders(range(len(heats)), blocks, f"{seed}/heats")
@@ -279,7 +279,7 @@ def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -
         entries = _entries(heat, suite, controls)
         entry_orders.append(_orders(list(entries), blocks, name))
         cell_orders.append({entry: _orders(cells, blocks, f"{name}/{entry[0]}") for entry, cells in entries.items()})
-    slots: list[Slot] = []
+    slots: list[PlanSlot] = []
     numbers = itertools.count(1)
     for block in range(blocks):
         stream = _digest(f"{seed}/block/{block + 1}") >> 225  # 31 bits, so that every language reads the same number
@@ -290,7 +290,7 @@ def _slots(heats: Sequence[Heat], suite: Suite, controls: tuple[Control, ...]) -
                 number = next(numbers) if len(together) > 1 else 0
                 for (_, control), cell in together:
                     planted = PLANTED if control is Control.SLOWED else 0.0
-                    slots.append(Slot(len(slots) + 1, block + 1, cell, stream, control, planted, number))
+                    slots.append(PlanSlot(len(slots) + 1, block + 1, cell, stream, control, planted, number))
     return tuple(slots)
 
 
@@ -339,7 +339,7 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
 
 
-def _slot_s(slot: Slot) -> float:
+def _slot_s(slot: PlanSlot) -> float:
     load = slot.cell.load
     window_s, overhead_s = slot.window_most_s or load.window_s, TOGETHER_S if slot.round else OVERHEAD_S
     turns_s = max(_in_turns_s(slot), slot.window_most_s or 0.0) if _in_turns_s(slot) else 0.0
@@ -347,7 +347,7 @@ def _slot_s(slot: Slot) -> float:
     return overhead_s + min(WARMUPS * load.warmup_min_s, load.warmup_max_s) + window_s + turning_s
 
 
-def _in_turns_s(slot: Slot) -> float:
+def _in_turns_s(slot: PlanSlot) -> float:
     """Seconds for which each stack of a slot's round is loaded in turns, on average."""
     asked_s = slot.cell.load.window_s if slot.turns_s is None else slot.turns_s
     return asked_s if slot.round else 0.0

@@ -20,7 +20,7 @@ def pause_s(trial: Trial) -> int:
     """Seconds between a trial and its repetition: none where it is not repeated, or void by its own or the instrument's fault."""
     if trial.verdict is not Verdict.VOID or trial.attempt > len(PAUSES_S):
         return 0
-    return PAUSES_S[trial.attempt - 1] if validity.spoiled(trial.findings) else 0
+    return PAUSES_S[trial.attempt - 1] if validity.is_spoiled(trial.findings) else 0
 
 
 def paused_s(trials: Sequence[Trial]) -> int:

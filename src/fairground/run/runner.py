@@ -10,10 +10,10 @@ from pathlib import Path
 
 from fairground import measure, records
 from fairground.host import machine
-from fairground.model import Ending, Plan, Progress, Run, Slot, Stack, Trial, Verdict, Workload
+from fairground.model import Ending, Plan, PlanSlot, Progress, Run, Stack, Trial, Verdict, Workload
 from fairground.run import retry, stopping
 
-Before = Callable[[Sequence[Slot]], None]
+Before = Callable[[Sequence[PlanSlot]], None]
 """What is to be done before the slots of a round are measured, while nothing of theirs is up."""
 
 
@@ -40,7 +40,7 @@ def run(
     bench = replace(bench, machine=known.machine)
     measured, unneeded, timed = list(known.everything), list[int](), _Timed(before)
     for block, slots in itertools.groupby(plan.slots, key=lambda slot: slot.block):
-        wanted, left_out = stopping.wanted(plan, tuple(slots), [one for one in measured if one.block < block])
+        wanted, left_out = stopping.choose_slots(plan, tuple(slots), [one for one in measured if one.block < block])
         unneeded += left_out
         for one in _measure(wanted, known, folder, stacks, workloads, bench, timed):
             measured.append(one)
@@ -61,14 +61,14 @@ class _Timed:
     before: Before
     spent_s: float = 0.0
 
-    def __call__(self, slots: Sequence[Slot]) -> None:
+    def __call__(self, slots: Sequence[PlanSlot]) -> None:
         began = time.monotonic()
         self.before(slots)
         self.spent_s += time.monotonic() - began
 
 
 def _measure(
-    slots: Sequence[Slot],
+    slots: Sequence[PlanSlot],
     known: Run,
     folder: Path,
     stacks: Mapping[str, Stack],
@@ -94,19 +94,19 @@ def _measure(
                 _pause(bench, *left[0], seconds=max(map(retry.pause_s, void.values())))
 
 
-def _rounds(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
+def _rounds(slots: Sequence[PlanSlot]) -> Iterator[list[PlanSlot]]:
     """The slots that are measured together: those of one round, or a single one that is in none."""
     for _, some in itertools.groupby(slots, key=lambda slot: (slot.round, 0 if slot.round else slot.number)):
         yield list(some)
 
 
-def _attempt(slot: Slot, number: int, stack: Stack, folder: Path) -> measure.Attempt:
+def _attempt(slot: PlanSlot, number: int, stack: Stack, folder: Path) -> measure.Attempt:
     """The attempt of a slot, with an empty folder for its raw data."""
     place = records.trial_folder(folder, slot, number)
     return measure.Attempt(slot, number, stack, place, str(place.relative_to(folder)))
 
 
-def _pause(bench: measure.Bench, slot: Slot, attempt: int, seconds: int) -> None:
+def _pause(bench: measure.Bench, slot: PlanSlot, attempt: int, seconds: int) -> None:
     """Wait before an attempt, and say so."""
     for passed in range(seconds):
         bench.say(Progress("pause", passed, seconds, slot=slot, attempt=attempt))

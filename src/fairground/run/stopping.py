@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-from fairground.model import Cell, Ending, Load, Plan, Slot, Trial, Until
+from fairground.model import Cell, Ending, Load, Plan, PlanSlot, Trial, Until
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
@@ -67,7 +67,7 @@ def spent_s(trials: Sequence[Trial]) -> float:
     return math.fsum(trial.duration_s for trial in trials) + retry.paused_s(trials)
 
 
-def wanted(plan: Plan, slots: Sequence[Slot], before: Sequence[Trial]) -> tuple[tuple[Slot, ...], tuple[int, ...]]:
+def choose_slots(plan: Plan, slots: Sequence[PlanSlot], before: Sequence[Trial]) -> tuple[tuple[PlanSlot, ...], tuple[int, ...]]:
     """The slots that are worth their time by what was measured `before` them, and the numbers of the others."""
     if plan.budget_s is None or not before:
         return tuple(slots), ()
@@ -114,7 +114,7 @@ def _done(until: Until, found: Comparison | None, blocks: int) -> bool:
         return False
     if until is Until.NARROW:
         return all(narrow(row.estimate.interval().exp()) for row in found.rows)
-    return all(settled(row.estimate, found.pairs) for row in found.rows)
+    return all(is_decided(row.estimate, found.pairs) for row in found.rows)
 
 
 def _known(found: Estimate) -> bool:
@@ -122,7 +122,7 @@ def _known(found: Estimate) -> bool:
     return found.blocks >= LEAST_RATIOS and found.freedom >= LEAST_BLOCKS - 1
 
 
-def settled(found: Estimate, pairs: int) -> bool:
+def is_decided(found: Estimate, pairs: int) -> bool:
     """True if an interval that holds for all `pairs` of its comparison together (Bonferroni) leaves no third word.
 
     It fits into ± PRACTICAL or it lets go of 1, wherever its middle is; of a large difference a quarter is narrow enough.

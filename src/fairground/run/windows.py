@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from fairground.judge import sizing
-from fairground.model import Load, Slot, Workload
+from fairground.model import Load, PlanSlot, Workload
 
 MOST_WINDOWS = 4.0
 """Without a budget: so many times the window that the load asks for."""
@@ -44,7 +44,7 @@ def shorter(loads: Sequence[Load], step: int, workloads: Collection[Workload]) -
     )
 
 
-def turned(slots: Sequence[Slot], locked: Collection[str], asked_s: float | None) -> tuple[Slot, ...]:
+def with_turns(slots: Sequence[PlanSlot], locked: Collection[str], asked_s: float | None) -> tuple[PlanSlot, ...]:
     """The slots with their seconds in turns: none on `locked` workloads, where requests lock each other out."""
     return tuple(replace(one, turns_s=0.0 if one.cell.workload in locked else asked_s) if one.round else one for one in slots)
 
@@ -54,7 +54,7 @@ def sizable(load: Load) -> bool:
     return load.generator == Load.generator and load.requests is None and load.fault is None
 
 
-def bounded(slots: Sequence[Slot], workloads: Collection[str], room_s: float | None) -> tuple[Slot, ...]:
+def with_ceilings(slots: Sequence[PlanSlot], workloads: Collection[str], room_s: float | None) -> tuple[PlanSlot, ...]:
     """The slots, with a ceiling for windows of `workloads`, those that name events.
 
     `room_s`: the seconds that a block of the run may take longer, shared out between all that can grow; None: it has no budget.

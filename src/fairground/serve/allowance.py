@@ -46,12 +46,12 @@ class Allowance:
         self._left_s, self._seen_s, self._at_s = BURST_S, spent_s(), now_s()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def sent(message: Any) -> None:
+        async def send_on(message: Any) -> None:
             self.keep()  # a stream of events goes on without a further request
             await send(message)
 
         self.keep()
-        await self._app(scope, receive, sent)
+        await self._app(scope, receive, send_on)
 
     def keep(self) -> None:
         """Pause for as long as the allowance is used up."""

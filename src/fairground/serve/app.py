@@ -21,8 +21,8 @@ from fairground.model import LabError
 from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
-from fairground.serve.job import Job
-from fairground.serve.watch import Watch, latest, measuring
+from fairground.serve.job import LabJob
+from fairground.serve.watch import RunWatch, latest, measuring
 
 LOOK_S = 0.5
 """Seconds between two looks at what is new for a browser that watches."""
@@ -40,10 +40,10 @@ class Lab:
         self.places, self.site = places, site
         self._beginning, self._looking = threading.Lock(), threading.Lock()
         self._closed = threading.Event()
-        self._job: Job | None = None
-        self._pages: Job | None = None
+        self._job: LabJob | None = None
+        self._pages: LabJob | None = None
         self._drawn: object = None
-        self._watch: Watch | None = None
+        self._watch: RunWatch | None = None
         self.measures = True
         """True if something is measured, as of half a second ago."""
         self._drawer = threading.Thread(target=self._draw_when_quiet, daemon=True)
@@ -56,7 +56,7 @@ class Lab:
                 raise LabError("a measurement goes on, and two would disturb each other", "stop it, or wait for its end")
             if self._pages is not None:
                 self._pages.wait()
-            self._job = Job(words, self.places.environ)
+            self._job = LabJob(words, self.places.environ)
 
     def stop(self) -> None:
         """End the measurement, if there is one; what is finished is kept."""
@@ -87,7 +87,7 @@ class Lab:
             if folder is None:
                 return None, False
             if self._watch is None or self._watch.folder != folder:
-                self._watch = Watch(folder)
+                self._watch = RunWatch(folder)
             return self._watch.state(), self._watch.goes_on
         except (OSError, ValueError, LabError):
             self._watch = None
@@ -102,7 +102,7 @@ class Lab:
                 self.measures = (self._job is not None and self._job.running) or measuring(self.places.results)
                 if there != self._drawn and not self.measures and not self._is_drawing:
                     self._drawn = there
-                    self._pages = Job(words, self.places.environ)
+                    self._pages = LabJob(words, self.places.environ)
 
     @property
     def _is_drawing(self) -> bool:
@@ -118,7 +118,7 @@ def _stamp(results: Path) -> object:
 def application(places: Places, site: Path, token: str, hosts: Sequence[str]) -> tuple[Guard, Lab]:
     """The guarded application, and the lab behind it, which whoever serves it closes at the end."""
     lab = Lab(places, site)
-    script, digest = page.scripted("live.js")
+    script, digest = page.script_of("live.js")
     known = asked.Known.of(places)
     stacks = _stacks(places)
 
@@ -148,7 +148,7 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
         Route("/events", events),
         Mount("/site", StaticFiles(directory=site)),
     ]
-    scripts = [page.scripted(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
+    scripts = [page.script_of(*names)[1] for names in (page.SCRIPTS, page.FRAMED_SCRIPTS, ("site.js",), ("live.js",))]
     return Guard(Starlette(routes=routes), token, hosts, scripts), lab
 
 

@@ -78,12 +78,12 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
     def _with_policies(self, send: Send) -> Send:
-        async def sent(message: Any) -> None:
+        async def send_on(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message["headers"], *self._headers]}
             await send(message)
 
-        return sent
+        return send_on
 
     async def _answer(self, send: Send, status: int, text: str, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
         headers = [(b"content-type", b"text/plain; charset=utf-8"), *more]

@@ -17,7 +17,7 @@ from fairground.model import foreign
 MOST_LINES = 40
 
 
-class Job:
+class LabJob:
     """A command of the lab while it runs, in a session of its own: a Ctrl-C in the terminal is for the server, which ends it."""
 
     def __init__(self, words: Sequence[str], environ: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fairground import records
 from fairground.model import Plan, Trial
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.run import plan
 
 SILENT_S = 180.0
@@ -17,7 +17,7 @@ AFTER = {records.END, *(shape.page for shape in records.SHAPES.values())} - {rec
 """Files that are written once there are no more units of a record."""
 
 
-class Watch:
+class RunWatch:
     """One run's folder. `state` tells its cells and what is left of it. For one caller at a time."""
 
     def __init__(self, folder: Path) -> None:
@@ -103,4 +103,4 @@ def _written_s(path: Path) -> float:
 def latest(results: Path) -> Path | None:
     """The folder of the run that was written to last; None without one."""
     newest_first = sorted(results.glob(f"*/{records.ENTRIES}"), key=_written_s, reverse=True)
-    return next((path.parent for path in newest_first if records.kind_of(path.parent) is Kind.RUN), None)
+    return next((path.parent for path in newest_first if records.kind_of(path.parent) is RecordKind.RUN), None)

@@ -29,7 +29,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
-class Change:
+class CellChange:
     """One cell: `ratio` is after over before, without what all cells did; its 95 % interval; p among all cells (Holm)."""
 
     ratio: float
@@ -49,7 +49,7 @@ class Shift(Generic[Key]):
 
     common: float
     spread: float
-    changes: Mapping[Key, Change]
+    changes: Mapping[Key, CellChange]
 
 
 def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shift[Key] | None:
@@ -75,7 +75,7 @@ def shift(before: Mapping[Key, Interval], after: Mapping[Key, Interval]) -> Shif
     halves = {key: math.hypot(quantile * spread, _own(before[key], after[key], one > 0)) for key, one in apart.items()}
     p_values = holm([2 * float(stdtr(freedom, -abs(one) / halves[key] * quantile)) for key, one in apart.items()])
     changes = {
-        key: Change(math.exp(one), math.exp(one - halves[key]), math.exp(one + halves[key]), p)
+        key: CellChange(math.exp(one), math.exp(one - halves[key]), math.exp(one + halves[key]), p)
         for (key, one), p in zip(apart.items(), p_values, strict=True)
     }
     return Shift(math.exp(middle), spread, changes)

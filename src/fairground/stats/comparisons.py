@@ -15,8 +15,8 @@ from enum import StrEnum
 
 from fairground.model import Cell, Control, Plan, Topology, Trial
 from fairground.stats import differences, fit, intervals, modes, precision
-from fairground.stats.differences import PRACTICAL, Difference, Standings, Word
-from fairground.stats.fit import Estimate, Fit, Point
+from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord, Standings
+from fairground.stats.fit import Estimate, Fit, FitPoint
 from fairground.stats.modes import StartModes
 
 
@@ -61,7 +61,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldStack:
     """One stack held against the anchor: what it gave in each block over the anchor's level, above 1 where it is better.
 
     `more_blocks`: about so many more would decide what is undecided; None where it is decided, and where no number is in sight.
@@ -80,7 +80,7 @@ class Comparison:
 
     quantity: Quantity
     anchor: str
-    rows: tuple[Held, ...]
+    rows: tuple[HeldStack, ...]
     groups: tuple[tuple[str, ...], ...]
     ranks: Mapping[str, tuple[int, int]]
     floor: float | None
@@ -95,7 +95,7 @@ class Comparison:
     pairs: int = 0
     """… of so many, held to their number."""
 
-    def of(self, stack: str) -> Held | None:
+    def of(self, stack: str) -> HeldStack | None:
         """The row of a stack; None for the anchor, for one of a single block, and for one that no round joins with it."""
         return next((row for row in self.rows if row.stack == stack), None)
 
@@ -114,7 +114,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ControlReading:
     """A control held against the anchor in one quantity; `sure` is an A/A pair's interval, simultaneous over those of the run."""
 
     heat: Cell
@@ -143,7 +143,7 @@ class Reading:
     @property
     def found(self) -> bool:
         """True if the planted slowdown was called slower (dearer)."""
-        return self.control is Control.SLOWED and self.difference.word is Word.SLOWER
+        return self.control is Control.SLOWED and self.difference.word is DifferenceWord.SLOWER
 
 
 def value_of(trial: Trial, quantity: Quantity, in_turns: bool = False) -> float | None:
@@ -164,7 +164,7 @@ def layout(trials: Iterable[Trial], quantity: Quantity, *, in_turns: bool) -> Fi
     """
     values = [(trial, value_of(trial, quantity, in_turns)) for trial in trials if trial.turns or not in_turns]
     return Fit(
-        Point((trial.cell.stack, trial.control), trial.block, trial.round, math.log(value))
+        FitPoint((trial.cell.stack, trial.control), trial.block, trial.round, math.log(value))
         for trial, value in values
         if value is not None
     )
@@ -175,7 +175,7 @@ def heat_of(cell: Cell) -> Cell:
     return replace(cell, stack="", topology=Topology())
 
 
-def readings(measured: Mapping[tuple[Cell, Quantity], Measured], plan: Plan) -> tuple[Reading, ...]:
+def readings(measured: Mapping[tuple[Cell, Quantity], Measured], plan: Plan) -> tuple[ControlReading, ...]:
     """Hold all controls of a run against their anchors, in the plan's order of heats. `measured`: by field and quantity."""
     kinds = {(slot.cell, slot.control): slot.planted for slot in plan.slots if slot.control is not None}
     found = []
@@ -186,11 +186,11 @@ def readings(measured: Mapping[tuple[Cell, Quantity], Measured], plan: Plan) -> 
             estimate = None if here is None else here.against(ours, anchor)
             ratios = () if here is None or estimate is None else here.ratios(ours, anchor)
             alone = differences.of_estimate(estimate)
-            found.append(Reading(heat_of(cell), cell.stack, control, planted, quantity, ratios, estimate, alone, None))
+            found.append(ControlReading(heat_of(cell), cell.stack, control, planted, quantity, ratios, estimate, alone, None))
     return tuple(_held(reading, found) for reading in found)
 
 
-def _held(reading: Reading, every: Sequence[Reading]) -> Reading:
+def _held(reading: ControlReading, every: Sequence[ControlReading]) -> ControlReading:
     """Hold an A/A pair to the number of A/A pairs of the run; a planted slowdown to the noise that its A/A pair shows."""
     again = [one for one in every if one.control is Control.AGAIN and one.floor is not None]
     if reading.control is Control.AGAIN:
@@ -221,14 +221,16 @@ def compare(
     words = {stack: stand.words[stack, anchor] for stack in estimates}
     if withdrawn:
         stand = Standings((), {}, {})
-        words = {stack: replace(one, word=Word.INCONCLUSIVE) for stack, one in words.items()}
+        words = {stack: replace(one, word=DifferenceWord.INCONCLUSIVE) for stack, one in words.items()}
     rows = [
-        Held(
+        HeldStack(
             stack,
             measured.ratios((stack, None), (anchor, None)),
             found,
             words[stack],
-            precision.more_to_decide(found, PRACTICAL) if words[stack].word is Word.INCONCLUSIVE and not withdrawn else None,
+            precision.more_to_decide(found, PRACTICAL)
+            if words[stack].word is DifferenceWord.INCONCLUSIVE and not withdrawn
+            else None,
         )
         for stack, found in estimates.items()
     ]
@@ -256,12 +258,12 @@ class Judge:
 
     plan: Plan
     measured: Mapping[tuple[Cell, Quantity], Measured]
-    readings: tuple[Reading, ...]
+    readings: tuple[ControlReading, ...]
 
     @classmethod
     def of(cls, plan: Plan, results: Sequence[Trial], controls: Sequence[Trial]) -> Judge:
         """The judge of a run, with what its controls say."""
-        known = measured([*results, *controls])
+        known = measure_fields([*results, *controls])
         return cls(plan, known, readings(known, plan))
 
     def anchors(self, heat: Cell) -> tuple[str, ...]:
@@ -281,12 +283,12 @@ class Judge:
         blocks = len({trial.block for trial in trials})
         return None if found is None else replace(found, block_s=math.fsum(trial.duration_s for trial in trials) / blocks)
 
-    def _of(self, heat: Cell, quantity: Quantity, control: Control) -> Reading | None:
+    def _of(self, heat: Cell, quantity: Quantity, control: Control) -> ControlReading | None:
         ours = (one for one in self.readings if (one.heat, one.quantity, one.control) == (heat, quantity, control))
         return next(ours, None)
 
 
-def measured(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
+def measure_fields(trials: Sequence[Trial]) -> dict[tuple[Cell, Quantity], Measured]:
     """All fields in both quantities, in turns and in whole windows."""
     fields = [field_of(field[0].cell) for field in fields_of(trials)]
     found = dict[tuple[Cell, Quantity], Measured]()

@@ -30,7 +30,7 @@ EXACT_PAIRS = 14
 Name = TypeVar("Name", bound=Hashable)
 
 
-class Word(StrEnum):
+class DifferenceWord(StrEnum):
     """The four things that can be said of a ratio."""
 
     FASTER = "faster"
@@ -39,7 +39,7 @@ class Word(StrEnum):
     INCONCLUSIVE = "inconclusive"
 
 
-CALLED = (Word.FASTER, Word.SLOWER)
+CALLED = (DifferenceWord.FASTER, DifferenceWord.SLOWER)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Difference:
     `detectable` is the smallest change (0.04 is 4 %) that so much evidence of such a spread would show in 8 of 10 cases.
     """
 
-    word: Word
+    word: DifferenceWord
     ratio: Interval | None
     p: float | None
     p_holm: float | None
@@ -64,7 +64,7 @@ def of_estimate(found: Estimate | None, floor: float = 0.0, practical: float = P
     EQUIVALENT when the whole interval lies within ± `practical` (two one-sided tests, Schuirmann 1987); else INCONCLUSIVE.
     """
     if found is None:
-        return Difference(Word.INCONCLUSIVE, None, None, None, None)
+        return Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
     interval = found.interval(confidence)
     detectable = detectable_change(found.error, found.freedom)
     return Difference(_word(interval, floor, practical), interval.exp(), found.p, found.p, detectable)
@@ -75,21 +75,23 @@ def of_pairs(ratios: Sequence[float], floor: float = 0.0, practical: float = PRA
     logs = logarithms_of(ratios)
     interval = t_interval(logs, confidence)
     if interval is None:
-        return Difference(Word.INCONCLUSIVE, None, None, None, None)
+        return Difference(DifferenceWord.INCONCLUSIVE, None, None, None, None)
     p = sign_flip(logs)
     return Difference(_word(interval, floor, practical), interval.exp(), p, p, detectable_of(logs))
 
 
-def _word(logs: Interval, floor: float, practical: float) -> Word:
+def _word(logs: Interval, floor: float, practical: float) -> DifferenceWord:
     bound = math.log1p(practical)
     if -bound < logs.low and logs.high < bound:
-        return Word.EQUIVALENT
+        return DifferenceWord.EQUIVALENT
     if (logs.low > 0 or logs.high < 0) and abs(logs.middle) > math.log1p(floor):
-        return Word.FASTER if logs.middle > 0 else Word.SLOWER
-    return Word.INCONCLUSIVE
+        return DifferenceWord.FASTER if logs.middle > 0 else DifferenceWord.SLOWER
+    return DifferenceWord.INCONCLUSIVE
 
 
-def estimated(rows: Mapping[Name, Estimate | None], floor: float = 0.0, practical: float = PRACTICAL) -> dict[Name, Difference]:
+def differences_of(
+    rows: Mapping[Name, Estimate | None], floor: float = 0.0, practical: float = PRACTICAL
+) -> dict[Name, Difference]:
     """Judge each row of a table of comparisons as `of_estimate` does, held to their number.
 
     A row that its own interval would call, and that Holm's step-down procedure does not (p_holm > 0.05), becomes INCONCLUSIVE.
@@ -119,13 +121,13 @@ def _corrected(alone: Mapping[Name, Difference]) -> dict[Name, Difference]:
         name: replace(
             row,
             p_holm=corrected.get(name),
-            word=Word.INCONCLUSIVE if row.word in CALLED and corrected[name] > 0.05 else row.word,
+            word=DifferenceWord.INCONCLUSIVE if row.word in CALLED and corrected[name] > 0.05 else row.word,
         )
         for name, row in alone.items()
     }
 
 
-def crossed(below: Sequence[float], above: Sequence[float]) -> list[float]:
+def cross_ratios(below: Sequence[float], above: Sequence[float]) -> list[float]:
     """Ratios above / below of values that were not measured in pairs: joined in the order given, as many as both have.
 
     Which value meets which does not move the mean of the log-ratios, and their spread is that of both sides together.
@@ -253,7 +255,7 @@ class Standings:
     @property
     def decided(self) -> int:
         """The number of pairs that are told apart or equivalent."""
-        return sum(row.word is not Word.INCONCLUSIVE for row in self.words.values())
+        return sum(row.word is not DifferenceWord.INCONCLUSIVE for row in self.words.values())
 
 
 def standings(
@@ -268,9 +270,9 @@ def standings(
     are shown to be better than it, and its worst before all shown to be worse. Source of the ranks: Mogstad, Romano, Shaikh &
     Wilhelm, "Inference for Ranks", Review of Economic Studies 2024.
     """
-    words = estimated({pair: found for pair, found in pairs.items() if found is not None}, floor, practical)
-    better = {pair for pair, row in words.items() if row.word is Word.FASTER}
-    better |= {(other, one) for (one, other), row in words.items() if row.word is Word.SLOWER}
+    words = differences_of({pair: found for pair, found in pairs.items() if found is not None}, floor, practical)
+    better = {pair for pair, row in words.items() if row.word is DifferenceWord.FASTER}
+    better |= {(other, one) for (one, other), row in words.items() if row.word is DifferenceWord.SLOWER}
     above = {name: sum((other, name) in better for other in order) for name in order}
     under = {name: sum((name, other) in better for other in order) for name in order}
     ranks = {name: (1 + above[name], len(order) - under[name]) for name in order}
@@ -314,7 +316,7 @@ def _without_needless(groups: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]
     return kept
 
 
-def paired(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
+def pair_ratios(above: Mapping[int, float], below: Mapping[int, float]) -> list[float]:
     """Ratios above / below in the blocks that both have, by block."""
     return [above[block] / below[block] for block in sorted(set(above) & set(below))]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fairground.model.experiment import AS_IT_WAS, Change, Direction, Start, WhyAsked
-from fairground.model.window import Window
+from fairground.model.experiment import AS_IT_WAS, ArmChange, Direction, Start, WhyAsked
+from fairground.model.window import WindowTally
 from fairground.stats import intervals
 from fairground.stats.intervals import Interval
 
@@ -31,15 +31,15 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Effect:
+class ArmEffect:
     """One change: its goodput over that of the arm as it was. `ratio` is None for fewer than two sound starts."""
 
-    change: Change
+    change: ArmChange
     ratio: Interval | None
     starts: int
 
 
-def effects(asked: WhyAsked, starts: Sequence[Start]) -> tuple[Effect, ...]:
+def effects(asked: WhyAsked, starts: Sequence[Start]) -> tuple[ArmEffect, ...]:
     """The effect of each change, in their order, over the starts that are sound."""
     changes = asked.experiment.changes
     sound = [start for start in starts if start.void is None]
@@ -61,14 +61,14 @@ def outcome(asked: WhyAsked, starts: Sequence[Start]) -> Outcome:
     return Outcome.WITHDRAWN if none and asked.experiment.refutes else Outcome.OPEN
 
 
-def _effect(change: Change, sound: Sequence[Start], confidence: float) -> Effect:
+def _effect(change: ArmChange, sound: Sequence[Start], confidence: float) -> ArmEffect:
     pairs = [(rate(start.windows.get(change.label, ())), rate(start.windows.get(AS_IT_WAS, ()))) for start in sound]
     both = [(changed, plain) for changed, plain in pairs if changed and plain]
     ratio = intervals.ratio_interval([one for one, _ in both], [other for _, other in both], confidence)
-    return Effect(change, ratio, len(both))
+    return ArmEffect(change, ratio, len(both))
 
 
-def rate(windows: Sequence[Window]) -> float | None:
+def rate(windows: Sequence[WindowTally]) -> float | None:
     """Good answers a second over all windows of a start; None where there is none."""
     rates = [window.rate_per_s for window in windows if window.rate_per_s]
     return intervals.geometric_mean(rates) if rates else None

@@ -37,7 +37,7 @@ NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
-class Point(Generic[Name]):
+class FitPoint(Generic[Name]):
     """One value: its logarithm, whose it is, and what it shares with others. A block has one round or several."""
 
     name: Name
@@ -84,7 +84,7 @@ class Fit(Generic[Name]):
 
     def __init__(
         self,
-        points: Iterable[Point[Name]],
+        points: Iterable[FitPoint[Name]],
         common: Mapping[Hashable, Prior] | None = None,
         noise: Mapping[Hashable, float] | None = None,
     ) -> None:
@@ -98,7 +98,7 @@ class Fit(Generic[Name]):
         """The stacks that have a value, in the order of their first ones."""
         return tuple(self._place)
 
-    def weighed(self, noise: Mapping[Hashable, float]) -> Fit[Name]:
+    def weigh(self, noise: Mapping[Hashable, float]) -> Fit[Name]:
         """The same values, each weighed by the variance that `noise` gives its stack."""
         return Fit(self._points, self._common, noise)
 
@@ -207,7 +207,7 @@ def together(fits: Sequence[Fit[Name]]) -> list[Fit[Name]]:
     """
     alike = moderated.priors([fit.spreads for fit in fits])
     weighed = [
-        fit.weighed({name: math.sqrt(prior.variance) for name, prior in common.items()})
+        fit.weigh({name: math.sqrt(prior.variance) for name, prior in common.items()})
         for fit, common in zip(fits, alike, strict=True)
     ]
     priors = moderated.priors([fit.spreads for fit in weighed])
@@ -230,7 +230,7 @@ class _Solved:
     paces: Mapping[int, Sequence[float]]
 
 
-def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int], noise: Sequence[float]) -> _Solved:
+def _solve(points: Sequence[FitPoint[Name]], places: Mapping[Name, int], noise: Sequence[float]) -> _Solved:
     """Least squares of the logarithms on stacks and rounds, each value weighed by the inverse of its stack's `noise`."""
     import numpy
 
@@ -260,7 +260,7 @@ def _solve(points: Sequence[Point[Name]], places: Mapping[Name, int], noise: Seq
     return _Solved(owner, logs, levels, residuals, solution[: len(places)], free, parts, paces)
 
 
-def _joined(points: list[Point[Name]]) -> list[Point[Name]]:
+def _joined(points: list[FitPoint[Name]]) -> list[FitPoint[Name]]:
     """The values that count: of rounds with several stacks, and all of a stack that has no such round."""
     stacks: dict[tuple[int, int], set[Name]] = {}
     for point in points:
@@ -269,7 +269,7 @@ def _joined(points: list[Point[Name]]) -> list[Point[Name]]:
     return [point for point in points if len(stacks[point.block, point.round]) > 1 or point.name not in shared]
 
 
-def _parts(points: Sequence[Point[Name]]) -> Mapping[object, int]:
+def _parts(points: Sequence[FitPoint[Name]]) -> Mapping[object, int]:
     """Stack → the number of the part of the layout that it is in; parts share no round."""
     rounds: dict[tuple[int, int], list[Name]] = {}
     for point in points:

@@ -23,7 +23,7 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True)
-class Effect:
+class OrderEffect:
     """The change of goodput with something of the order: a factor (1 is none) over its whole range, with its interval."""
 
     factor: Interval
@@ -54,9 +54,9 @@ class Voids:
 class Campaign:
     """The effects that hold for a run as a whole. None where the run has too few trials to tell."""
 
-    position: Effect | None
+    position: OrderEffect | None
     """From the first place of a block to its last."""
-    carried: Effect | None
+    carried: OrderEffect | None
     """After a trial that kept every processor busy, against one that kept none busy."""
     voids: tuple[Voids, ...]
     """The stacks with void attempts, least likely first."""
@@ -92,7 +92,7 @@ def _numbered(points: Points) -> Points:
     return [(trial, at) for trial, at in points if value_of(trial, Quantity.GOODPUT)]
 
 
-def _effect(points: Points) -> Effect | None:
+def _effect(points: Points) -> OrderEffect | None:
     """The slope of log goodput on the number, each cell and each block with a level of its own; None where too little is left.
 
     Least squares with dummy variables, the two-way fixed-effects estimator; the cells' levels, of which there can be hundreds,
@@ -122,7 +122,7 @@ def _effect(points: Points) -> Effect | None:
     slope = float(residual @ place) / spread
     rest = residual - slope * place
     half = student(left, 0.975) * math.sqrt(float(rest @ rest) / left / spread)
-    return Effect(Interval(math.exp(slope), math.exp(slope - half), math.exp(slope + half), len(points), 0.95))
+    return OrderEffect(Interval(math.exp(slope), math.exp(slope - half), math.exp(slope + half), len(points), 0.95))
 
 
 def _voids(everything: Sequence[Trial]) -> tuple[Voids, ...]:

@@ -14,7 +14,7 @@ MOST = 1_000_000
 
 
 @dataclass(frozen=True)
-class Need:
+class RoundsNeed:
     """The need of an undecided comparison: `more` rounds (or blocks) beyond those that there are, `more_s` seconds in all.
 
     They would settle `margin`; `settled` is the least margin that is settled already, None with too few rounds for any. Both are
@@ -68,7 +68,7 @@ def more_to_decide(found: Estimate | None, margin: float) -> int | None:
     return None if needed is None else max(1, needed - found.blocks)
 
 
-def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None) -> Need | None:
+def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float | None = None) -> RoundsNeed | None:
     """Tell what these ratios lack until they settle a margin, one more for each `each_s` seconds; None for fewer than two.
 
     `least` rounds are needed in any case, and one is always missing: who asks was not decided.
@@ -82,4 +82,4 @@ def need(ratios: Sequence[float], margin: float, least: int = 2, each_s: float |
     needed = values_needed(spread, deciding_width(margin))
     more = None if needed is None else max(1, least - count, needed - count)
     seconds = None if more is None or each_s is None else more * each_s
-    return Need(margin, None if count < least else math.expm1(interval.high - interval.low), more, seconds)
+    return RoundsNeed(margin, None if count < least else math.expm1(interval.high - interval.low), more, seconds)

@@ -9,8 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model.pair import Pair
-from fairground.model.window import Window
+from fairground.model.pair import WindowPair
+from fairground.model.window import WindowTally
 from fairground.stats import differences
 from fairground.stats.differences import Difference
 from fairground.stats.modes import MODES_APART, two_modes
@@ -60,13 +60,13 @@ class Decision:
         return None if interval is None else math.sqrt(interval.high / interval.low) - 1
 
 
-def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -> Decision:
+def decide(pairs: Sequence[WindowPair], floor: float = 0.0, practical: float = 0.01) -> Decision:
     """The words on rate and on CPU per answer, from the mean log-ratio of each round's sound pairs."""
     sound = [pair for pair in pairs if pair.void is None]
     rates, costs, efforts = (_by_round(sound, ratio) for ratio in (_faster, _cheaper, _easier))
     differing = [differences.of_pairs(ratios, floor, practical) for ratios in (rates, costs, efforts)]
     if len(rates) < JUDGED_ROUNDS:
-        differing = [replace(one, word=differences.Word.INCONCLUSIVE) for one in differing]
+        differing = [replace(one, word=differences.DifferenceWord.INCONCLUSIVE) for one in differing]
     rate, cost, effort = differing
     counted = bool(sound) and all(_easier(pair) is not None for pair in sound)
     failed = _failed([pair.a for pair in sound]), _failed([pair.b for pair in sound])
@@ -84,19 +84,19 @@ def decide(pairs: Sequence[Pair], floor: float = 0.0, practical: float = 0.01) -
     return replace(found, effort=effort, efforts=tuple(efforts)) if counted else found
 
 
-def _faster(pair: Pair) -> float | None:
+def _faster(pair: WindowPair) -> float | None:
     return _ratio(pair.b.rate_per_s, pair.a.rate_per_s)
 
 
-def _cheaper(pair: Pair) -> float | None:
+def _cheaper(pair: WindowPair) -> float | None:
     return _ratio(pair.a.cpu_us_per_answer, pair.b.cpu_us_per_answer)
 
 
-def _easier(pair: Pair) -> float | None:
+def _easier(pair: WindowPair) -> float | None:
     return _ratio(pair.a.instructions_per_answer, pair.b.instructions_per_answer)
 
 
-def _modes(pairs: Sequence[Pair]) -> ArmModes | None:
+def _modes(pairs: Sequence[WindowPair]) -> ArmModes | None:
     """Find an arm that runs in one of two ways from start to start: that whose own level differs more between the groups."""
     by_cost = all(window.cpu_us_per_answer for pair in pairs for window in (pair.a, pair.b))
     levels: dict[int, list[tuple[float, float]]] = {}
@@ -121,12 +121,12 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _failed(windows: Sequence[Window]) -> float | None:
+def _failed(windows: Sequence[WindowTally]) -> float | None:
     sent = sum(window.ok + window.not_ok for window in windows)
     return sum(window.not_ok for window in windows) / sent if sent else None
 
 
-def _by_round(pairs: Sequence[Pair], ratio: Callable[[Pair], float | None]) -> list[float]:
+def _by_round(pairs: Sequence[WindowPair], ratio: Callable[[WindowPair], float | None]) -> list[float]:
     logs: dict[int, list[float]] = {}
     for pair in pairs:
         if (value := ratio(pair)) is not None:

@@ -10,7 +10,7 @@ from fairground.model import Trial, WorkloadEvent
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldEvents:
     """An event: how often windows should hold it, and how often those did that might be no longer; None: nobody could count."""
 
     wanted: int
@@ -33,7 +33,7 @@ class WindowSizes:
     ceiling_s: float
     added_s: float
     capped: int
-    events: Mapping[WorkloadEvent, Held]
+    events: Mapping[WorkloadEvent, HeldEvents]
 
 
 def of(trials: Sequence[Trial]) -> tuple[WindowSizes, ...]:
@@ -55,7 +55,7 @@ def _of(workload: str, trials: Sequence[Trial]) -> WindowSizes:
         seen = [found[event].window for found in lacking if event in found]
         known = [amount for amount in seen if amount is not None]
         wanted = max(size.events[event].wanted for size in sizes if event in size.events)
-        held[event] = Held(wanted, min(known, default=None), max(known, default=None))
+        held[event] = HeldEvents(wanted, min(known, default=None), max(known, default=None))
     lengths = [size.window_s for size in sizes]
     return WindowSizes(
         workload, len(sizes), min(size.asked_s for size in sizes), min(lengths), max(lengths), max(size.most_s for size in sizes),

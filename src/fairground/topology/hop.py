@@ -27,7 +27,7 @@ class Hop:
     log: Path
     scratch: tempfile.TemporaryDirectory[str] | None = None
 
-    def said(self, characters: int = 2000) -> str:
+    def log_end(self, characters: int = 2000) -> str:
         """The end of its log."""
         return self.log.read_bytes()[-characters:].decode(errors="replace") if self.log.exists() else ""
 
@@ -80,17 +80,17 @@ class Pooler(Hop):
     def census(self, console: psycopg.Connection[tuple[Any, ...]]) -> Census:
         """Count the connections that concern the trial's database."""
         found = console.execute("SHOW POOLS")
-        return counted([column.name for column in found.description or ()], found.fetchall(), self.database)
+        return census_of([column.name for column in found.description or ()], found.fetchall(), self.database)
 
 
 @dataclass(frozen=True)
-class Wire(Hop):
+class RunningWires(Hop):
     """Running wires, one process for all of a path: where the one before the server listens, and the one before the database."""
 
     ports: Mapping[str, int] = field(default_factory=dict)
 
 
-def counted(columns: list[str], rows: list[tuple[Any, ...]], database: str) -> Census:
+def census_of(columns: list[str], rows: list[tuple[Any, ...]], database: str) -> Census:
     """The census of one database in the rows of `SHOW POOLS`; poolers and versions have different columns."""
 
     def total(*names: str) -> int:

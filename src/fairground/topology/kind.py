@@ -19,7 +19,7 @@ NO_PACKAGE = "no registry holds a binary: build pgcat from its source and put it
 
 
 @dataclass(frozen=True)
-class Kind:
+class HopKind:
     """One named way in which a program can stand in the path. `mode` is what its configuration makes of it."""
 
     name: str
@@ -34,28 +34,28 @@ class Kind:
         return INSTALL.get(self.program, NO_PACKAGE)
 
 
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, HopKind] = {
     kind.name: kind
     for kind in (
-        Kind("nginx", "proxy", "nginx", "keep-alive", "nginx, upstream HTTP/1.1 with keep-alive"),
-        Kind("nginx-close", "proxy", "nginx", "close", "nginx, a new upstream connection for each request"),
-        Kind("pgbouncer-session", "pooler", "pgbouncer", "session", "PgBouncer, a connection for as long as its client stays"),
-        Kind("pgbouncer-tx", "pooler", "pgbouncer", "transaction", "PgBouncer, a connection for one transaction at a time"),
-        Kind("pgcat-session", "pooler", "pgcat", "session", "PgCat, a connection for as long as its client stays"),
-        Kind("pgcat-tx", "pooler", "pgcat", "transaction", "PgCat, a connection for one transaction at a time"),
+        HopKind("nginx", "proxy", "nginx", "keep-alive", "nginx, upstream HTTP/1.1 with keep-alive"),
+        HopKind("nginx-close", "proxy", "nginx", "close", "nginx, a new upstream connection for each request"),
+        HopKind("pgbouncer-session", "pooler", "pgbouncer", "session", "PgBouncer, a connection for as long as its client stays"),
+        HopKind("pgbouncer-tx", "pooler", "pgbouncer", "transaction", "PgBouncer, a connection for one transaction at a time"),
+        HopKind("pgcat-session", "pooler", "pgcat", "session", "PgCat, a connection for as long as its client stays"),
+        HopKind("pgcat-tx", "pooler", "pgcat", "transaction", "PgCat, a connection for one transaction at a time"),
     )
 }
 """Name in a suite and on the command line → what it is."""
 
 
-def pooled(topology: Topology) -> bool:
+def is_pooled(topology: Topology) -> bool:
     """True if connections to the database are handed from one client to another between transactions."""
     return topology.pooler is not None and KINDS[topology.pooler].mode == "transaction"
 
 
-def unprepared(topology: Topology, version: str | None) -> bool:
+def loses_prepared(topology: Topology, version: str | None) -> bool:
     """True if named prepared statements get lost in this topology, with its pooler of this version (None: not known)."""
-    if topology.pooler is None or not pooled(topology):
+    if topology.pooler is None or not is_pooled(topology):
         return False
     numbers = version_numbers(version or "")
     return not numbers or numbers < PREPARED_SINCE[KINDS[topology.pooler].program]

@@ -26,8 +26,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from fairground import model
 from fairground.host import Child, Keeper, Limits, Streams, free_port, listens, netloc
 from fairground.model import LabError, Topology
-from fairground.topology.hop import Admin, Hop, Pooler, Wire
-from fairground.topology.kind import KINDS, PREPARED_SINCE, Kind, version, version_numbers
+from fairground.topology.hop import Admin, Hop, Pooler, RunningWires
+from fairground.topology.kind import KINDS, PREPARED_SINCE, HopKind, version, version_numbers
 
 START_TIMEOUT_S = 10.0
 HIDDEN = "(hidden)"
@@ -103,11 +103,11 @@ def start_pooler(
 def start_wire(
     keeper: Keeper,
     engine: Path,
-    wire: model.Wire,
+    wire: model.PathWire,
     ends: Mapping[str, tuple[str, int]],
     folder: Path,
     cores: tuple[int, ...] | None,
-) -> Wire:
+) -> RunningWires:
     """Start the path's wires, all in one process. `ends`: side → host and port that it leads to; nobody need listen there yet."""
     own, argv, log = keeper.front, [str(engine), "wire"], folder / "wire.log"
     ports = {side: free_port(host=own) for side in wire.sides}
@@ -117,7 +117,7 @@ def start_wire(
     with open(log, "wb") as stream:
         child = keeper.spawn(argv, role="wire", env={"LANG": "C.UTF-8"}, streams=Streams.into(stream), limits=Limits(cores=cores))
     *_, last = ports.values()  # they begin to listen one after the other
-    return _listening(Wire("wire", child, own, last, log, ports=ports), wire.id)
+    return _listening(RunningWires("wire", child, own, last, log, ports=ports), wire.id)
 
 
 def render(template: str, **values: object) -> str:
@@ -130,7 +130,7 @@ def _users(passwords: dict[str, str]) -> str:
     return "".join('"{}" "{}"\n'.format(user, word.replace('"', '""')) for user, word in passwords.items())
 
 
-def _binary(keeper: Keeper, kind: Kind) -> str:
+def _binary(keeper: Keeper, kind: HopKind) -> str:
     found = shutil.which(kind.program, path=keeper.environ.get("PATH"))
     if found is None:
         raise LabError(f"`{kind.name}` needs `{kind.program}` on PATH", kind.install, exit_code=3)
@@ -138,7 +138,7 @@ def _binary(keeper: Keeper, kind: Kind) -> str:
 
 
 def _spawn(
-    keeper: Keeper, kind: Kind, argv: Sequence[str], log: Path, cores: tuple[int, ...] | None, stdin: IO[bytes] | None = None
+    keeper: Keeper, kind: HopKind, argv: Sequence[str], log: Path, cores: tuple[int, ...] | None, stdin: IO[bytes] | None = None
 ) -> Child:
     """Start a hop's program. PgBouncer refuses to be root, and nginx as root becomes another user: both see an ordinary one."""
     with open(log, "wb") as stream:
@@ -161,7 +161,7 @@ def _listening(hop: Started, name: str) -> Started:
         time.sleep(0.01)
     code = hop.child.exit_code()
     hop.stop()
-    lines = [line.strip() for line in hop.said().splitlines() if line.strip()]
+    lines = [line.strip() for line in hop.log_end().splitlines() if line.strip()]
     lines = [line for line in lines if GRAVE.search(line)][:1] or lines  # what went wrong first, not what followed from it
     did = "did not listen in time" if code is None else f"ended with exit code {code}"
     raise LabError(f"the {hop.role} `{name}` {did}: {lines[-1][:300] if lines else 'it said nothing'}", exit_code=3)

@@ -37,7 +37,7 @@ class _Place:
     target: str
 
 
-def guessed(text: str, scheme: str = "http") -> str | None:
+def guess_url(text: str, scheme: str = "http") -> str | None:
     """The URL that is meant by `localhost:8000`, `:8000/x` or `127.0.0.1`; None where text is none, such as a command's name."""
     found = BARE.fullmatch(text)
     if found is None:
@@ -46,7 +46,7 @@ def guessed(text: str, scheme: str = "http") -> str | None:
     return f"{scheme}://{host}{port}{target}"
 
 
-def kept(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], ...]:
+def redact_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str | None], ...]:
     """Headers as a record keeps them: without what is secret."""
     return tuple((name, None if name.lower() in SECRET else value) for name, value in headers)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from fairground.capacity.service.values import Conduct
-from fairground.contract.encryption import HTTP_1, HTTP_2, chosen, speaks_http, speaks_tls
-from fairground.contract.wire import Answer, Trouble, Wire
+from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
+from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
 from fairground.model import Finding, LabError, Severity
 from fairground.model.wire import Tls, request_bytes
 
@@ -85,7 +85,7 @@ class Asked:
 class _Sequence:
     """The same request several times over, as one client would send it."""
 
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[HttpAnswer] = field(default_factory=list)
     took_ms: list[float] = field(default_factory=list)
     """From the send to the whole answer, on a connection that was used before."""
     opened: int = 0
@@ -138,7 +138,7 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
         return LabError(f"{began}: {PLAIN}", f"ask it in plain HTTP: http://{asked.authority}")
     if not trouble.unconnected and asked.tls is None and speaks_tls(asked.host, asked.port):
         return Encrypted(f"{began}: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
-    if asked.tls is not None and kind in ANOTHER_PROTOCOL and chosen(asked.host, asked.port, asked.tls) == HTTP_2:
+    if asked.tls is not None and kind in ANOTHER_PROTOCOL and chosen_protocol(asked.host, asked.port, asked.tls) == HTTP_2:
         return NoAnswer(f"{began}: {trouble.sentence}", HTTP_2_ALONE, exit_code=3)
     return NoAnswer(f"{began}: {trouble.sentence}", HINTS.get(kind, HINTS["malformed"]), exit_code=3)
 
@@ -186,11 +186,11 @@ def _encryption(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
     else:
         whose = "an authority of this machine" if tls.ca is None else f"`{tls.ca}`"
         yield _finding("tls", Severity.NOTE, f"{seen.agreed}; the certificate is for `{tls.name}`, by {whose}")
-    protocol = chosen(asked.host, asked.port, tls)
+    protocol = chosen_protocol(asked.host, asked.port, tls)
     yield _finding("alpn", Severity.NOTE, CHOICES[protocol], protocol=protocol)
 
 
-def _light(answer: Answer, before: Sequence[Answer]) -> Answer:
+def _light(answer: HttpAnswer, before: Sequence[HttpAnswer]) -> HttpAnswer:
     """The answer with as little memory as can tell it from others: the first body itself, of another one its hash."""
     if not before:
         return answer
@@ -281,7 +281,7 @@ def _close(asked: Asked, status: int) -> str | None:
         answer = wire.answer(asked.method)
         if answer.status != status:
             return f"status {answer.status} instead of {status}"
-        return None if wire.closed(CLOSED_WITHIN_S) else f"the connection is still open {CLOSED_WITHIN_S:g} s later"
+        return None if wire.closes(CLOSED_WITHIN_S) else f"the connection is still open {CLOSED_WITHIN_S:g} s later"
 
 
 def _old_client(asked: Asked, status: int) -> str | None:
@@ -292,7 +292,7 @@ def _old_client(asked: Asked, status: int) -> str | None:
             return f"status {answer.status} instead of {status}"
         if answer.header("transfer-encoding") is not None:
             return "the answer has a transfer-encoding, which HTTP/1.0 does not know"
-        if answer.says("keep-alive") or wire.closed(CLOSED_WITHIN_S):
+        if answer.says("keep-alive") or wire.closes(CLOSED_WITHIN_S):
             return None
         return "the connection stays open without `connection: keep-alive`"
 
@@ -357,21 +357,21 @@ def _head(asked: Asked, status: int) -> str | None:
             return "bytes follow the header"
         if answer.status != status:
             return f"status {answer.status}, where GET has {status}"
-        if answer.says("close") or wire.closed(0.05):
+        if answer.says("close") or wire.closes(0.05):
             return "bytes follow the header" if wire.surplus else None
         wire.send(asked.encode())
         following = wire.answer(asked.method)
         return None if following.status == status else f"the GET after it got status {following.status}"
 
 
-def _ends_with_connection(answer: Answer) -> bool:
+def _ends_with_connection(answer: HttpAnswer) -> bool:
     """True if only the end of the connection tells the end of the body."""
     bodiless = answer.status in (204, 304)
     return not bodiless and answer.header("content-length") is None and answer.header("transfer-encoding") is None
 
 
-def _wire(asked: Asked) -> Wire:
-    return Wire(asked.host, asked.port, time.monotonic() + TIMEOUT_S, asked.tls)
+def _wire(asked: Asked) -> CaseWire:
+    return CaseWire(asked.host, asked.port, time.monotonic() + TIMEOUT_S, asked.tls)
 
 
 def _finding(id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> Finding:

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fairground.capacity import loadcurve
-from fairground.capacity.loadcurve import Point
+from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import LEAST_TAIL, Objective
 from fairground.capacity.service.behaviour import Asked
-from fairground.capacity.service.parts import Ahead, Part, Unit
+from fairground.capacity.service.parts import Ahead, ServicePart, Unit
 from fairground.capacity.service.values import Closed, Conduct, doubtful, most_connections
 from fairground.judge import thresholds
-from fairground.measure.arm import Window
+from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
-from fairground.measure.session import Session
-from fairground.model import Audit, Cell, Expectation, Finding, LabError, Load, Settings, Topology, Workload
+from fairground.measure.session import ArmSession
+from fairground.model import Audit, Cell, CellSettings, Expectation, Finding, LabError, Load, Topology, Workload
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 
 CONNECTIONS = (1, 10, 100)
@@ -61,7 +61,7 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
 
 
 @dataclass(frozen=True)
-class Effort:
+class ServiceEffort:
     """The effort of a visit.
 
     It says how long each measurement is, in seconds, when an answer is too late, how many threads load, and how large
@@ -79,7 +79,9 @@ class Over(Exception):
     """The arm cannot be loaded any more; why is among its findings."""
 
 
-def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Ahead | Part]:
+def measure(
+    done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int
+) -> Iterator[Ahead | ServicePart]:
     """Measure the closed loops of the arm `label`, a service, and then the load curve about the best of them.
 
     Before each load it yields what comes. What is among the parts `done` is not measured again. It ends early where the arm
@@ -91,10 +93,12 @@ def measure(done: Sequence[Part], session: Session, label: str, effort: Effort, 
         return
 
 
-def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort, cores: int) -> Iterator[Ahead | Part]:
+def _measured(
+    done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int
+) -> Iterator[Ahead | ServicePart]:
     loads = itertools.count(1 + sum(part.closed is not None or bool(part.curve) for part in done))
 
-    def load(shape: Load, seed: int, rates: Rates = ()) -> Window:
+    def load(shape: Load, seed: int, rates: Rates = ()) -> ArmWindow:
         windows = session.load(Whole(label, shape, seed, rates, folder=f"load-{next(loads):03}"))
         if not windows:
             raise Over
@@ -117,10 +121,12 @@ def _measured(done: Sequence[Part], session: Session, label: str, effort: Effort
         yield from _curve(load, max(one.goodput_per_s for one in known), effort)
 
 
-def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort: Effort) -> Iterator[Ahead | Part]:
+def _curve(
+    load: Callable[[Load, int, Rates], ArmWindow], best_per_s: float, effort: ServiceEffort
+) -> Iterator[Ahead | ServicePart]:
     """Measure the load curve about the best closed loop; empty where no loop got a good answer."""
     if best_per_s == 0:
-        yield Part(Unit.CURVE, curve=())
+        yield ServicePart(Unit.CURVE, curve=())
         return
     connections = most_connections(effort.body_bytes)
     threads = min(effort.threads, connections)
@@ -128,11 +134,11 @@ def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort
     rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
     seed = len(CONNECTIONS) + 1
 
-    def points(some: Rates, seed: int, first: int) -> list[Point]:
-        measured, found = load(shape, seed, some), list[Point]()
+    def points(some: Rates, seed: int, first: int) -> list[CurvePoint]:
+        measured, found = load(shape, seed, some), list[CurvePoint]()
         for step in measured.steps:
             trial = first + sum(point.step.rate_per_s == step.rate_per_s for point in found)
-            found.append(Point("curve", trial, step, loadcurve.judge(step, effort.objective, measured.void)))
+            found.append(CurvePoint("curve", trial, step, loadcurve.judge(step, effort.objective, measured.void)))
         return found
 
     yield _ahead("load curve", rates)
@@ -140,7 +146,7 @@ def _curve(load: Callable[[Load, int, Rates], Window], best_per_s: float, effort
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
         yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
-    yield Part(Unit.CURVE, curve=tuple(sorted(curve, key=lambda point: point.step.rate_per_s)))
+    yield ServicePart(Unit.CURVE, curve=tuple(sorted(curve, key=lambda point: point.step.rate_per_s)))
 
 
 def _ahead(what: str, rates: Rates) -> Ahead:
@@ -149,7 +155,7 @@ def _ahead(what: str, rates: Rates) -> Ahead:
     return Ahead(f"{what}, {len(rates)} steps", load_s, load_s)
 
 
-def _loop(measured: Window, cores: int) -> tuple[Part, Closed]:
+def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
     """The part of one closed loop, and its numbers."""
     result, used = measured.whole, measured.roles.get("server")
     latency, cpu_us = result.latency_ok, used.cpu_us if used else None
@@ -165,18 +171,20 @@ def _loop(measured: Window, cores: int) -> tuple[Part, Closed]:
         void=measured.void,
         handshakes=measured.handshakes,
     )
-    cell = Cell("the service", "try", Topology(), Load(), Settings(workers=cores))
-    return Part(Unit.LOOP, closed=closed, limited_by=_limits(measured, cell, cores), note=_strangers(measured, cores)), closed
+    cell = Cell("the service", "try", Topology(), Load(), CellSettings(workers=cores))
+    return ServicePart(
+        Unit.LOOP, closed=closed, limited_by=_limits(measured, cell, cores), note=_strangers(measured, cores)
+    ), closed
 
 
-def _limits(measured: Window, cell: Cell, cores: int) -> tuple[Finding, ...]:
+def _limits(measured: ArmWindow, cell: Cell, cores: int) -> tuple[Finding, ...]:
     """The reasons that can be known from outside: that nothing was full cannot be, where not everybody's CPU is known."""
     busy = measured.host.busy_share if measured.host else None
     idle = busy is not None and busy < thresholds.standard().reasons.idle_cores and "server" in measured.roles
     return tuple(one for one in measured.limits(cell, cores) if idle or one.id != TOO_FEW_CONNECTIONS.id)
 
 
-def _strangers(measured: Window, cores: int) -> str | None:
+def _strangers(measured: ArmWindow, cores: int) -> str | None:
     """A sentence on CPU that was used by nobody whom we meter; None where it is little or not known."""
     if measured.host is None or measured.host.busy_share is None or any(use.cpu_us is None for use in measured.roles.values()):
         return None

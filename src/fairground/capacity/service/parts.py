@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from fairground.capacity.loadcurve import Point
+from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import Objective
 from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, Visit, most_connections
 from fairground.model import Finding
 
 
 @dataclass(frozen=True)
-class Checks:
+class ServiceChecks:
     """The answer of a service and how it behaves, as text that JSON can hold. `server`: whose CPU is metered, in words.
 
     `body_base64` None: its answers differ.
@@ -32,7 +32,7 @@ class Checks:
     server: str | None
 
     @classmethod
-    def of(cls, conduct: Conduct, server: str | None) -> Checks:
+    def of(cls, conduct: Conduct, server: str | None) -> ServiceChecks:
         """Make the checks from what was seen."""
         body = None if conduct.body is None else base64.b64encode(conduct.body).decode()
         return cls(
@@ -62,16 +62,16 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class ServicePart:
     """One finished unit of a visit. The field of its `unit` is set: `checks`, `closed`, `curve` or `findings`.
 
     `limited_by` and `note` go with a closed loop.
     """
 
     unit: Unit
-    checks: Checks | None = None
+    checks: ServiceChecks | None = None
     closed: Closed | None = None
-    curve: tuple[Point, ...] | None = None
+    curve: tuple[CurvePoint, ...] | None = None
     findings: tuple[Finding, ...] = ()
     """What the service did wrong by itself: it ended, or never listened."""
     limited_by: tuple[Finding, ...] = ()
@@ -87,12 +87,12 @@ class Ahead:
     left_s: float
 
 
-def checks(parts: Sequence[Part]) -> Checks | None:
+def checks(parts: Sequence[ServicePart]) -> ServiceChecks | None:
     """The checks, where they were made."""
     return next((part.checks for part in parts if part.checks is not None), None)
 
 
-def visit(url: str, method: str, objective: Objective, parts: Sequence[Part]) -> Visit:
+def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePart]) -> Visit:
     """The visit that the parts make so far."""
     seen = checks(parts)
     loops = [part for part in parts if part.closed is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairground.capacity.loadcurve import Point, Word
+from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.model import Finding, Handshakes, Severity
 
 OPEN_CONNECTIONS = 1000
@@ -33,7 +33,7 @@ class Visit:
     """None: the service never answered."""
     server: str | None
     closed: tuple[Closed, ...] = ()
-    curve: tuple[Point, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
     limited_by: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -62,7 +62,7 @@ class Visit:
         return tuple(sorted(rate for rate in first if rates.count(rate) > 1))
 
 
-def kept_by_rate(curve: Sequence[Point]) -> dict[float, bool | None]:
+def kept_by_rate(curve: Sequence[CurvePoint]) -> dict[float, bool | None]:
     """Rate → whether it kept the objective, by most of its steps that tell, lowest rate first. None: none of them tells."""
     found: dict[float, bool | None] = {}
     for rate in sorted({point.step.rate_per_s for point in curve}):
@@ -72,11 +72,11 @@ def kept_by_rate(curve: Sequence[Point]) -> dict[float, bool | None]:
     return found
 
 
-def doubtful(curve: Sequence[Point]) -> tuple[float, ...]:
+def doubtful(curve: Sequence[CurvePoint]) -> tuple[float, ...]:
     """The rates that did not keep the objective below one that did: a service does not do better under more load, as a rule."""
     kept = kept_by_rate(curve)
     highest = max((rate for rate, word in kept.items() if word), default=0.0)
-    told = {point.step.rate_per_s for point in curve if point.judgement.word is not Word.UNKNOWN}
+    told = {point.step.rate_per_s for point in curve if point.judgement.word is not StepWord.UNKNOWN}
     return tuple(rate for rate, word in kept.items() if not word and rate < highest and rate in told)
 
 

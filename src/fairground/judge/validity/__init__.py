@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from fairground.judge.thresholds import Thresholds
 from fairground.judge.validity import database, generator, machine, window
-from fairground.judge.validity.check import Check, Facts, Reading, judged
+from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck, judge_reading
 from fairground.judge.validity.generator import own_side
 from fairground.judge.validity.identity import changes, identity
 from fairground.model import Finding, Severity
@@ -23,21 +23,21 @@ __all__ = [
     "BESIDE_FAULTS",
     "CHECKS",
     "OF_THE_MACHINE",
-    "Check",
-    "Facts",
-    "Reading",
+    "CheckReading",
+    "TrialFacts",
+    "ValidityCheck",
     "beside_turns",
     "changes",
-    "excused",
+    "excuse",
     "findings",
     "identity",
+    "is_spoiled",
     "own_side",
     "readings",
-    "spoiled",
     "unmade",
 ]
 
-CHECKS: tuple[Check, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
+CHECKS: tuple[ValidityCheck, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
 KINDS = ("generator", "machine", "window", "database", "server")
 """What a check looks at."""
 OF_THE_MACHINE = frozenset(check.id for check in CHECKS if check.of == "machine")
@@ -50,16 +50,16 @@ BESIDE_FAULTS = ("generator", "machine")
 """The kinds that hold where something is made to go wrong in the window: rates, waits and the database's rest are its subject."""
 
 
-def findings(facts: Facts, thresholds: Thresholds, of: Collection[str] = KINDS) -> tuple[Finding, ...]:
+def findings(facts: TrialFacts, thresholds: Thresholds, of: Collection[str] = KINDS) -> tuple[Finding, ...]:
     """The findings of the checks of some kinds, in their order."""
     return tuple(_found(facts, thresholds, of))
 
 
-def _found(facts: Facts, thresholds: Thresholds, of: Collection[str]) -> Iterator[Finding]:
+def _found(facts: TrialFacts, thresholds: Thresholds, of: Collection[str]) -> Iterator[Finding]:
     for check in CHECKS:
         if check.of in of and check.meant(facts):
             reading = check.read(facts, thresholds.rules)
-            finding = None if reading is None else judged(check, reading, facts, thresholds.checks)
+            finding = None if reading is None else judge_reading(check, reading, facts, thresholds.checks)
             if finding is not None:
                 yield finding
 
@@ -69,12 +69,12 @@ def beside_turns(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(replace(one, severity=Severity.NOTE) if one.id == "canary" else one for one in findings)
 
 
-def spoiled(findings: Iterable[Finding]) -> bool:
+def is_spoiled(findings: Iterable[Finding]) -> bool:
     """True if what the machine did makes a measurement void."""
     return any(one.severity is Severity.VOID and one.id in OF_THE_MACHINE for one in findings)
 
 
-def excused(findings: Sequence[Finding], deadlocks: bool = False, window_s: float = math.inf) -> tuple[Finding, ...]:
+def excuse(findings: Sequence[Finding], deadlocks: bool = False, window_s: float = math.inf) -> tuple[Finding, ...]:
     """The findings of a trial, in which what the machine or the workload explains is a note.
 
     A machine that others keep busy can make a server silent, and cannot make it answer wrongly. So only `no-answers` without a
@@ -82,7 +82,7 @@ def excused(findings: Sequence[Finding], deadlocks: bool = False, window_s: floa
     a second and comes by chance. So requests wait since before the window, and its halves differ. A window that is
     shorter than two of them may hold nothing else: it says nothing, and is void.
     """
-    found = (_silence(one) if spoiled(findings) else one for one in findings)
+    found = (_silence(one) if is_spoiled(findings) else one for one in findings)
     if deadlocks and window_s < SHORTEST_S:
         found = (_too_short(one, window_s) for one in found)
     return tuple(_by_chance(one) if deadlocks else one for one in found)
@@ -113,13 +113,13 @@ def _silence(finding: Finding) -> Finding:
     return replace(finding, severity=Severity.NOTE, sentence=sentence)
 
 
-def readings(facts: Facts, thresholds: Thresholds) -> Mapping[str, float]:
+def readings(facts: TrialFacts, thresholds: Thresholds) -> Mapping[str, float]:
     """Check → the value that it reads, for all that could be made."""
     read = {check.id: check.read(facts, thresholds.rules) for check in CHECKS if check.meant(facts)}
     return {id: reading.value for id, reading in read.items() if reading is not None}
 
 
-def unmade(facts: Facts, thresholds: Thresholds) -> tuple[Finding, ...]:
+def unmade(facts: TrialFacts, thresholds: Thresholds) -> tuple[Finding, ...]:
     """One sentence on the checks that are meant for such a trial and could not be made; nothing when all were."""
     made = readings(facts, thresholds)
     lacking = [check for check in CHECKS if check.meant(facts) and check.id not in made]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from fairground.judge.thresholds import Bounds, Checks, Pair, Rules
+from fairground.judge.thresholds import CheckBounds, CheckBoundsTable, Rules, WarnVoid
 from fairground.model import Cell, DatabaseUse, Evidence, Finding, HostUse, Result, RoleUse, Severity, Trial
 from fairground.stats.intervals import brief
 
 
 @dataclass(frozen=True)
-class Facts:
+class TrialFacts:
     """All that is known of a trial, or of the part of one that there is. None: it was not measured."""
 
     window_s: float
@@ -22,7 +22,7 @@ class Facts:
     database: DatabaseUse | None = None
 
     @classmethod
-    def of_trial(cls, trial: Trial) -> Facts | None:
+    def of_trial(cls, trial: Trial) -> TrialFacts | None:
         """The facts of a stored trial, so that it can be judged anew; None when nothing was measured."""
         if trial.result is None:
             return None
@@ -83,7 +83,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CheckReading:
     """One value, more of which is worse; `words` say it, `evidence` holds what it rests on."""
 
     value: float
@@ -92,7 +92,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Check:
+class ValidityCheck:
     """One check. `id` is that of its finding, `number` that of docs/reference/checks.md, `of` the kind of thing that it looks at.
 
     `unit` is `share`, `cores` or the noun that is counted; `meant` says whether a trial is one that the check is for.
@@ -103,12 +103,12 @@ class Check:
     of: str
     what: str
     unit: str
-    read: Callable[[Facts, Rules], Reading | None]
-    meant: Callable[[Facts], bool] = lambda _: True
+    read: Callable[[TrialFacts, Rules], CheckReading | None]
+    meant: Callable[[TrialFacts], bool] = lambda _: True
 
-    def bounds(self, checks: Checks) -> Bounds:
+    def bounds(self, checks: CheckBoundsTable) -> CheckBounds:
         """Its bounds among all."""
-        found: Bounds = getattr(checks, self.id.replace("-", "_"))
+        found: CheckBounds = getattr(checks, self.id.replace("-", "_"))
         return found
 
     def show(self, value: float) -> str:
@@ -118,7 +118,7 @@ class Check:
         return f"{brief(value, 6)} {self.unit}"
 
 
-def bounds_for(facts: Facts, bounds: Bounds) -> Pair:
+def bounds_for(facts: TrialFacts, bounds: CheckBounds) -> WarnVoid:
     """The bounds that hold for such a trial."""
     if bounds.shared is not None and facts.shared:
         return bounds.shared
@@ -127,7 +127,7 @@ def bounds_for(facts: Facts, bounds: Bounds) -> Pair:
     return bounds
 
 
-def judged(check: Check, reading: Reading, facts: Facts, checks: Checks) -> Finding | None:
+def judge_reading(check: ValidityCheck, reading: CheckReading, facts: TrialFacts, checks: CheckBoundsTable) -> Finding | None:
     """The finding of a reading; None when it keeps within its bounds."""
     pair = bounds_for(facts, check.bounds(checks))
     void = pair.void is not None and reading.value > pair.void

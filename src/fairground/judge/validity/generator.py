@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairground.judge.thresholds import Rules
-from fairground.judge.validity.check import Check, Facts, Reading
+from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Evidence, Result
 
 ITS_OWN_WORDS = ("too many open files", "no buffer space", "no file descriptors")
 """What the kernel tells a client that has run out of descriptors or memory for sockets."""
 
 
-def _on_schedule(facts: Facts) -> bool:
+def _on_schedule(facts: TrialFacts) -> bool:
     """True for an open loop, unless all of its connections were in use.
 
     What it sends late or never is then its generator's doing.
@@ -20,16 +20,16 @@ def _on_schedule(facts: Facts) -> bool:
     return facts.open and not facts.capped
 
 
-def _unsent(facts: Facts, _: Rules) -> Reading | None:
+def _unsent(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V1. What was due and never sent, of all that was due."""
     window = facts.result.window if facts.result else None
     if window is None or window.unsent is None or not window.total:
         return None
     words = f"{window.unsent:,} of {window.total:,} requests that were due were never sent"
-    return Reading(window.unsent / window.total, words, {"unsent": window.unsent, "due": window.total})
+    return CheckReading(window.unsent / window.total, words, {"unsent": window.unsent, "due": window.total})
 
 
-def _send_lag(facts: Facts, rules: Rules) -> Reading | None:
+def _send_lag(facts: TrialFacts, rules: Rules) -> CheckReading | None:
     """V2. How late requests left, of the latencies that this lateness is a part of."""
     lag = facts.result.send_lag if facts.result else None
     latency = facts.result.latency_ok if facts.result else None
@@ -38,19 +38,19 @@ def _send_lag(facts: Facts, rules: Rules) -> Reading | None:
     share = lag.p99_us / max(latency.p99_us, rules.send_lag_least_us)
     late_ms, latency_ms = lag.p99_us / 1000, latency.p99_us / 1000
     words = f"1 % of the requests left {late_ms:.2f} ms late or later, and the latency's p99 is {latency_ms:.2f} ms"
-    return Reading(share, words, {"send_lag_p99_us": lag.p99_us, "latency_p99_us": latency.p99_us})
+    return CheckReading(share, words, {"send_lag_p99_us": lag.p99_us, "latency_p99_us": latency.p99_us})
 
 
-def _generator(facts: Facts, _: Rules) -> Reading | None:
+def _generator(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V3. The busiest thread; a generator that is full limits what it measures."""
     share = facts.result.busiest_thread_share if facts.result else None
     if share is None:
         return None
     words = f"the generator's busiest thread was {share:.0%} busy: the server may be able to do more"
-    return Reading(share, words, {"busiest_thread_share": share})
+    return CheckReading(share, words, {"busiest_thread_share": share})
 
 
-def _may_limit(facts: Facts) -> bool:
+def _may_limit(facts: TrialFacts) -> bool:
     """True unless a closed loop's server filled cores of its own more than the generator's thread filled its one.
 
     V3 is not asked of such a trial: the server is the limit. It gets no more requests than it answers, whatever room the
@@ -74,7 +74,7 @@ def own_side(result: Result) -> str | None:
     )
 
 
-def _own_errors(facts: Facts, _: Rules) -> Reading | None:
+def _own_errors(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V4. Connections that the generator's own side could not open: the server never heard of them."""
     result = facts.result
     if result is None or result.window.connect is None or not result.window.total:
@@ -82,10 +82,10 @@ def _own_errors(facts: Facts, _: Rules) -> Reading | None:
     own = own_side(result)
     failed = result.window.connect if own is not None else 0
     words = f"{failed:,} connections failed on the generator's own side: {own}"
-    return Reading(failed / result.window.total, words, {"failed": failed, "sent": result.window.total, "reason": own})
+    return CheckReading(failed / result.window.total, words, {"failed": failed, "sent": result.window.total, "reason": own})
 
 
-def _connection_cap(facts: Facts, _: Rules) -> Reading | None:
+def _connection_cap(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V4. Seconds at whose end every connection of an open loop was in use."""
     result, cell = facts.result, facts.cell
     seen = [one.in_flight for one in result.seconds if one.in_flight is not None] if result else []
@@ -94,10 +94,10 @@ def _connection_cap(facts: Facts, _: Rules) -> Reading | None:
     most = cell.load.connections
     full = sum(count >= most for count in seen)
     words = f"all {most:,} connections were in use at the end of {full} of {len(seen)} seconds: requests waited for one"
-    return Reading(full / len(seen), words, {"full_seconds": full, "seconds": len(seen), "connections": most})
+    return CheckReading(full / len(seen), words, {"full_seconds": full, "seconds": len(seen), "connections": most})
 
 
-def _counts_all(facts: Facts) -> bool:
+def _counts_all(facts: TrialFacts) -> bool:
     """True for a trial that Little's law can check.
 
     It needs a closed loop that says how long it pauses: the engine's, while every connection could be opened.
@@ -105,7 +105,7 @@ def _counts_all(facts: Facts) -> bool:
     return facts.closed and facts.cell is not None and facts.cell.load.generator == "engine" and not _lacks_connections(facts)
 
 
-def _lacks_connections(facts: Facts) -> bool:
+def _lacks_connections(facts: TrialFacts) -> bool:
     return facts.result is not None and bool(facts.result.window.connect or facts.result.window.in_flight)
 
 
@@ -131,7 +131,7 @@ class Busy:
         return self.oldest if self.off < 0 else self.inside
 
 
-def _busy(facts: Facts) -> Busy | None:
+def _busy(facts: TrialFacts) -> Busy | None:
     result, cell = facts.result, facts.cell
     latency = result.latency_all if result else None
     if result is None or cell is None or latency is None or not latency.mean_us or latency.max_us is None or not facts.window_s:
@@ -144,7 +144,7 @@ def _busy(facts: Facts) -> Busy | None:
     return Busy(off, (latency.max_us + pause_us) / window_us, (longest_us + pause_us) / window_us)
 
 
-def _little(facts: Facts, _: Rules) -> Reading | None:
+def _little(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V6. In a closed loop each connection has a request under way or pauses at every moment, so that all latencies and pauses of
     the window add up to connections × window; what the longest request can add or lack at the window's two ends is allowed."""
     busy = _busy(facts)
@@ -155,10 +155,10 @@ def _little(facts: Facts, _: Rules) -> Reading | None:
         f"{facts.cell.load.connections} connections must be busy all the time (Little's law), and the latencies{pauses} add up to"
         f" {busy.off:+.1%} of that; the window's ends explain {busy.ends:.1%}"
     )
-    return Reading(max(0.0, abs(busy.off) - busy.ends), words, {"off": busy.off, "ends": busy.ends})
+    return CheckReading(max(0.0, abs(busy.off) - busy.ends), words, {"off": busy.off, "ends": busy.ends})
 
 
-def _starved(facts: Facts, _: Rules) -> Reading | None:
+def _starved(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V6. Latency that is lacking where requests from before the window explain it: connections that waited for such requests
     while others were served again and again. Those waits are among no latencies of the window."""
     busy = _busy(facts)
@@ -170,10 +170,10 @@ def _starved(facts: Facts, _: Rules) -> Reading | None:
         " window tells of it"
     )
     held = max(0.0, -busy.off - busy.inside) if busy.oldest > busy.inside else 0.0
-    return Reading(held, words, {"held": -busy.off, "oldest_s": busy.oldest * facts.window_s})
+    return CheckReading(held, words, {"held": -busy.off, "oldest_s": busy.oldest * facts.window_s})
 
 
-def _closure(facts: Facts, _: Rules) -> Reading | None:
+def _closure(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V7. What was under way and what was sent, against what came back and what still was under way."""
     result = facts.result
     if result is None or None in (result.in_flight_start, result.in_flight_end, result.completed):
@@ -181,10 +181,10 @@ def _closure(facts: Facts, _: Rules) -> Reading | None:
     balance = result.window.total + (result.in_flight_start or 0) - (result.completed or 0) - (result.in_flight_end or 0)
     balance -= result.window.unsent or 0
     words = f"the generator's counts do not close: {balance:,} requests are unaccounted for"
-    return Reading(abs(balance), words, {"unaccounted": balance})
+    return CheckReading(abs(balance), words, {"unaccounted": balance})
 
 
-def _run_queue(facts: Facts, _: Rules) -> Reading | None:
+def _run_queue(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V9b. How long its busiest thread was ready and waited for a processor, less what the run's own roles explain."""
     use = facts.roles.get("generator")
     if use is None or use.busiest_thread_waited_share is None:
@@ -196,7 +196,7 @@ def _run_queue(facts: Facts, _: Rules) -> Reading | None:
     return _unexplained(facts, share, words, evidence)
 
 
-def _pressure(facts: Facts, _: Rules) -> Reading | None:
+def _pressure(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V10. The same of all of its threads, as its cgroup tells it."""
     use = facts.roles.get("generator")
     if use is None or use.pressure_cpu_some_share is None:
@@ -207,7 +207,7 @@ def _pressure(facts: Facts, _: Rules) -> Reading | None:
     )
 
 
-def _unexplained(facts: Facts, share: float, words: str, evidence: Evidence) -> Reading:
+def _unexplained(facts: TrialFacts, share: float, words: str, evidence: Evidence) -> CheckReading:
     """A wait less the part that was for roles on the same processors.
 
     Seats made that part, and it is no news of a trial.
@@ -217,22 +217,22 @@ def _unexplained(facts: Facts, share: float, words: str, evidence: Evidence) -> 
     if beside:
         words += f"; roles beside it worked {beside:.1%} of a core"
         evidence = {**evidence, "explained_share": beside}
-    return Reading(max(0.0, share - beside), words, evidence)
+    return CheckReading(max(0.0, share - beside), words, evidence)
 
 
-def _is_open(facts: Facts) -> bool:
+def _is_open(facts: TrialFacts) -> bool:
     return facts.open
 
 
 CHECKS = (
-    Check("unsent", "V1", "generator", "requests that were never sent", "share", _unsent, _on_schedule),
-    Check("send-lag", "V2", "generator", "how late requests left", "share", _send_lag, _on_schedule),
-    Check("generator", "V3", "generator", "the generator's busiest thread", "share", _generator, _may_limit),
-    Check("generator-errors", "V4", "generator", "ports and descriptors of the generator", "share", _own_errors),
-    Check("connection-cap", "V4", "window", "seconds with every connection in use", "share", _connection_cap, _is_open),
-    Check("little", "V6", "generator", "Little's law", "share", _little, _counts_all),
-    Check("starved", "V6", "server", "connections that waited since before the window", "share", _starved, _counts_all),
-    Check("closure", "V7", "generator", "whether the counts close", "requests", _closure),
-    Check("run-queue", "V9b", "machine", "the generator's wait for a processor", "share", _run_queue),
-    Check("generator-pressure", "V10", "machine", "processor pressure on the generator's cgroup", "share", _pressure),
+    ValidityCheck("unsent", "V1", "generator", "requests that were never sent", "share", _unsent, _on_schedule),
+    ValidityCheck("send-lag", "V2", "generator", "how late requests left", "share", _send_lag, _on_schedule),
+    ValidityCheck("generator", "V3", "generator", "the generator's busiest thread", "share", _generator, _may_limit),
+    ValidityCheck("generator-errors", "V4", "generator", "ports and descriptors of the generator", "share", _own_errors),
+    ValidityCheck("connection-cap", "V4", "window", "seconds with every connection in use", "share", _connection_cap, _is_open),
+    ValidityCheck("little", "V6", "generator", "Little's law", "share", _little, _counts_all),
+    ValidityCheck("starved", "V6", "server", "connections that waited since before the window", "share", _starved, _counts_all),
+    ValidityCheck("closure", "V7", "generator", "whether the counts close", "requests", _closure),
+    ValidityCheck("run-queue", "V9b", "machine", "the generator's wait for a processor", "share", _run_queue),
+    ValidityCheck("generator-pressure", "V10", "machine", "processor pressure on the generator's cgroup", "share", _pressure),
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fairground.judge.thresholds import Rules
-from fairground.judge.validity.check import Check, Facts, Reading
+from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Durability, Evidence
 
 
-def _steal(facts: Facts, _: Rules) -> Reading | None:
+def _steal(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V8. Time in which a processor had work and the hypervisor ran somebody else.
 
     The kernel tells it in steps, of 10 ms as a rule: the least that was taken for certain is one step less than what it counted.
@@ -16,10 +16,10 @@ def _steal(facts: Facts, _: Rules) -> Reading | None:
     if share is None:
         return None
     words = f"the hypervisor took {share:.1%} of the machine's time during the window"
-    return Reading(max(0.0, share - (step or 0.0)), words, {"steal_share": share, "step": step})
+    return CheckReading(max(0.0, share - (step or 0.0)), words, {"steal_share": share, "step": step})
 
 
-def _foreign_cpu(facts: Facts, _: Rules) -> Reading | None:
+def _foreign_cpu(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V9. The machine's CPU less that of all roles and of the lab, or what other processes' own clocks say, if that is more."""
     host = facts.host
     if host is None or host.foreign_cpu_us is None or not facts.window_s:
@@ -27,32 +27,32 @@ def _foreign_cpu(facts: Facts, _: Rules) -> Reading | None:
     cores, most = host.foreign_cpu_us / 1e6 / facts.window_s, (host.stranger_cpu_us or 0.0) / 1e6 / facts.window_s
     named = f", most of it `{host.stranger}` ({most:.0%})" if host.stranger is not None and most > cores / 2 else ""
     sentence = f"other processes used {cores:.0%} of a core during the window{named}"
-    return Reading(cores, sentence, {"foreign_cores": cores, "stranger": host.stranger, "stranger_cores": most})
+    return CheckReading(cores, sentence, {"foreign_cores": cores, "stranger": host.stranger, "stranger_cores": most})
 
 
-def _lab_cpu(facts: Facts, _: Rules) -> Reading | None:
+def _lab_cpu(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V9. What the lab's own process used, beside what it started: whoever looks too often takes from what is looked at."""
     use = facts.roles.get("lab")
     if use is None or use.cpu_us is None or not facts.window_s:
         return None
     cores = use.cpu_us / 1e6 / facts.window_s
-    return Reading(cores, f"the lab itself used {cores:.0%} of a core during the window", {"lab_cores": cores})
+    return CheckReading(cores, f"the lab itself used {cores:.0%} of a core during the window", {"lab_cores": cores})
 
 
-def _io_pressure(facts: Facts, _: Rules) -> Reading | None:
+def _io_pressure(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V10. Time in which everything that had work waited for the disk."""
     share = facts.host.pressure_io_full_share if facts.host else None
     if share is None:
         return None
-    return Reading(share, f"all work waited for the disk in {share:.1%} of the window", {"io_full_share": share})
+    return CheckReading(share, f"all work waited for the disk in {share:.1%} of the window", {"io_full_share": share})
 
 
-def _waits_for_no_disk(facts: Facts) -> bool:
+def _waits_for_no_disk(facts: TrialFacts) -> bool:
     """True unless the database is durable: then it waits for the disk at each commit, and the trial measures that."""
     return facts.cell is None or facts.cell.settings.durability is not Durability.DURABLE
 
 
-def _canary(facts: Facts, _: Rules) -> Reading | None:
+def _canary(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V11. A fixed piece of work before and after the load: the machine's pace, which no server can change.
 
     The change is weighed by the cores that were used: what waits for locks or timers most of the time hardly follows the pace.
@@ -67,38 +67,38 @@ def _canary(facts: Facts, _: Rules) -> Reading | None:
     pace = max(before, after) / min(before, after) - 1
     if facts.busy < 1:
         words += f", and {facts.busy:.0%} of a core was used"
-    return Reading(pace * facts.busy, words, {"before_us": before, "after_us": after, "cores_used": facts.busy})
+    return CheckReading(pace * facts.busy, words, {"before_us": before, "after_us": after, "cores_used": facts.busy})
 
 
-def _frequency(facts: Facts, _: Rules) -> Reading | None:
+def _frequency(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V12. The processors' clock rate at the window's end against that at its beginning."""
     change = facts.host.frequency_change_share if facts.host else None
     if change is None:
         return None
-    return Reading(abs(change), f"the processors' clock rate changed by {change:+.1%} over the window", {"change": change})
+    return CheckReading(abs(change), f"the processors' clock rate changed by {change:+.1%} over the window", {"change": change})
 
 
-def _heat(facts: Facts, _: Rules) -> Reading | None:
+def _heat(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V12. How often a processor slowed down because it was hot."""
     times = facts.host.heat_throttles if facts.host else None
-    return None if times is None else Reading(times, f"hot processors slowed down {times:,} times", {"throttles": times})
+    return None if times is None else CheckReading(times, f"hot processors slowed down {times:,} times", {"throttles": times})
 
 
-def _swap(facts: Facts, _: Rules) -> Reading | None:
+def _swap(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V13. Pages that went to or came from swap, whosever they were."""
     pages = facts.host.swapped_pages if facts.host else None
-    return None if pages is None else Reading(pages, f"{pages:,} pages were swapped during the window", {"pages": pages})
+    return None if pages is None else CheckReading(pages, f"{pages:,} pages were swapped during the window", {"pages": pages})
 
 
-def _memory_kills(facts: Facts, _: Rules) -> Reading | None:
+def _memory_kills(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V13. Processes killed for want of memory."""
     kills = facts.host.memory_kills if facts.host else None
     if kills is None:
         return None
-    return Reading(kills, f"the kernel killed {kills:,} processes for want of memory during the window", {"kills": kills})
+    return CheckReading(kills, f"the kernel killed {kills:,} processes for want of memory during the window", {"kills": kills})
 
 
-def _has_all_memory(facts: Facts) -> bool:
+def _has_all_memory(facts: TrialFacts) -> bool:
     """True unless the server has a memory limit.
 
     A server that is killed at its own limit is the server's fault, and found as such.
@@ -106,16 +106,16 @@ def _has_all_memory(facts: Facts) -> bool:
     return facts.cell is None or facts.cell.settings.memory_mb is None
 
 
-def _major_faults(facts: Facts, _: Rules) -> Reading | None:
+def _major_faults(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V13. Page faults that waited for a disk: somebody's memory was not there."""
     faults = facts.host.major_faults if facts.host else None
     if faults is None or not facts.window_s:
         return None
     per_s = faults / facts.window_s
-    return Reading(per_s, f"{per_s:,.1f} page faults a second waited for a disk", {"major_faults": faults})
+    return CheckReading(per_s, f"{per_s:,.1f} page faults a second waited for a disk", {"major_faults": faults})
 
 
-def _quota(facts: Facts, _: Rules) -> Reading | None:
+def _quota(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V13. Periods in which a CPU quota that is not part of the cell was used up: the lab's own, or a role's."""
     if facts.host is None or facts.host.periods is None or facts.host.throttled_periods is None:
         return None
@@ -127,10 +127,10 @@ def _quota(facts: Facts, _: Rules) -> Reading | None:
     shares = {role: throttled / periods if periods else 0.0 for role, (throttled, periods) in counts.items()}
     worst = max(shares, key=lambda role: shares[role])
     words = f"a CPU quota that the run did not ask for was used up in {shares[worst]:.1%} of the periods ({worst})"
-    return Reading(shares[worst], words, {"role": worst, "throttled": counts[worst][0], "periods": counts[worst][1]})
+    return CheckReading(shares[worst], words, {"role": worst, "throttled": counts[worst][0], "periods": counts[worst][1]})
 
 
-def _retransmits(facts: Facts, _: Rules) -> Reading | None:
+def _retransmits(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V14. TCP segments that were lost and sent again, of all that the machine sent; one alone says nothing.
 
     Where a receiver is slow to answer, the kernel sends the last segment twice to learn of a loss. The receiver reports each copy
@@ -144,30 +144,32 @@ def _retransmits(facts: Facts, _: Rules) -> Reading | None:
     lost = max(0, again - doubles)
     words = f"{lost:,} of {sent:,} TCP segments were lost and sent again"
     evidence: Evidence = {"lost": lost, "retransmitted": again, "received_twice": doubles, "sent": sent}
-    return Reading(lost / sent if lost > 1 else 0.0, words, evidence)
+    return CheckReading(lost / sent if lost > 1 else 0.0, words, evidence)
 
 
-def _backlog(facts: Facts, _: Rules) -> Reading | None:
+def _backlog(facts: TrialFacts, _: Rules) -> CheckReading | None:
     """V14. Connections that a listen queue had no room for: the server's doing, and never a reason to void."""
     overflows = facts.host.tcp.get("TcpExtListenOverflows") if facts.host else None
     if overflows is None:
         return None
     words = f"the listen queue overflowed {overflows:,} times: connections waited a second or more"
-    return Reading(overflows, words, {"overflows": overflows})
+    return CheckReading(overflows, words, {"overflows": overflows})
 
 
 CHECKS = (
-    Check("steal", "V8", "machine", "time taken by the hypervisor (steal)", "share", _steal),
-    Check("foreign-cpu", "V9", "machine", "CPU of other processes", "cores", _foreign_cpu),
-    Check("lab-cpu", "V9", "machine", "CPU of the lab itself", "cores", _lab_cpu),
-    Check("io-pressure", "V10", "machine", "work that waits for the disk", "share", _io_pressure, _waits_for_no_disk),
-    Check("canary", "V11", "machine", "a fixed piece of work before and after the load", "share", _canary),
-    Check("frequency", "V12", "machine", "the processors' clock rate", "share", _frequency),
-    Check("heat", "V12", "machine", "slowing down for heat", "times", _heat),
-    Check("swap", "V13", "machine", "swapping", "pages", _swap),
-    Check("memory-kills", "V13", "machine", "processes killed for want of memory", "processes", _memory_kills, _has_all_memory),
-    Check("major-faults", "V13", "machine", "page faults that waited for a disk", "a second", _major_faults),
-    Check("quota", "V13", "machine", "a CPU quota around the lab", "share", _quota),
-    Check("retransmits", "V14", "machine", "TCP segments lost and sent again", "share", _retransmits),
-    Check("backlog", "V14", "server", "overflows of the listen queue", "overflows", _backlog),
+    ValidityCheck("steal", "V8", "machine", "time taken by the hypervisor (steal)", "share", _steal),
+    ValidityCheck("foreign-cpu", "V9", "machine", "CPU of other processes", "cores", _foreign_cpu),
+    ValidityCheck("lab-cpu", "V9", "machine", "CPU of the lab itself", "cores", _lab_cpu),
+    ValidityCheck("io-pressure", "V10", "machine", "work that waits for the disk", "share", _io_pressure, _waits_for_no_disk),
+    ValidityCheck("canary", "V11", "machine", "a fixed piece of work before and after the load", "share", _canary),
+    ValidityCheck("frequency", "V12", "machine", "the processors' clock rate", "share", _frequency),
+    ValidityCheck("heat", "V12", "machine", "slowing down for heat", "times", _heat),
+    ValidityCheck("swap", "V13", "machine", "swapping", "pages", _swap),
+    ValidityCheck(
+        "memory-kills", "V13", "machine", "processes killed for want of memory", "processes", _memory_kills, _has_all_memory
+    ),
+    ValidityCheck("major-faults", "V13", "machine", "page faults that waited for a disk", "a second", _major_faults),
+    ValidityCheck("quota", "V13", "machine", "a CPU quota around the lab", "share", _quota),
+    ValidityCheck("retransmits", "V14", "machine", "TCP segments lost and sent again", "share", _retransmits),
+    ValidityCheck("backlog", "V14", "server", "overflows of the listen queue", "overflows", _backlog),
 )

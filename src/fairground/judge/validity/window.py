@@ -6,23 +6,23 @@ import statistics
 from collections.abc import Sequence
 
 from fairground.judge.thresholds import Rules
-from fairground.judge.validity.check import Check, Facts, Reading
+from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.stats import intervals
 
 
-def _steadiness(facts: Facts, rules: Rules) -> Reading | None:
+def _steadiness(facts: TrialFacts, rules: Rules) -> CheckReading | None:
     """V15. Good answers of the second half against those of the first."""
     rates = [second.ok for second in facts.result.seconds] if facts.result else []
     return _halves("gave", rates, statistics.fmean, rules)
 
 
-def _steady_median(facts: Facts, rules: Rules) -> Reading | None:
+def _steady_median(facts: TrialFacts, rules: Rules) -> CheckReading | None:
     """V15. The same of the latency: the median of a half's seconds stands for it."""
     medians = [second.p50_us for second in facts.result.seconds if second.p50_us is not None] if facts.result else []
     return _halves("had a median latency of", medians, statistics.median, rules)
 
 
-def _steady_cost(facts: Facts, rules: Rules) -> Reading | None:
+def _steady_cost(facts: TrialFacts, rules: Rules) -> CheckReading | None:
     """V15. The same of the server's CPU per good answer."""
     use = facts.roles.get("server")
     if use is None or facts.result is None:
@@ -31,7 +31,7 @@ def _steady_cost(facts: Facts, rules: Rules) -> Reading | None:
     return _halves("cost in CPU per good answer", costs, statistics.fmean, rules)
 
 
-def _halves(verb: str, values: Sequence[float], middle: object, rules: Rules) -> Reading | None:
+def _halves(verb: str, values: Sequence[float], middle: object, rules: Rules) -> CheckReading | None:
     if len(values) < rules.steadiness_seconds:
         return None
     half = len(values) // 2
@@ -39,10 +39,10 @@ def _halves(verb: str, values: Sequence[float], middle: object, rules: Rules) ->
     if not first:
         return None
     drift = second / first - 1
-    return Reading(abs(drift), f"the window's second half {verb} {drift:+.0%} against the first", {"drift": drift})
+    return CheckReading(abs(drift), f"the window's second half {verb} {drift:+.0%} against the first", {"drift": drift})
 
 
-def _unstable(facts: Facts, rules: Rules) -> Reading | None:
+def _unstable(facts: TrialFacts, rules: Rules) -> CheckReading | None:
     """V16. In open loop what is in flight must not grow; what was due and could not be sent has grown, too.
 
     Growth is that of a straight line through the seconds' ends, counted where the interval of its slope lies above 0.
@@ -56,16 +56,16 @@ def _unstable(facts: Facts, rules: Rules) -> Reading | None:
     waiting = (result.window.unsent or 0) if facts.capped else 0
     mean, per_s = max(statistics.fmean(seen), 1.0), (grown + waiting) / facts.window_s
     words = f"unstable: requests in flight or waiting grew by {per_s:,.1f} a second: latencies grow with the window's length"
-    return Reading((grown + waiting) / mean, words, {"growth_per_s": per_s, "in_flight_mean": mean, "unsent": waiting})
+    return CheckReading((grown + waiting) / mean, words, {"growth_per_s": per_s, "in_flight_mean": mean, "unsent": waiting})
 
 
-def _is_open(facts: Facts) -> bool:
+def _is_open(facts: TrialFacts) -> bool:
     return facts.open
 
 
 CHECKS = (
-    Check("steadiness", "V15", "window", "answers of both halves", "share", _steadiness),
-    Check("steady-median", "V15", "window", "latency of both halves", "share", _steady_median),
-    Check("steady-cost", "V15", "window", "CPU per answer of both halves", "share", _steady_cost),
-    Check("unstable", "V16", "window", "growth of what is in flight", "share", _unstable, _is_open),
+    ValidityCheck("steadiness", "V15", "window", "answers of both halves", "share", _steadiness),
+    ValidityCheck("steady-median", "V15", "window", "latency of both halves", "share", _steady_median),
+    ValidityCheck("steady-cost", "V15", "window", "CPU per answer of both halves", "share", _steady_cost),
+    ValidityCheck("unstable", "V16", "window", "growth of what is in flight", "share", _unstable, _is_open),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from fairground.report.boards import Board, Row
+from fairground.report.boards import Board, BoardRow
 from fairground.report.charts.scale import Scale, linear_ticks
 from fairground.report.charts.svg import px
 from fairground.report.text import words
@@ -16,7 +16,7 @@ from fairground.report.text import words
 WIDTH_PX, HEIGHT_PX, EDGE_PX = 220, 22, 6
 
 
-def dots(board: Board, row: Row) -> Markup:
+def dots(board: Board, row: BoardRow) -> Markup:
     """One row's plot on the board's scale."""
     x, middle_px = _scale(board), HEIGHT_PX / 2
     values = [trial.goodput_per_s for trial in row.numbered]

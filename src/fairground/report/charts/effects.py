@@ -16,17 +16,22 @@ from fairground.model import foreign
 from fairground.report.charts import forest, svg
 from fairground.report.charts.palette import LIGHT
 from fairground.report.charts.scale import Scale, ratio_scale, ratio_ticks
-from fairground.stats.differences import Difference, Word
+from fairground.stats.differences import Difference, DifferenceWord
 from fairground.stats.intervals import brief
 
 WIDE_PX = 600
 """From so many pixels on a row's name and its numbers stand on one line."""
 LINE_PX, PLOT_PX, GAP_PX, EDGE_PX, AXIS_PX = 18, 30, 12, 14, 40
-COLOURS = {Word.FASTER: "valid", Word.SLOWER: "warned", Word.EQUIVALENT: "soft", Word.INCONCLUSIVE: "void"}
+COLOURS = {
+    DifferenceWord.FASTER: "valid",
+    DifferenceWord.SLOWER: "warned",
+    DifferenceWord.EQUIVALENT: "soft",
+    DifferenceWord.INCONCLUSIVE: "void",
+}
 
 
 @dataclass(frozen=True)
-class Effect:
+class EffectRow:
     """One quantity of one cell. `ratios` and `difference` are turned so that more is better; `shown` is what is said of it."""
 
     cell: str
@@ -46,7 +51,7 @@ class Effect:
         return foreign.line(f"{self.shown} {forest.GLYPHS[self.difference.word]}")
 
 
-def picture(effects: Sequence[Effect], width_px: int) -> Markup:
+def draw_effects(effects: Sequence[EffectRow], width_px: int) -> Markup:
     """All of them under each other on one scale."""
     x = ratio_scale(forest.reach((one.ratios, one.difference) for one in effects), width_px, EDGE_PX)
     text_px = LINE_PX if width_px >= WIDE_PX else 2 * LINE_PX
@@ -59,14 +64,14 @@ def picture(effects: Sequence[Effect], width_px: int) -> Markup:
     return svg.picture(width_px, len(effects) * row_px + AXIS_PX, "B against A", parts, said, size_px=13)
 
 
-def _words(one: Effect, width_px: int, top_px: int) -> str:
+def _words(one: EffectRow, width_px: int, top_px: int) -> str:
     name = svg.text(EDGE_PX, top_px + 13, one.name, "ink", size_px=13, font_weight="600")
     if width_px >= WIDE_PX:
         return name + svg.text(width_px - EDGE_PX, top_px + 13, one.said, "ink", "end", 13)
     return name + svg.text(EDGE_PX, top_px + 13 + LINE_PX, one.said, "ink", size_px=13)
 
 
-def _marks(one: Effect, x: Scale, top_px: int) -> str:
+def _marks(one: EffectRow, x: Scale, top_px: int) -> str:
     middle, foot = top_px + PLOT_PX / 2, top_px + PLOT_PX
     drawn = svg.box(x.px(1 / (1 + one.margin)), top_px, x.px(1 + one.margin), foot, "good", 0.55)
     drawn += svg.line([(x.px(1), top_px), (x.px(1), foot)], "soft")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fairground.model import Run, Verdict
-from fairground.report.boards import ROLES, Board, Row, boards, stack_colours
+from fairground.report.boards import ROLES, Board, BoardRow, boards, stack_colours
 from fairground.report.charts import percentiles, svg
 from fairground.report.charts.scale import Scale, linear_ticks
 from fairground.report.text import words
@@ -38,22 +38,22 @@ def pictures(run: Run) -> dict[str, Markup]:
     return drawn
 
 
-def cpu_rows(board: Board) -> tuple[Row, ...]:
+def cpu_rows(board: Board) -> tuple[BoardRow, ...]:
     """The rows whose server's CPU is known, cheapest first; the first `MOST_STACKS` are drawn."""
     return tuple(sorted((row for row in board.numbered if row.cpu_us("server") is not None), key=cpu_total_us))
 
 
-def steadiness_rows(board: Board) -> tuple[Row, ...]:
+def steadiness_rows(board: Board) -> tuple[BoardRow, ...]:
     """The rows with numbers per second; the first `most_windows` are drawn."""
     return tuple(row for row in board.rows if any(trial.result and trial.result.seconds for trial in row.trials))
 
 
-def most_windows(rows: Sequence[Row]) -> int:
+def most_windows(rows: Sequence[BoardRow]) -> int:
     """The number of rows of windows that fit on one chart."""
     return max(2, MOST_CELLS // max(1, len(_blocks(rows))))
 
 
-def cpu_total_us(row: Row) -> float:
+def cpu_total_us(row: BoardRow) -> float:
     """CPU of all roles but the generator in µs per good answer, as far as it is known."""
     return sum(row.cpu_us(role) or 0.0 for role in ROLES)
 
@@ -67,7 +67,7 @@ def _cpu(board: Board, width_px: int) -> Markup | None:
     left_px = 150 if width_px > svg.WIDE_PX else 118
     x = Scale(0, longest * 1.02, left_px, width_px - 52)
     y = Scale(0, 1, 8 + ROW_PX * len(rows), 4)
-    ticks = svg.counted(linear_ticks(longest, 7 if width_px > svg.WIDE_PX else 4))
+    ticks = svg.value_ticks(linear_ticks(longest, 7 if width_px > svg.WIDE_PX else 4))
     parts = [svg.foot_axis(x, y, ticks, "CPU, µs per good answer", grid=True)]
     for place, row in enumerate(rows):
         parts += _bar(row, x, 8 + ROW_PX * place)
@@ -75,7 +75,7 @@ def _cpu(board: Board, width_px: int) -> Markup | None:
     return svg.picture(width_px, y.start_px + 40, f"CPU per good answer by role, {board.workload}", parts, said)
 
 
-def _bar(row: Row, x: Scale, top_px: float) -> list[str]:
+def _bar(row: BoardRow, x: Scale, top_px: float) -> list[str]:
     """Draw a stack: its name, a segment per role in the order of the request's path, the total, and the generator's thin bar."""
     drawn = [svg.text(x.start_px - 6, top_px + 11, svg.fit(row.stack, x.start_px - 8), anchor="end")]
     start_us, total_us = 0.0, cpu_total_us(row)
@@ -135,7 +135,7 @@ def _steadiness(board: Board, colours: Mapping[str, int], width_px: int) -> Mark
     for column in range(len(blocks)):
         x, y = panels.of(len(rows) - 1, column)
         ticks = [tick for tick in linear_ticks(x.high, 2 if panel_px < 60 else 4) if tick.is_integer()]
-        parts.append(svg.foot_axis(x, y, svg.counted(ticks)))
+        parts.append(svg.foot_axis(x, y, svg.value_ticks(ticks)))
     height_px = panels.of(len(rows) - 1, 0)[1].start_px + 24
     said = f"good answers in each second, from 0 to {words.count(most)}"
     return svg.picture(width_px, height_px, f"Goodput per second of each window, {board.workload}", parts, said)
@@ -147,7 +147,7 @@ def _panel_row(
     """One stack's windows. Its name stands in the first, for beside the panels it would take a quarter of a narrow chart."""
     x, y = panels.of(place, 0)
     drawn = [
-        svg.left_axis(x, y, svg.counted(linear_ticks(panels.most, 3)), grid=False),
+        svg.left_axis(x, y, svg.value_ticks(linear_ticks(panels.most, 3)), grid=False),
         svg.text(x.start_px, y.end_px - 5, stack, "ink"),
     ]
     for column, window in enumerate(windows):
@@ -160,7 +160,7 @@ def _panel_row(
     return drawn
 
 
-def _window(row: Row, block: int) -> str | tuple[tuple[int, int], ...]:
+def _window(row: BoardRow, block: int) -> str | tuple[tuple[int, int], ...]:
     """(second, good answers) of the last attempt of a block, or the word for why there are none."""
     tried = [trial for trial in row.trials if trial.block == block]
     if not tried or tried[-1].result is None or not tried[-1].result.seconds:
@@ -170,5 +170,5 @@ def _window(row: Row, block: int) -> str | tuple[tuple[int, int], ...]:
     return tuple((second.second, second.ok) for second in tried[-1].result.seconds)
 
 
-def _blocks(rows: Iterable[Row]) -> tuple[int, ...]:
+def _blocks(rows: Iterable[BoardRow]) -> tuple[int, ...]:
     return tuple(sorted({trial.block for row in rows for trial in row.trials}))

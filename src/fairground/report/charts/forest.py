@@ -16,14 +16,24 @@ from fairground.report.charts.scale import Scale, ratio_scale, ratio_ticks
 from fairground.report.charts.svg import px
 from fairground.report.text import words
 from fairground.stats.comparisons import Comparison, Quantity
-from fairground.stats.differences import PRACTICAL, Difference, Word
+from fairground.stats.differences import PRACTICAL, Difference, DifferenceWord
 
 WIDTH_PX, HEIGHT_PX, EDGE_PX = 240, 22, 8
 LEAST, MOST = 0.06, 3.0
 """The scale reaches at least ± 6 % and at most to a third and to three times."""
 
-CLASSES = {Word.FASTER: "more", Word.SLOWER: "less", Word.EQUIVALENT: "equal", Word.INCONCLUSIVE: "unclear"}
-GLYPHS = {Word.FASTER: "▲", Word.SLOWER: "▼", Word.EQUIVALENT: "=", Word.INCONCLUSIVE: "?"}
+CLASSES = {
+    DifferenceWord.FASTER: "more",
+    DifferenceWord.SLOWER: "less",
+    DifferenceWord.EQUIVALENT: "equal",
+    DifferenceWord.INCONCLUSIVE: "unclear",
+}
+GLYPHS = {
+    DifferenceWord.FASTER: "▲",
+    DifferenceWord.SLOWER: "▼",
+    DifferenceWord.EQUIVALENT: "=",
+    DifferenceWord.INCONCLUSIVE: "?",
+}
 
 
 def reach(found: Iterable[tuple[Iterable[float], Difference]]) -> float:

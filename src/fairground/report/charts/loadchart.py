@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fairground.capacity import loadcurve
-from fairground.capacity.loadcurve import Point, Word
+from fairground.capacity.loadcurve import CurvePoint, StepWord
 from fairground.model import Second
 from fairground.report.charts import svg
 from fairground.report.charts.scale import Scale, linear_ticks, log_ticks, whole_decades
@@ -35,11 +35,11 @@ class Around:
     missed_per_s: float | None = None
     deadline_us: float | None = None
     knee_per_s: float | None = None
-    overload: tuple[Point, ...] = ()
+    overload: tuple[CurvePoint, ...] = ()
     """The steps in which more was offered than it can give."""
 
 
-def pictures(name: str, points: Sequence[Point], around: Around,
+def pictures(name: str, points: Sequence[CurvePoint], around: Around,
              seconds: Sequence[Second] = (), offered: Sequence[tuple[float, float]] = ()) -> dict[str, Markup]:  # fmt: skip
     """The charts of one load curve in all widths, by name; a chart that would be empty is not among them."""
     found: dict[str, Markup] = {}
@@ -51,7 +51,7 @@ def pictures(name: str, points: Sequence[Point], around: Around,
     return found
 
 
-def curve(points: Sequence[Point], around: Around, width_px: int) -> Markup:
+def curve(points: Sequence[CurvePoint], around: Around, width_px: int) -> Markup:
     """Goodput and latency over the offered rate."""
     right = 1.04 * max(point.step.rate_per_s for point in (*points, *around.overload))
     x = Scale(0, right, LEFT_PX, width_px - RIGHT_PX)
@@ -84,11 +84,11 @@ def overload(seconds: Sequence[Second], offered: Sequence[tuple[float, float]], 
 
 def _axes(x: Scale, y: Scale, across: str, ticks: Sequence[float], up: str = "good answers per second") -> str:
     is_wide = x.end_px > svg.WIDE_PX
-    under = svg.counted(linear_ticks(x.high, 9 if is_wide else 5))
-    return svg.left_axis(x, y, svg.counted(ticks), up) + svg.foot_axis(x, y, under, across)
+    under = svg.value_ticks(linear_ticks(x.high, 9 if is_wide else 5))
+    return svg.left_axis(x, y, svg.value_ticks(ticks), up) + svg.foot_axis(x, y, under, across)
 
 
-def _goodput(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
+def _goodput(points: Sequence[CurvePoint], around: Around, x: Scale) -> list[str]:
     """The upper panel."""
     most = max(point.step.goodput_per_s for point in (*points, *around.overload))
     y = Scale(0, max(most * 1.04, x.high), TOP_PX + PANEL_PX, TOP_PX)
@@ -96,7 +96,7 @@ def _goodput(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
     parts.append(svg.line([(x.px(0), y.px(0)), (x.px(x.high), y.px(x.high))], "soft", 1, "2 3"))
     for point in points:
         across, up = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
-        grew = point.judgement.word is Word.UNSTABLE
+        grew = point.judgement.word is StepWord.UNSTABLE
         parts.append(_cross(across, up, _said(point)) if grew else svg.dot(across, up, "stack-1", label=_said(point)))
     for place, point in enumerate(around.overload):
         across, up = x.px(point.step.rate_per_s), y.px(point.step.goodput_per_s)
@@ -121,7 +121,7 @@ def _cross(x: float, y: float, label: str) -> str:
     return svg.shape(arms, "rejected", label=label)
 
 
-def _latency(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
+def _latency(points: Sequence[CurvePoint], around: Around, x: Scale) -> list[str]:
     """The lower panel: a dot for each trial that has enough requests beyond the percentile, lines through geometric means."""
     known = {
         name: [(point, us / 1000) for point in points if point.stable and (us := loadcurve.percentile_us(point.step, share))]
@@ -147,7 +147,7 @@ def _latency(points: Sequence[Point], around: Around, x: Scale) -> list[str]:
     return parts
 
 
-def _percentile(name: str, colour: str, pairs: Sequence[tuple[Point, float]], x: Scale, y: Scale) -> list[str]:
+def _percentile(name: str, colour: str, pairs: Sequence[tuple[CurvePoint, float]], x: Scale, y: Scale) -> list[str]:
     """One percentile's line and dots, with its name at the end."""
     means = _means((point.step.rate_per_s, ms) for point, ms in pairs)
     through = [(x.px(rate), y.px(ms)) for rate, ms in means]
@@ -173,7 +173,7 @@ def _means(pairs: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(rate, math.exp(math.fsum(logs) / len(logs))) for rate, logs in sorted(by_rate.items())]
 
 
-def _said(point: Point) -> str:
+def _said(point: CurvePoint) -> str:
     step = point.step
     return (
         f"{point.phase} {point.trial}: offered {words.number(step.rate_per_s)}/s, good {words.number(step.goodput_per_s)}/s,"

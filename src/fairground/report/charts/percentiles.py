@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fairground.model import Trial
-from fairground.report.boards import Board, Row, pooled, unanswered
+from fairground.report.boards import Board, BoardRow, add_histograms, count_unanswered
 from fairground.report.charts import svg
 from fairground.report.charts.scale import Scale, log_ticks, spread, whole_decades
 from fairground.report.text import words
@@ -38,10 +38,10 @@ class Curve:
 
 def curve_of(trials: Sequence[Trial], steps_per_decade: int = 8) -> Curve | None:
     """The curve of trials together; None where they keep no histogram, or too few samples for a line."""
-    histogram = pooled(trials)
+    histogram = add_histograms(trials)
     if histogram is None:
         return None
-    lost = unanswered(trials)
+    lost = count_unanswered(trials)
     found = intervals.percentile_curve(histogram.values_us, histogram.counts, lost, steps_per_decade=steps_per_decade)
     points = tuple((x, us / 1000) for x, us in found if x >= FIRST_X and us > 0)
     if len(points) < 2:
@@ -49,7 +49,7 @@ def curve_of(trials: Sequence[Trial], steps_per_decade: int = 8) -> Curve | None
     return Curve(points, (histogram.total + lost) / lost if lost >= intervals.FEW_TAIL_SAMPLES else None)
 
 
-def latency_rows(board: Board) -> tuple[Row, ...]:
+def latency_rows(board: Board) -> tuple[BoardRow, ...]:
     """The rows whose trials all keep a histogram; the first `MOST_STACKS` are drawn."""
     return tuple(
         row for row in board.numbered if all(t.result and t.result.latency_ok and t.result.latency_ok.v2 for t in row.numbered)
@@ -113,7 +113,7 @@ class _Plot:
 
     def axes(self, across: str, up: str) -> str:
         under = [(value, name) for value, name in PERCENTILES.items() if self.x.is_inside(value)]
-        drawn = svg.left_axis(self.x, self.y, svg.counted(log_ticks(self.y.low, self.y.high)), up)
+        drawn = svg.left_axis(self.x, self.y, svg.value_ticks(log_ticks(self.y.low, self.y.high)), up)
         drawn += svg.foot_axis(self.x, self.y, under, across, grid=True)
         top = svg.text(self.x.end_px, TOP_PX - 6, "↑ no good answer", "rejected", "end", 10) if self.leaves else ""
         return drawn + top

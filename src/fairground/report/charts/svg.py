@@ -101,7 +101,7 @@ def foot_axis(x: Scale, y: Scale, ticks: Iterable[Tick], name: str = "", grid: b
     return "".join(drawn)
 
 
-def counted(values: Iterable[float]) -> tuple[Tick, ...]:
+def value_ticks(values: Iterable[float]) -> tuple[Tick, ...]:
     """Ticks that are named by their own values."""
     return tuple((value, intervals.brief(value) if value < 1 else f"{value:,.10g}") for value in values)
 

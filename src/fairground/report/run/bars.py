@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairground.report.boards import Board, Row
+from fairground.report.boards import Board, BoardRow
 from fairground.report.run.grid import Tier, reason_of, tiers
 
 
@@ -16,7 +16,7 @@ from fairground.report.run.grid import Tier, reason_of, tiers
 class Bar:
     """One stack's bar; all places are in per cent of the scale's width. `low` and `high` are None without an interval."""
 
-    row: Row
+    row: BoardRow
     tier: Tier
     width: float
     low: float | None
@@ -48,12 +48,12 @@ def picture(board: Board) -> Picture:
     return Picture(bars, right, 100 * rate / right if rate is not None and rate <= right else None, bool(rate and rate > right))
 
 
-def _bar(row: Row, tier: Tier, right: float) -> Bar:
+def _bar(row: BoardRow, tier: Tier, right: float) -> Bar:
     ends = (None, None) if row.interval is None else (row.interval.low, row.interval.high)
     low, high = (None if end is None else min(100.0, 100 * end / right) for end in ends)
     return Bar(row, tier, 100 * (row.middle or 0.0) / right, low, high, reason_of(row))
 
 
-def _near(row: Row) -> bool:
+def _near(row: BoardRow) -> bool:
     """An interval of more than twice the value would shrink every bar: it runs out of the picture instead."""
     return row.interval is not None and row.interval.high <= 2 * (row.middle or 0.0)

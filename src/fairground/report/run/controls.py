@@ -7,45 +7,45 @@ from dataclasses import dataclass
 
 from fairground.model import Control, Run
 from fairground.report.text import words
-from fairground.stats.comparisons import Judge, Quantity, Reading
-from fairground.stats.order_effects import Campaign, Effect
+from fairground.stats.comparisons import ControlReading, Judge, Quantity
+from fairground.stats.order_effects import Campaign, OrderEffect
 
 
 @dataclass(frozen=True)
 class Controls:
     """The readings of a run's controls, and their sums."""
 
-    readings: tuple[Reading, ...]
+    readings: tuple[ControlReading, ...]
 
     @classmethod
     def of(cls, run: Run) -> Controls:
         return cls(Judge.of(run.plan, run.trials, run.controls).readings)
 
     @property
-    def pairs(self) -> tuple[Reading, ...]:
+    def pairs(self) -> tuple[ControlReading, ...]:
         """The A/A pairs with at least two blocks."""
         return tuple(one for one in self.readings if one.control is Control.AGAIN and one.floor is not None)
 
     @property
-    def slowed(self) -> tuple[Reading, ...]:
+    def slowed(self) -> tuple[ControlReading, ...]:
         """The planted slowdowns with at least two blocks; in CPU, which they raise wherever it is known, else in goodput."""
         known = [one for one in self.readings if one.control is Control.SLOWED and one.difference.ratio is not None]
         costs = {one.heat for one in known if one.quantity is Quantity.CPU}
         return tuple(one for one in known if one.quantity is Quantity.CPU or one.heat not in costs)
 
     @property
-    def failed(self) -> tuple[Reading, ...]:
+    def failed(self) -> tuple[ControlReading, ...]:
         return tuple(one for one in self.pairs if one.failed)
 
 
-def sentence(reading: Reading) -> str:
+def sentence(reading: ControlReading) -> str:
     """Say what one control found: `identical stacks differ by −0.4 % (95 % CI −1.2 to +0.4 %): the noise floor is 1.2 %`."""
     ratio = reading.difference.ratio
     if ratio is None:
         return "fewer than two blocks have both: nothing is known"
     turned = reading.quantity is Quantity.CPU
     middle, low, high = (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low) if turned else (ratio.middle, ratio.low, ratio.high)
-    span = f"{words.signed(middle - 1)} % (95 % CI {words.signed(low - 1)} to {words.signed(high - 1)} %)"
+    span = f"{words.signed_share(middle - 1)} % (95 % CI {words.signed_share(low - 1)} to {words.signed_share(high - 1)} %)"
     if reading.control is Control.AGAIN:
         said = f"identical stacks differ by {span}: the noise floor is {words.percent(reading.floor)}"
         return f"{said}; that is more than chance and more than would be equivalent" if reading.failed else said
@@ -61,7 +61,7 @@ def verdict(run: Run, found: Controls) -> str:
         return "Too few blocks hold the anchor and its controls: how small a difference the run could have seen is not known."
     said = []
     if found.failed:
-        names = words.listed(list(dict.fromkeys(f"{one.heat.workload} ({one.quantity})" for one in found.failed)))
+        names = words.join_names(list(dict.fromkeys(f"{one.heat.workload} ({one.quantity})" for one in found.failed)))
         said.append(f"The anchor, measured twice, was told apart from itself on {names}: the comparisons there are withdrawn")
     else:
         floors = [one.floor for one in found.pairs if one.floor is not None]
@@ -70,14 +70,14 @@ def verdict(run: Run, found: Controls) -> str:
     return f"{'; '.join([*said, *_planted(found.slowed)])}."
 
 
-def _planted(slowed: Sequence[Reading]) -> list[str]:
+def _planted(slowed: Sequence[ControlReading]) -> list[str]:
     if not slowed:
         return ["no slowdown was planted"]
     lost = [one for one in slowed if not one.found]
     share = words.percent(slowed[0].planted)
     if not lost:
         return [f"a planted slowdown of {share} was found"]
-    names = words.listed(list(dict.fromkeys(one.heat.workload for one in lost)))
+    names = words.join_names(list(dict.fromkeys(one.heat.workload for one in lost)))
     return [f"a planted slowdown of {share} was not detected on {names}: differences of that size may be there unseen"]
 
 
@@ -90,11 +90,12 @@ def order_sentences(found: Campaign) -> tuple[tuple[str, bool], ...]:
     return (*(one for one in said if one is not None), _voids(found))
 
 
-def _effect(where: str, effect: Effect | None) -> tuple[str, bool] | None:
+def _effect(where: str, effect: OrderEffect | None) -> tuple[str, bool] | None:
     if effect is None:
         return None
     change = effect.factor
-    span = f"{words.signed(change.middle - 1)} % (95 % CI {words.signed(change.low - 1)} to {words.signed(change.high - 1)} %)"
+    middle, low, high = (words.signed_share(value - 1) for value in (change.middle, change.low, change.high))
+    span = f"{middle} % (95 % CI {low} to {high} %)"
     if not effect.shows:
         return f"{where} goodput changes by {span}: no effect of order shows", True
     return (
@@ -113,7 +114,7 @@ def _voids(found: Campaign) -> tuple[str, bool]:
             f"{total} of {attempts} {'was' if total == 1 else 'were'} void, on no stack more often than chance would have it",
             True,
         )
-    named = words.listed([f"{one.stack} ({one.void} of {one.attempts})" for one in worse])
+    named = words.join_names([f"{one.stack} ({one.void} of {one.attempts})" for one in worse])
     return (
         f"{total} of {attempts} were void, more often than chance would have it on {named}: its calmer moments alone count",
         False,

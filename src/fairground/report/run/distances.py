@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairground.model import Cell, Run, Wire, foreign
+from fairground.model import Cell, PathWire, Run, foreign
 from fairground.report.boards import Board
 from fairground.report.run import table
 from fairground.report.text import words
@@ -28,26 +28,26 @@ class Distances:
     """
 
     workload: str
-    wires: tuple[Wire | None, ...]
+    wires: tuple[PathWire | None, ...]
     pools: tuple[int, ...]
-    rates: Mapping[str, Mapping[int, Mapping[Wire | None, float]]]
+    rates: Mapping[str, Mapping[int, Mapping[PathWire | None, float]]]
 
-    def best(self, stack: str, wire: Wire | None) -> tuple[int, float] | None:
+    def best(self, stack: str, wire: PathWire | None) -> tuple[int, float] | None:
         """The pool with the highest goodput, and that; None where there is no number."""
         known = [(rates[wire], pool) for pool, rates in self.rates[stack].items() if wire in rates]
         return None if not known else (max(known)[1], max(known)[0])
 
-    def pool_of(self, wire: Wire | None) -> Counter[int]:
+    def pool_of(self, wire: PathWire | None) -> Counter[int]:
         """Pool → for how many stacks it is the best."""
         found = (self.best(stack, wire) for stack in self.rates)
         return Counter(one[0] for one in found if one is not None)
 
-    def spread(self, wire: Wire | None) -> float | None:
+    def spread(self, wire: PathWire | None) -> float | None:
         """The fastest stack over the slowest, each with its best pool; None for fewer than two."""
         known = [one[1] for stack in self.rates if (one := self.best(stack, wire)) is not None]
         return max(known) / min(known) if len(known) > 1 and min(known) else None
 
-    def order(self, wire: Wire | None) -> tuple[int, int, int]:
+    def order(self, wire: PathWire | None) -> tuple[int, int, int]:
         """Count pairs of stacks: in the same order as beside the database, the other way round, in no order at one of both."""
         same = turned = neither = 0
         for one, other in itertools.combinations(self.rates, 2):
@@ -62,7 +62,7 @@ class Distances:
                 turned += 1
         return same, turned, neither
 
-    def _sign(self, one: str, other: str, wire: Wire | None) -> int | None:
+    def _sign(self, one: str, other: str, wire: PathWire | None) -> int | None:
         """1 or -1 where one of both is clearly faster, 0 where neither is; None where a number is lacking."""
         a, b = self.best(one, wire), self.best(other, wire)
         if a is None or b is None:
@@ -82,7 +82,7 @@ def distances(boards: Sequence[Board]) -> tuple[Distances, ...]:
 
 
 def _of(workload: str, cells: Mapping[Cell, float]) -> Distances:
-    rates = dict[str, dict[int, dict[Wire | None, float]]]()
+    rates = dict[str, dict[int, dict[PathWire | None, float]]]()
     for cell, rate in cells.items():
         pool = rates.setdefault(cell.stack, {}).setdefault(cell.settings.pool_total, {})
         pool[cell.topology.wire] = rate
@@ -90,7 +90,7 @@ def _of(workload: str, cells: Mapping[Cell, float]) -> Distances:
     return Distances(workload, tuple(wires), tuple(sorted({cell.settings.pool_total for cell in cells})), rates)
 
 
-def _length_ms(wire: Wire | None) -> float:
+def _length_ms(wire: PathWire | None) -> float:
     return 0.0 if wire is None else sum(wire.sides.values())
 
 
@@ -113,7 +113,7 @@ def sentences(one: Distances) -> Iterator[str]:
             yield f"The best pool {_at(wire)}: {told}."
 
 
-def added(run: Run) -> Iterator[str]:
+def added_by_wires(run: Run) -> Iterator[str]:
     """Say what each wire added to a round trip by its trials' own measurement, beside what was asked. The shortest is first."""
     found = dict[tuple[str, float], list[float]]()
     for one in itertools.chain.from_iterable(trial.findings for trial in run.trials):
@@ -134,7 +134,7 @@ def markdown(run: Run, boards: Sequence[Board]) -> str | None:
     found = distances(boards)
     if not found:
         return None
-    lines = [table.measured(run), "", *(f"- {said}" for said in added(run))]
+    lines = [table.source_text(run), "", *(f"- {said}" for said in added_by_wires(run))]
     for one in found:
         lines += ["", f"Good answers a second on `{one.workload}`:", ""]
         lines += [f"| stack | pool | {' | '.join(map(_named, one.wires))} |", "|--|--:|" + "--:|" * len(one.wires)]
@@ -151,7 +151,7 @@ def _rows(one: Distances) -> Iterator[tuple[str, ...]]:
             yield (stack, str(pool), *(_number(one, stack, pool, wire) for wire in one.wires))
 
 
-def _number(one: Distances, stack: str, pool: int, wire: Wire | None) -> str:
+def _number(one: Distances, stack: str, pool: int, wire: PathWire | None) -> str:
     rate, best = one.rates[stack][pool].get(wire), one.best(stack, wire)
     if rate is None:
         return words.NO_NUMBER
@@ -159,12 +159,12 @@ def _number(one: Distances, stack: str, pool: int, wire: Wire | None) -> str:
     return f"**{text}**" if len(one.rates[stack]) > 1 and best is not None and best[0] == pool else text
 
 
-def _named(wire: Wire | None) -> str:
+def _named(wire: PathWire | None) -> str:
     """A distance in words; that to the database is the usual one."""
     if wire is None:
         return BESIDE
     return ", ".join(f"{ms:g} ms" + ("" if side == "database" else f" ({side})") for side, ms in wire.sides.items())
 
 
-def _at(wire: Wire | None) -> str:
+def _at(wire: PathWire | None) -> str:
     return BESIDE if wire is None else f"at {_named(wire)}"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from fairground.model import Approach, Run, Tuning, Verdict
 from fairground.model.reason import REASONS
-from fairground.report.boards import Board, Row
+from fairground.report.boards import Board, BoardRow
 from fairground.report.charts.palette import TIERS
 from fairground.report.text import words
 from fairground.stats.comparisons import Comparison
@@ -37,7 +37,7 @@ class GridCell:
     id: str
     board: Board
     mark: Mark
-    row: Row | None = None
+    row: BoardRow | None = None
     goodput: Tier = Tier()
     cost: Tier = Tier()
     reason: str = ""
@@ -50,7 +50,7 @@ class GridCell:
 
 
 @dataclass(frozen=True)
-class Line:
+class GridLine:
     """One stack over all boards."""
 
     stack: str
@@ -74,7 +74,7 @@ class Grid:
     """`reasons` are what limits its cells, most frequent first."""
 
     boards: tuple[Board, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[GridLine, ...]
     reasons: tuple[str, ...]
 
     @property
@@ -96,7 +96,7 @@ class Grid:
 def grid(run: Run, boards: Sequence[Board]) -> Grid:
     """The grid of a run: stacks that give most first, as the mean share of what the best of each board gives."""
     stacks = list(dict.fromkeys(row.stack for board in boards for row in board.rows))
-    slugs = slugged(stacks)
+    slugs = slugs_of(stacks)
     columns = [_column(board, slugs) for board in boards]
     placed = list(zip(boards, columns, strict=True))
     lines = []
@@ -105,12 +105,12 @@ def grid(run: Run, boards: Sequence[Board]) -> Grid:
         info = run.stacks.get(stack)
         known = ("", None, ()) if info is None else (info.language, info.approach, info.tuning)
         language, approach, tuning = known
-        lines.append(Line(stack, slugs[stack], language, cells, approach, tuning))
+        lines.append(GridLine(stack, slugs[stack], language, cells, approach, tuning))
     found = Counter(cell.reason for line in lines for cell in line.cells if cell.reason)
     return Grid(tuple(boards), tuple(sorted(lines, key=_order)), tuple(reason for reason, _ in found.most_common()))
 
 
-def slugged(names: Iterable[str]) -> dict[str, str]:
+def slugs_of(names: Iterable[str]) -> dict[str, str]:
     """Name → what stands for it in an address; each only once."""
     found: dict[str, str] = {}
     for place, name in enumerate(names):
@@ -119,7 +119,7 @@ def slugged(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def reason_of(row: Row) -> str:
+def reason_of(row: BoardRow) -> str:
     """The diagnosis of what limits most of a row's trials; empty where nothing is named."""
     common = row.diagnoses.most_common(1)
     return common[0][0] if common else ""
@@ -164,7 +164,7 @@ def _absent(board: Board, slug: str, stack: str) -> GridCell:
     return GridCell(f"cell-{board.id}-{slug}", board, "absent", why=why)
 
 
-def _order(line: Line) -> tuple[float, str]:
+def _order(line: GridLine) -> tuple[float, str]:
     """The sort key of a line: the geometric mean of its shares.
 
     Letters would not do: the less is known of a stack, the more groups it is in.

@@ -12,13 +12,13 @@ from fairground.report.run.why import SUSPECTED, TriedBy
 from fairground.report.text import words
 from fairground.run.retry import OF_THE_MACHINE
 from fairground.stats.comparisons import Comparison
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 
 WORDS = {
-    Word.SLOWER: "slower",
-    Word.FASTER: "faster",
-    Word.EQUIVALENT: "equivalent",
-    Word.INCONCLUSIVE: "cannot be told from it",
+    DifferenceWord.SLOWER: "slower",
+    DifferenceWord.FASTER: "faster",
+    DifferenceWord.EQUIVALENT: "equivalent",
+    DifferenceWord.INCONCLUSIVE: "cannot be told from it",
 }
 
 STANDINGS = {"confirmed": "limits confirmed by experiment", "withdrawn": "withdrawn by experiment", SUSPECTED: "suspected limits"}
@@ -69,14 +69,14 @@ def leaders(found: Mapping[str, Comparison], with_ties: bool = True) -> str:
     """
     tied = [workload for workload, one in found.items() if len(one.groups) == 1]
     apart = [one for one in found.values() if len(one.groups) > 1]
-    tie = f"on {words.listed(tied)} no stack can be told from another" if tied else ""
+    tie = f"on {words.join_names(tied)} no stack can be told from another" if tied else ""
     if not apart:
         return f"{tie[0].upper()}{tie[1:]}."
     first = Counter(stack for one in apart for stack in one.leading).most_common()
     most = [stack for stack, count in first if count == first[0][1]]
     alone = sum(one.leading == (most[0],) for one in apart)
     where = f"on {first[0][1]} of {words.plural(len(found), 'workload')}"
-    said = f"{words.listed(most)} {'is' if len(most) == 1 else 'are each'} among the fastest {where}"
+    said = f"{words.join_names(most)} {'is' if len(most) == 1 else 'are each'} among the fastest {where}"
     if len(most) == 1 and alone:
         said += ", alone there" if alone == first[0][1] else f", alone on {alone}"
     return f"{said}; {tie}." if tie and with_ties else f"{said}."
@@ -104,7 +104,7 @@ def _counted(judged: Sequence[Comparison], workloads: int) -> str:
     anchor = anchors[0] if len(anchors) == 1 else "the anchor"
     parts = [f"{counts[word]} {'is' if counts[word] == 1 else 'are'} {said}" for word, said in WORDS.items() if counts[word]]
     where = f" on {words.plural(workloads, 'workload')}" if workloads > 1 else ""
-    return f"Of {words.plural(counts.total(), 'comparison')} of goodput with {anchor}{where} {words.listed(parts)}."
+    return f"Of {words.plural(counts.total(), 'comparison')} of goodput with {anchor}{where} {words.join_names(parts)}."
 
 
 def _limits(boards: Sequence[Board], tried: TriedBy) -> str:
@@ -119,7 +119,7 @@ def _limits(boards: Sequence[Board], tried: TriedBy) -> str:
         reasons = Counter(reason for held, reason in standing if held == word).most_common(words.NAMED_AT_MOST)
         if reasons:
             cells = [f"{reason} ({words.plural(amount, 'cell')})" for reason, amount in reasons]
-            parts.append(f"{STANDINGS[word]}: {words.listed(cells)}")
+            parts.append(f"{STANDINGS[word]}: {words.join_names(cells)}")
     told = "; ".join(parts) or "nothing that was measured names a limit"
     said = f"{told[:1].upper()}{told[1:]}"
     if parts and unnamed:

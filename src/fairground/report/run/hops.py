@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.model import Cell, Topology
-from fairground.report.boards import CONFIDENCE, ROLES, Board, Row, pooled
+from fairground.report.boards import CONFIDENCE, ROLES, Board, BoardRow, add_histograms
 from fairground.report.text import words
 from fairground.stats import intervals
 
@@ -16,8 +16,8 @@ class HopCost:
     """One stack with a hop and without it, everything else being the same."""
 
     hop: str
-    without: Row
-    through: Row
+    without: BoardRow
+    through: BoardRow
 
     @property
     def ratio(self) -> intervals.Interval | None:
@@ -100,14 +100,14 @@ def _without(cell: Cell) -> list[tuple[str, Cell]]:
     return found
 
 
-def _p99_us(row: Row) -> float | None:
-    histogram = pooled(row.numbered)
+def _p99_us(row: BoardRow) -> float | None:
+    histogram = add_histograms(row.numbered)
     if histogram is None or histogram.total < 100 * words.LEAST_TAIL_SAMPLES:
         return None
     return intervals.percentile(histogram.values_us, histogram.counts, 0.99)
 
 
-def _cpu_us(row: Row) -> float | None:
+def _cpu_us(row: BoardRow) -> float | None:
     """CPU of a good answer over the roles that the row's trials have."""
     there = {role for trial in row.numbered for role in trial.roles if role in ROLES}
     used = [row.cpu_us(role) for role in there]

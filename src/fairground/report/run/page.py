@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from fairground.model import Durability, Run, Topology, Trial, Verdict, foreign
-from fairground.report.boards import ROLES, Board, Row, boards, resources, stack_colours
+from fairground.report.boards import ROLES, Board, BoardRow, boards, resources, stack_colours
 from fairground.report.charts import figures, forest, palette
 from fairground.report.charts.dots import axis, dots
 from fairground.report.charts.svg import WIDTHS_PX
@@ -101,10 +101,10 @@ def html(
     costs = hops.hop_costs(shown)
     held = Controls.of(run)
     found = grid.grid(run, shown)
-    cards = sections.carded(run)
+    cards = sections.cards_of(run)
     crossings = transfer.crossings(run, shown)
     told = story(shown, crossings)
-    script, digest = scripted(*SCRIPTS)
+    script, digest = script_of(*SCRIPTS)
     short = sum(len(board.rows) for board in shown) > sections.MOST_ROWS
     return render(
         "page.html",
@@ -114,7 +114,7 @@ def html(
         script=script,
         script_hash=digest,
         tally=_tally(run),
-        started=started(run),
+        started=start_text(run),
         constants=_constants(run),
         cores=seats.of_run(run),
         colours=stack_colours(shown),
@@ -135,8 +135,8 @@ def html(
         roles=[role for role in (*ROLES, "generator") if any(role in trial.roles for trial in run.trials)],
         cards=cards,
         has_card={(trial.number, trial.attempt) for trial in cards},
-        held=sections.held(run),
-        seats=seats.drawn(run.plan),
+        held=sections.held_roles(run),
+        seats=seats.draw_seats(run.plan),
         hop_costs=costs,
         hop_roles=[role for role in ROLES if any(role in cost.cpu_us() for cost in costs)],
         hop_sentence=hops.sentence,
@@ -152,7 +152,7 @@ def markdown(run: Run) -> str:
     lines = [
         f"### Fairground: {words.prose(run.plan.title)}",
         "",
-        f"{_counted(run)} · {started(run)}",
+        f"{_counted(run)} · {start_text(run)}",
         "",
         words.code(run.plan.command),
         "",
@@ -193,7 +193,7 @@ def _markdown_board(board: Board, run: Run) -> list[str]:
     return [*lines, ""]
 
 
-def _markdown_row(board: Board, row: Row) -> tuple[str, ...]:
+def _markdown_row(board: Board, row: BoardRow) -> tuple[str, ...]:
     if row.middle is None:
         return (
             row.stack,
@@ -273,7 +273,7 @@ def _csv_values(trial: Trial) -> tuple[object, ...]:
     )
 
 
-def started(run: Run) -> str:
+def start_text(run: Run) -> str:
     """The time at which the run began, in UTC to the minute."""
     return minute(run.started_unix_s)
 
@@ -283,7 +283,7 @@ def minute(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def scripted(*names: str) -> tuple[Markup, str]:
+def script_of(*names: str) -> tuple[Markup, str]:
     """Scripts of the package as one, and the hash by which a page's policy admits it and no other. Comments stay behind."""
     whole = "\n".join(environment().get_template(name).render() for name in names)
     script = "\n".join(line for text in whole.splitlines() if (line := text.strip()) and not line.startswith("//"))
@@ -319,7 +319,7 @@ def _constants(run: Run) -> tuple[str, ...]:
     durability = {Durability.RELAXED: "relaxed durability (fsync off)", Durability.DURABLE: "durable (fsync on)"}
     columns = (
         {f"through {cell.topology.id}" if cell.topology != Topology() else "generator straight to server" for cell in cells},
-        {words.offered(cell.load) for cell in cells},
+        {words.load_text(cell.load) for cell in cells},
         {words.pool(cell.settings) for cell in cells},
         {" · ".join(resources(cell.settings)) for cell in cells},
         {f"{cell.load.window_s:g} s window" for cell in cells},
@@ -338,9 +338,9 @@ def render(template: str, **values: object) -> str:
     return environment().get_template(template).render(values)
 
 
-def framed(template: str, title: str, story: Sequence[str], **values: object) -> str:
+def frame_page(template: str, title: str, story: Sequence[str], **values: object) -> str:
     """A page about one thing, in the frame that a run's page has. `story` are its sentences, the first of them its heading."""
-    script, digest = scripted(*FRAMED_SCRIPTS)
+    script, digest = script_of(*FRAMED_SCRIPTS)
     told = tuple(story) or (title,)
     return render(template, title=title, story=told, script=script, script_hash=digest, **values)
 

@@ -218,7 +218,7 @@ def check_counts(run: Run) -> Mapping[str, tuple[int, ...]]:
     return {identity: tuple(tally) for identity, tally in sorted(counts.items())}
 
 
-def held(run: Run) -> tuple[tuple[str, str], ...]:
+def held_roles(run: Run) -> tuple[tuple[str, str], ...]:
     """List how roles were held to what they may use: (role, in words), each once."""
     found = {
         (role, f"{name}: {how}") for trial in run.trials for role, use in trial.roles.items() for name, how in use.bounds.items()
@@ -226,7 +226,7 @@ def held(run: Run) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found))
 
 
-def carded(run: Run) -> tuple[Trial, ...]:
+def cards_of(run: Run) -> tuple[Trial, ...]:
     """The trials that get a card, in the order in which they were measured."""
     gravity = {Verdict.REJECTED: 0, Verdict.VOID: 1, Verdict.WARNED: 2, Verdict.VALID: 3}
     amount = len(run.trials) if len(run.trials) <= MOST_CARDS else CARDS_OF_LARGE_RUN

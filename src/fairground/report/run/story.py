@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairground.report.boards import Board, Row
+from fairground.report.boards import Board, BoardRow
 from fairground.report.run.grid import meaning, reason_of
 from fairground.report.run.headline import leaders
 from fairground.report.run.transfer import CROSSING, ORDERED, Crossing
 from fairground.report.text import words
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 
 TELLING = 1.5
 """From this gain on by lock order alone it is the first thing to say."""
@@ -91,7 +91,7 @@ def alike(board: Board) -> str:
     found, rows = board.goodput, board.numbered
     if found is None or len(found.groups) != 1 or len(rows) < 2 or {row.stack for row in rows} != set(found.groups[0]):
         return ""
-    equal = found.rows and all(row.difference.word is Word.EQUIVALENT for row in found.rows)
+    equal = found.rows and all(row.difference.word is DifferenceWord.EQUIVALENT for row in found.rows)
     which = "two" if len(rows) == 2 else f"{len(rows)}"
     start = (
         f"For `{board.workload}` it makes no difference which of the {which} you take"
@@ -120,7 +120,7 @@ def spans(boards: Sequence[Board]) -> str:
     return f"On `{board.workload}` {who} {rates} good answers a second{why}."
 
 
-def _told_apart(board: Board, first: Row, last: Row) -> bool:
+def _told_apart(board: Board, first: BoardRow, last: BoardRow) -> bool:
     groups = board.goodput.groups if board.goodput is not None else ()
     placed = {stack for group in groups for stack in group}
     together = any(first.stack in group and last.stack in group for group in groups)

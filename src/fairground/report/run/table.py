@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from fairground.model import Run, foreign
 from fairground.report.boards import Board
-from fairground.report.run.grid import GridCell, Line, grid, meaning
-from fairground.report.run.page import started
+from fairground.report.run.grid import GridCell, GridLine, grid, meaning
+from fairground.report.run.page import start_text
 from fairground.report.run.story import story
 from fairground.report.run.transfer import crossings
 from fairground.report.text import seats, words
 from fairground.report.text.rows import half_text, half_width, letters
 from fairground.stats import time_use
-from fairground.stats.differences import Word
+from fairground.stats.differences import DifferenceWord
 from fairground.stats.intervals import Interval
 
 TITLE = "Every stack on every workload"
@@ -26,7 +26,7 @@ def markdown(run: Run, boards: Sequence[Board]) -> str:
     """Write down a run: what was measured and where, what it says, how precise it is, the table, and why cells have no number."""
     found = grid(run, boards)
     heads = ("stack", "approach", *map(_head, boards))
-    lines = [measured(run), "", *(f"- {words.prose(said)}" for said in story(boards, crossings(run, boards)))]
+    lines = [source_text(run), "", *(f"- {words.prose(said)}" for said in story(boards, crossings(run, boards)))]
     lines += [f"- {said}" for said in precision(run, boards)]
     lines += ["", f"| {' | '.join(map(words.cell, heads))} |", "|--|--|" + "--|" * len(boards)]
     for line in found.lines:
@@ -56,7 +56,7 @@ def precision(run: Run, boards: Sequence[Board]) -> tuple[str, ...]:
     held = [row.difference for board in boards if board.goodput is not None for row in board.goodput.rows]
     ratios = _half_widths(one.ratio for one in held)
     if ratios:
-        decided = sum(one.word is not Word.INCONCLUSIVE for one in held)
+        decided = sum(one.word is not DifferenceWord.INCONCLUSIVE for one in held)
         wide = words.percent(statistics.median(ratios))
         said.append(f"Half of a 95 % interval against the anchor is {wide} (median); {decided} of {len(held)} are decided.")
     return tuple(said)
@@ -83,17 +83,17 @@ def _head(board: Board) -> str:
     return f"{board.workload} ({board.condition})" if board.condition else board.workload
 
 
-def _missing(lines: Iterable[Line]) -> list[str]:
+def _missing(lines: Iterable[GridLine]) -> list[str]:
     """Say why cells have no number: a line for each stack and reason, with the workloads where it is so."""
     where: dict[tuple[str, str], list[str]] = {}
     for line in lines:
         for one in line.cells:
             if one.mark != "number":
                 where.setdefault((line.stack, one.why), []).append(words.code(_head(one.board)))
-    return [f"- {words.code(stack)} on {words.listed(on, len(on))}: {words.prose(why)}" for (stack, why), on in where.items()]
+    return [f"- {words.code(stack)} on {words.join_names(on, len(on))}: {words.prose(why)}" for (stack, why), on in where.items()]
 
 
-def measured(run: Run) -> str:
+def source_text(run: Run) -> str:
     """Say which run it is, when and where it was made, and by which command."""
     machine = f"{run.machine.cpu_model or 'unknown CPU'}, {seats.of_run(run)}"
-    return f"Run `{run.id}`, {started(run)}, {words.prose(machine)}: {words.code(run.plan.command)}"
+    return f"Run `{run.id}`, {start_text(run)}, {words.prose(machine)}: {words.code(run.plan.command)}"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.model import OWN_MAJOR, Cell, Limit, Run, Trial, foreign
-from fairground.report.boards import CONFIDENCE, Board, Row
+from fairground.report.boards import CONFIDENCE, Board, BoardRow
 from fairground.report.text import words
 from fairground.stats import differences, intervals
 
@@ -33,8 +33,8 @@ DEFAULT_TIMEOUT_S = 1.0
 class Crossing:
     """One stack's transfers under one condition, all numbered trials together, and the same in order where the run has them."""
 
-    row: Row
-    ordered: Row | None
+    row: BoardRow
+    ordered: BoardRow | None
     timeout_s: float
 
     @property
@@ -87,7 +87,7 @@ class Crossing:
     @property
     def factor(self) -> float | None:
         """The same without an interval, from one block as well."""
-        ratios = [] if self.ordered is None else differences.paired(self.ordered.by_block, self.row.by_block)
+        ratios = [] if self.ordered is None else differences.pair_ratios(self.ordered.by_block, self.row.by_block)
         return intervals.geometric_mean(ratios) if ratios else None
 
     @property

@@ -13,7 +13,7 @@ from fairground.model.record import Record
 from fairground.report.boards import Board
 from fairground.report.text import words
 from fairground.stats import effects
-from fairground.stats.effects import LEAST, LEAST_STARTS, Effect, Outcome
+from fairground.stats.effects import LEAST, LEAST_STARTS, ArmEffect, Outcome
 
 SUSPECTED = "suspected"
 MANY_TIMES = 3.0
@@ -22,7 +22,7 @@ VERBS = {Direction.MORE: ("rises", "rise"), Direction.LESS: ("falls", "fall")}
 
 
 @dataclass(frozen=True)
-class Tried:
+class ReasonTest:
     """The result of the last experiment on a cell's reason, for its run's page. `record`: the id of the experiment's record."""
 
     reason: str
@@ -43,7 +43,7 @@ class Tried:
         return SUSPECTED if self.outcome is Outcome.OPEN else str(self.outcome)
 
 
-TriedBy = Mapping[tuple[str, str], Tried]
+TriedBy = Mapping[tuple[str, str], ReasonTest]
 """By the id of the cell and the reason."""
 
 
@@ -53,7 +53,7 @@ class Standing:
 
     reason: str
     cells: int
-    tried: tuple[Tried, ...]
+    tried: tuple[ReasonTest, ...]
 
     @property
     def word(self) -> str:
@@ -91,14 +91,14 @@ def lines(shown: Iterable[Board], found: TriedBy) -> tuple[str, ...]:
     return tuple(said)
 
 
-def tried(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
+def tried_by(experiments: Iterable[Record[WhyAsked, Start]]) -> TriedBy:
     """Collect what experiments found, the last of each cell and reason."""
     found = {}
     for one in sorted(experiments, key=lambda record: record.head.started_unix_s):
         asked, starts = one.head.asked, one.entries
         outcome = effects.outcome(asked, starts)
         said, document = sentences(asked, starts)[0], rows(asked, starts)
-        found[asked.cell.id, asked.reason] = Tried(asked.reason, outcome, said, asked.cell.id, one.id, document)
+        found[asked.cell.id, asked.reason] = ReasonTest(asked.reason, outcome, said, asked.cell.id, one.id, document)
     return found
 
 
@@ -119,7 +119,7 @@ def verdict(outcome: Outcome) -> str:
     return {Outcome.OPEN: "stays a suspicion"}.get(outcome, f"is {outcome}")
 
 
-def effect(one: Effect) -> str:
+def effect(one: ArmEffect) -> str:
     """Say what one change did; no interval of too few starts.
 
     `with a pool of 50 in place of 25 goodput rises by 81 % (95 % CI +74 … +88 %, 4 starts)`
@@ -129,15 +129,15 @@ def effect(one: Effect) -> str:
         return f"{one.change.words} it could not be measured twice"
     count = words.plural(one.starts, "start")
     if one.starts < LEAST_STARTS:
-        return f"{one.change.words} {moved(ratio.middle)} ({count})"
+        return f"{one.change.words} {goodput_change(ratio.middle)} ({count})"
     if ratio.high >= MANY_TIMES:
         span = f"{_times(ratio.low)} … {_times(ratio.high)} times"
     else:
-        span = f"{words.signed(ratio.low - 1)} … {words.signed(ratio.high - 1)} %"
-    return f"{one.change.words} {moved(ratio.middle)} ({100 * ratio.confidence:.3g} % CI {span}, {count})"
+        span = f"{words.signed_share(ratio.low - 1)} … {words.signed_share(ratio.high - 1)} %"
+    return f"{one.change.words} {goodput_change(ratio.middle)} ({100 * ratio.confidence:.3g} % CI {span}, {count})"
 
 
-def moved(ratio: float) -> str:
+def goodput_change(ratio: float) -> str:
     """`goodput rises by 81 %`, `goodput falls by 19 %`, `there is 11 times the goodput`."""
     if ratio >= MANY_TIMES:
         return f"there is {_times(ratio)} times the goodput"
@@ -172,7 +172,7 @@ def rows(asked: WhyAsked, starts: Sequence[Start]) -> dict[str, Any]:
     }
 
 
-def _open(found: Sequence[Effect]) -> str:
+def _open(found: Sequence[ArmEffect]) -> str:
     starts = min((one.starts for one in found), default=0)
     if starts < LEAST_STARTS:
         return f"{starts} sound starts are too few to tell: {LEAST_STARTS} are needed, which a longer `--budget` gives."

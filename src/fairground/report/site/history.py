@@ -14,18 +14,18 @@ from itertools import pairwise
 from markupsafe import Markup
 
 from fairground.model import Cell, Load, Machine, Run, Verdict
-from fairground.report.boards import Row, boards
+from fairground.report.boards import BoardRow, boards
 from fairground.report.charts import svg
 from fairground.report.run import page
 from fairground.report.text import words
 from fairground.report.trial import sketch
 from fairground.stats import changes
-from fairground.stats.changes import Change
+from fairground.stats.changes import CellChange
 from fairground.stats.intervals import Interval
 
 
 @dataclass(frozen=True)
-class Seen:
+class CellView:
     """A cell in one run. `rate_per_s`: the geometric mean over blocks, None without a number.
 
     `cpu_us`: the server's CPU for a good answer.
@@ -40,7 +40,7 @@ class Seen:
     verdict: Verdict | None
     content_hash: str | None
     load: Load
-    change: Change | None = None
+    change: CellChange | None = None
     """Since the run before, beside all cells that both have; None where they share too few."""
     before: str | None = None
     """The run that `change` is measured from."""
@@ -58,7 +58,7 @@ class History:
 
     machine: str
     cell: Cell
-    seen: tuple[Seen, ...]
+    seen: tuple[CellView, ...]
 
     @property
     def slug(self) -> str:
@@ -67,7 +67,7 @@ class History:
         return f"{re.sub(r'[^a-z0-9]+', '-', text.lower()).strip('-')[:120]}-{_short(self.cell, self.machine)}"
 
     @property
-    def changed(self) -> tuple[Seen, ...]:
+    def changed(self) -> tuple[CellView, ...]:
         """The runs in which it had become another."""
         return tuple(one for one in self.seen if one.change is not None and one.change.called)
 
@@ -77,7 +77,7 @@ class History:
         return any(one.change is not None for one in self.seen)
 
     @property
-    def numbered(self) -> tuple[Seen, ...]:
+    def numbered(self) -> tuple[CellView, ...]:
         return tuple(one for one in self.seen if one.rate_per_s is not None)
 
 
@@ -89,7 +89,7 @@ def group(machine: Machine) -> str:
 
 def histories(runs: Iterable[Run]) -> tuple[History, ...]:
     """All cells of all runs, by machine, workload and stack. Runs may come in any order; each is read once."""
-    seen: dict[tuple[str, Cell], list[Seen]] = {}
+    seen: dict[tuple[str, Cell], list[CellView]] = {}
     rates: dict[tuple[str, str], dict[Cell, Interval]] = {}
     for run in sorted(runs, key=lambda one: (one.started_unix_s, one.id)):
         where = group(run.machine)
@@ -123,10 +123,10 @@ class _Shifts:
         return self._known[key]
 
 
-def _seen(run: Run, row: Row) -> Seen:
+def _seen(run: Run, row: BoardRow) -> CellView:
     info = run.stacks.get(row.stack)
     common = row.diagnoses.most_common(1)
-    return Seen(
+    return CellView(
         run.id,
         run.started_unix_s,
         row.middle,
@@ -140,7 +140,7 @@ def _seen(run: Run, row: Row) -> Seen:
     )
 
 
-def _changed(where: str, cell: Cell, seen: Sequence[Seen], shifts: _Shifts) -> tuple[Seen, ...]:
+def _changed(where: str, cell: Cell, seen: Sequence[CellView], shifts: _Shifts) -> tuple[CellView, ...]:
     """Add to each run's view of a cell its change since the last run that has a number for it."""
     numbered = [one for one in seen if one.rate_per_s is not None]
     found = {}
@@ -166,13 +166,13 @@ def _short(cell: Cell, machine: str) -> str:
 # ---------------------------------------------------------------- as text and pictures
 
 
-def sentence(one: Seen) -> str:
+def sentence(one: CellView) -> str:
     """Say what became of the cell in a run, or nothing: `-23 % since RUN (95 % CI -31 … -14 %, p 0.004)`."""
     change = one.change
     if change is None:
         return ""
-    by = f"{words.signed(change.ratio - 1)} % since {one.before}"
-    span = f"95 % CI {words.signed(change.low - 1)} … {words.signed(change.high - 1)} %"
+    by = f"{words.signed_share(change.ratio - 1)} % since {one.before}"
+    span = f"95 % CI {words.signed_share(change.low - 1)} … {words.signed_share(change.high - 1)} %"
     source = "; the server's source changed" if one.new_source else ""
     return f"{by} ({span}, p {words.number(change.p_holm)}{source})"
 
@@ -203,4 +203,4 @@ def chart(history: History) -> Markup | None:
             parts.append(svg.line([(edge, y.end_px), (edge, y.start_px)], "warned", 1.5, "4 3"))
         parts.append(svg.dot(across, up, "server", 4, 1, f"{one.run}: {words.number(rate)}/s"))
     parts.append(svg.foot_axis(x, y, ()))
-    return sketch.framed(x, y, parts, "Good answers a second in each run")
+    return sketch.frame_plot(x, y, parts, "Good answers a second in each run")

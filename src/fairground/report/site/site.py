@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fairground.model.record import Kind
+from fairground.model.record import RecordKind
 from fairground.report.run import page
 from fairground.report.site import history
 from fairground.report.site.history import History
@@ -15,11 +15,11 @@ OVERVIEW, CELLS = "index.html", "cells.html"
 
 
 @dataclass(frozen=True)
-class Line:
+class RecordLine:
     """A record in the list. `page` is in the record's own folder; empty: it has none. `more`: further pages by their names."""
 
     id: str
-    kind: Kind
+    kind: RecordKind
     started_unix_s: float
     finished: bool
     machine: str
@@ -28,7 +28,7 @@ class Line:
     more: tuple[tuple[str, str], ...] = ()
 
 
-def pages(lines: Sequence[Line], histories: Sequence[History]) -> Iterator[tuple[str, str]]:
+def pages(lines: Sequence[RecordLine], histories: Sequence[History]) -> Iterator[tuple[str, str]]:
     """(place, text) of the pages that stand above those of the records; newest records first."""
     yield OVERVIEW, overview(lines)
     yield CELLS, cells(histories)
@@ -36,7 +36,7 @@ def pages(lines: Sequence[Line], histories: Sequence[History]) -> Iterator[tuple
         yield f"cells/{one.slug}.html", history.html(one)
 
 
-def overview(lines: Sequence[Line]) -> str:
+def overview(lines: Sequence[RecordLine]) -> str:
     """The list of records."""
     newest = sorted(lines, key=lambda one: (-one.started_unix_s, one.id))
     title = f"{words.plural(len(lines), 'record')}, newest first" if lines else "No record yet"
@@ -55,7 +55,7 @@ def cells(histories: Sequence[History]) -> str:
 
 
 def _list(there: str, title: str, sentences: Sequence[str], lines: Sequence[object]) -> str:
-    script, digest = page.scripted("site.js")
+    script, digest = page.script_of("site.js")
     return page.render(
         "site.html",
         there=there,

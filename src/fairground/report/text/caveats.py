@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairground.model import Settings
+from fairground.model import CellSettings
 from fairground.model.record import ComparisonAsked
 from fairground.report.text import words
 from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
@@ -50,7 +50,7 @@ def _two_modes(modes: ArmModes, label: str) -> str:
     )
 
 
-def _narrower(half_width: float | None, settings: Settings, cores: Sequence[int]) -> Iterator[str]:
+def _narrower(half_width: float | None, settings: CellSettings, cores: Sequence[int]) -> Iterator[str]:
     """Advise `--seats apart` where an interval is wide and there are cores to choose from.
 
     Roles with cores of their own meet less of the machine's other users.

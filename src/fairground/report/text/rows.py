@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from fairground.report.boards import Row, pooled
+from fairground.report.boards import BoardRow, add_histograms
 from fairground.report.text import words
 from fairground.stats import intervals
 from fairground.stats.intervals import Interval
 
 
-def interval_text(row: Row) -> str:
+def interval_text(row: BoardRow) -> str:
     """`1,880–1,950`, or the dash that says that there is none."""
     if row.interval is None:
         return words.NO_NUMBER
@@ -29,7 +29,7 @@ def half_text(found: Interval | None) -> str:
     return "" if half is None else f"± {words.percent(half)}" if half <= 1 else "± >100 %"
 
 
-def diagnosis_text(row: Row, tried: Mapping[tuple[str, str], str] | None = None) -> str:
+def diagnosis_text(row: BoardRow, tried: Mapping[tuple[str, str], str] | None = None) -> str:
     """`db-lock`, or all with their counts where trials disagree.
 
     `tried`: a cell's id and a reason → what an experiment made of it, which then stands behind the reason.
@@ -40,15 +40,15 @@ def diagnosis_text(row: Row, tried: Mapping[tuple[str, str], str] | None = None)
     return ", ".join(said) or words.UNKNOWN
 
 
-def percentile_us(row: Row, share: float) -> float | None:
+def percentile_us(row: BoardRow, share: float) -> float | None:
     """A percentile of the row's good answers, from its histograms added; None without them."""
-    histogram = pooled(row.numbered)
+    histogram = add_histograms(row.numbered)
     return intervals.percentile(histogram.values_us, histogram.counts, share) if histogram else None
 
 
-def percentile_text(row: Row, share: float) -> str:
+def percentile_text(row: BoardRow, share: float) -> str:
     """A percentile in ms from added histograms; `~` before it where few samples lie beyond, a range without histograms."""
-    histogram = pooled(row.numbered)
+    histogram = add_histograms(row.numbered)
     if histogram is not None:
         beyond = round(histogram.total * (1 - share))
         if beyond < words.LEAST_TAIL_SAMPLES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from fairground.model import Plan, Run, Settings, foreign
+from fairground.model import CellSettings, Plan, Run, foreign
 
 Pins = Sequence[tuple[str, tuple[int, ...]]]
 """Role → the cores that it is pinned to."""
@@ -15,7 +15,7 @@ Placed = Sequence[tuple[str, str]]
 def sentence(pin: Pins, place: Placed = ()) -> str:
     """`server on core 0, database and generator on core 1`: roles with the same cores stand together, others' last."""
     together: dict[str, list[str]] = {}
-    for role, where in [*((role, spelled(cores)) for role, cores in pin), *((role, _named(host)) for role, host in place)]:
+    for role, where in [*((role, cores_text(cores)) for role, cores in pin), *((role, _named(host)) for role, host in place)]:
         together.setdefault(where, []).append(role)
     return ", ".join(f"{_listed(roles)} on {where}" for where, roles in together.items())
 
@@ -28,7 +28,7 @@ def picture(pin: Pins, place: Placed = ()) -> tuple[str, ...]:
     on: dict[tuple[str, ...], list[int]] = {}
     for core in sorted({core for _, cores in pin for core in cores}):
         on.setdefault(tuple(role for role, cores in pin if core in cores), []).append(core)
-    boxes = [(spelled(cores), _listed(roles)) for roles, cores in on.items()]
+    boxes = [(cores_text(cores), _listed(roles)) for roles, cores in on.items()]
     boxes += [(_named(host), role) for role, host in place]
     if not boxes:
         return ()
@@ -38,13 +38,13 @@ def picture(pin: Pins, place: Placed = ()) -> tuple[str, ...]:
     return (top, *rows, bottom)
 
 
-def drawn(plan: Plan) -> tuple[str, ...]:
+def draw_seats(plan: Plan) -> tuple[str, ...]:
     """A picture for each different way in which the roles of a plan's cells are pinned."""
     seats = dict.fromkeys((slot.cell.settings.pin, slot.cell.settings.place) for slot in plan.slots)
     return tuple("\n".join(lines) for pin, place in seats if (lines := picture(pin, place)))
 
 
-def machine(cores: int, cells: Iterable[Settings]) -> str:
+def machine(cores: int, cells: Iterable[CellSettings]) -> str:
     """`2 cores`; where a server may use the generator's cores this is added. `cells`: the settings of all."""
     shared = any(not _apart(one) for one in cells)
     return f"{cores} {'core' if cores == 1 else 'cores'}{' shared with the generator' if shared else ''}"
@@ -55,7 +55,7 @@ def of_run(run: Run) -> str:
     return machine(run.machine.cores, {slot.cell.settings for slot in run.plan.slots})
 
 
-def _apart(settings: Settings) -> bool:
+def _apart(settings: CellSettings) -> bool:
     """True if server and generator have no core in common."""
     if "generator" in dict(settings.place):
         return True
@@ -63,7 +63,7 @@ def _apart(settings: Settings) -> bool:
     return "server" in pin and "generator" in pin and not set(pin["server"]) & set(pin["generator"])
 
 
-def spelled(cores: Sequence[int]) -> str:
+def cores_text(cores: Sequence[int]) -> str:
     """`core 3`, `cores 0-3, 8`: ascending numbers, runs as ranges."""
     runs: list[list[int]] = []
     for core in cores:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairground.report.text.words import NO_NUMBER, count, plural, seconds
-from fairground.stats.window_sizes import Held, WindowSizes
+from fairground.stats.window_sizes import HeldEvents, WindowSizes
 
 
 def cost(of: WindowSizes) -> str:
@@ -23,7 +23,7 @@ def shortage(of: WindowSizes) -> str | None:
     return f"{of.capped} of {plural(of.windows, 'window')} of {of.workload} held fewer within {of.ceiling_s:g} s{known}."
 
 
-def _range(held: Held) -> str:
+def _range(held: HeldEvents) -> str:
     if held.fewest is None or held.most is None:
         return NO_NUMBER
     low, high = count(round(held.fewest)), count(round(held.most))

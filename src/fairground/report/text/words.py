@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fairground.model import Durability, Finding, Load, PoolScope, Run, Settings, Severity, Trial, Verdict, foreign
-from fairground.report.boards import Board, Row
+from fairground.model import CellSettings, Durability, Finding, Load, PoolScope, Run, Severity, Trial, Verdict, foreign
+from fairground.report.boards import Board, BoardRow
 from fairground.stats import intervals
-from fairground.stats.comparisons import Comparison, Held, Quantity
-from fairground.stats.differences import PRACTICAL, Word
+from fairground.stats.comparisons import Comparison, HeldStack, Quantity
+from fairground.stats.differences import PRACTICAL, DifferenceWord
 from fairground.stats.modes import StartModes
 
 UNKNOWN = "–"
@@ -76,7 +76,7 @@ def plural(amount: int, noun: str) -> str:
     return f"{amount:,} {noun}" if amount == 1 else f"{amount:,} {noun}s"
 
 
-def listed(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
+def join_names(names: Sequence[str], at_most: int = NAMED_AT_MOST) -> str:
     """`a`, `a and b`, `a, b and c`, `a, b and 7 more`."""
     shown, more = list(names[:at_most]), len(names) - at_most
     if more > 0:
@@ -117,7 +117,7 @@ def _two_modes(one: StartModes) -> str:
     )
 
 
-def _with_interval(row: Row) -> str:
+def _with_interval(row: BoardRow) -> str:
     interval = ""
     if row.interval:
         interval = f" (95 % CI {_bounds(row.interval)}, {plural(row.interval.count, 'block')})"
@@ -140,10 +140,10 @@ def _leaders(board: Board, found: Comparison) -> str:
     if len(leading) == 1:
         return alone
     if set(found.groups[0]) != set(found.leading):  # they are like the first of them, and not all like each other
-        return f"{alone} {listed([row.stack for row in leading[1:]])} cannot be told from it."
+        return f"{alone} {join_names([row.stack for row in leading[1:]])} cannot be told from it."
     span = f"{number(leading[-1].middle)}–{number(leading[0].middle)}"
     blocks = plural(max(len(row.by_block) for row in leading), "block")
-    names = listed([row.stack for row in leading])
+    names = join_names([row.stack for row in leading])
     return f"{names} cannot be told apart and give the most, {span} good answers a second ({blocks})."
 
 
@@ -151,18 +151,18 @@ def against(found: Comparison) -> list[str]:
     """Say how the stacks stand against the anchor: slower, faster, equivalent, and what cannot be told."""
     if found.withdrawn:
         return [f"Nothing is compared: {found.anchor}, measured twice, differs from itself by more than would be equivalent."]
-    by_word = {word: [row for row in found.rows if row.difference.word is word] for word in Word}
-    alike = [row.stack for row in by_word[Word.EQUIVALENT]]
+    by_word = {word: [row for row in found.rows if row.difference.word is word] for word in DifferenceWord}
+    alike = [row.stack for row in by_word[DifferenceWord.EQUIVALENT]]
     margin = f"within {PRACTICAL * 100:.0f} %"
     return [
-        *_apart(by_word[Word.SLOWER], found),
-        *_apart(by_word[Word.FASTER], found),
-        *([f"{listed(alike)} and {found.anchor} are equivalent {margin}."] if alike else []),
-        *_unclear(by_word[Word.INCONCLUSIVE], found),
+        *_apart(by_word[DifferenceWord.SLOWER], found),
+        *_apart(by_word[DifferenceWord.FASTER], found),
+        *([f"{join_names(alike)} and {found.anchor} are equivalent {margin}."] if alike else []),
+        *_unclear(by_word[DifferenceWord.INCONCLUSIVE], found),
     ]
 
 
-def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
+def _apart(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     """Say by how much some stacks differ from the anchor.
 
     `B gives 18 % less than A (95 % CI 14–22 %), C 25 % (21–29 %) and 2 more stacks as well; held to 15 pairs of stacks …`.
@@ -180,7 +180,7 @@ def _apart(rows: Sequence[Held], found: Comparison) -> list[str]:
     tail = [f"{plural(more, 'more stack')} as well"] if more > 0 else []
     held = f"held to {plural(found.pairs, 'pair')} of stacks, " if found.pairs > 1 else ""
     blocks = plural(max(len(row.ratios) for row in rows), "block")
-    return [f"{listed([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
+    return [f"{join_names([*parts, *tail], NAMED_AT_MOST + 1)}; {held}{blocks}."]
 
 
 def _change(ratio: intervals.Interval) -> tuple[str, str, str]:
@@ -197,20 +197,20 @@ def _change(ratio: intervals.Interval) -> tuple[str, str, str]:
     return f"{said[0]} %", f"{said[1]}–{said[2]} %", "more than" if ratio.middle >= 1 else "less than"
 
 
-def _unclear(rows: Sequence[Held], found: Comparison) -> list[str]:
+def _unclear(rows: Sequence[HeldStack], found: Comparison) -> list[str]:
     known = [row.difference.ratio for row in rows if row.difference.ratio is not None]
     if not known:
         return []
     widest = max(known, key=lambda ratio: ratio.high / ratio.low)
-    reach = f"reaches from {signed(widest.low - 1)} to {signed(widest.high - 1)} %"
+    reach = f"reaches from {signed_share(widest.low - 1)} to {signed_share(widest.high - 1)} %"
     if widest.high / widest.low > 10:
         reach = "is wider than a factor of ten"
     interval = "the interval of their ratio" if len(rows) == 1 else "the widest interval of a ratio"
-    names = listed([row.stack for row in rows])
+    names = join_names([row.stack for row in rows])
     return [f"This run cannot tell {names} from {found.anchor}: {interval} {reach}. {would_decide(rows, found.block_s)}"]
 
 
-def would_decide(rows: Sequence[Held], block_s: float | None) -> str:
+def would_decide(rows: Sequence[HeldStack], block_s: float | None) -> str:
     """`About 12 more blocks, 6 min 10 s, would decide it.`: of several rows for the one that takes longest."""
     more = [row.more_blocks for row in rows]
     if not more or None in more:
@@ -221,7 +221,7 @@ def would_decide(rows: Sequence[Held], block_s: float | None) -> str:
     return f"About {plural(most, 'more block')}{time} would decide {what}."
 
 
-def signed(share: float) -> str:
+def signed_share(share: float) -> str:
     """0.031 → `+3.1`, in per cent."""
     text = intervals.significant(share * 100, 2)
     return text if share < 0 else f"+{text}"
@@ -263,7 +263,7 @@ def _limits(board: Board, tried: Collection[tuple[str, str]]) -> list[str]:
     if len(by_reason) == 1 and len(board.numbered) > 1 and len(by_reason[next(iter(by_reason))]) == len(board.numbered):
         said.append(f"Suspected limit of all: {next(iter(by_reason))}.")
     elif by_reason:
-        said.append(f"Suspected limits: {'; '.join(f'{reason} ({listed(stacks)})' for reason, stacks in by_reason.items())}.")
+        said.append(f"Suspected limits: {'; '.join(f'{reason} ({join_names(stacks)})' for reason, stacks in by_reason.items())}.")
     return said
 
 
@@ -280,7 +280,7 @@ def missing(board: Board) -> tuple[tuple[str, str], ...]:
     return tuple(said)
 
 
-def why_no_number(row: Row) -> str:
+def why_no_number(row: BoardRow) -> str:
     """The reason in the words of the check that took the number away."""
     for verdict, severity in ((Verdict.REJECTED, Severity.REJECT), (Verdict.VOID, Severity.VOID)):
         for trial in row.trials:
@@ -314,39 +314,39 @@ def visible(detectable: float) -> str:
     return f"a change of {percent(detectable)}" if detectable < 1 else f"only a change by {number(1 + detectable)} × and more"
 
 
-def changed(row: Held, quantity: Quantity) -> tuple[str, str]:
+def change_texts(row: HeldStack, quantity: Quantity) -> tuple[str, str]:
     """(`−18 %`, `−22 … −14 %`) in the quantity's own terms: of CPU more is worse; dashes without an interval."""
     ratio = row.difference.ratio
     if ratio is None:
         return NO_NUMBER, NO_NUMBER
     turned = quantity is Quantity.CPU
     middle, low, high = (1 / ratio.middle, 1 / ratio.high, 1 / ratio.low) if turned else (ratio.middle, ratio.low, ratio.high)
-    return f"{signed(middle - 1)} %", f"{signed(low - 1)} … {signed(high - 1)} %"
+    return f"{signed_share(middle - 1)} %", f"{signed_share(low - 1)} … {signed_share(high - 1)} %"
 
 
-def called(row: Held, quantity: Quantity) -> str:
+def verdict_word(row: HeldStack, quantity: Quantity) -> str:
     """The verdict's word for a row of a page."""
     return plain(row.difference.word, quantity is Quantity.GOODPUT)
 
 
-def word(said: Word, more_is_better: bool) -> str:
+def word(said: DifferenceWord, more_is_better: bool) -> str:
     """The verdict's word as data: where more is worse, as of a cost, it is called cheaper or dearer."""
-    costs = {} if more_is_better else {Word.FASTER: "cheaper", Word.SLOWER: "dearer"}
+    costs = {} if more_is_better else {DifferenceWord.FASTER: "cheaper", DifferenceWord.SLOWER: "dearer"}
     return costs.get(said, str(said))
 
 
-def plain(said: Word, more_is_better: bool) -> str:
+def plain(said: DifferenceWord, more_is_better: bool) -> str:
     """The verdict's word for people."""
     return word(said, more_is_better).replace("dearer", "more expensive")
 
 
-def pool(settings: Settings) -> str:
+def pool(settings: CellSettings) -> str:
     """`pool of 25`, or `pool of 15 for each of 4 workers`."""
     each = f" for each of {plural(settings.workers, 'worker')}" if settings.pool_scope is PoolScope.PER_WORKER else ""
     return f"pool of {settings.pool_size}{each}"
 
 
-def offered(load: Load) -> str:
+def load_text(load: Load) -> str:
     """`100 connections`, with the pause that each makes where there is one, or `5000/s`."""
     fault = f", with {load.fault}" if load.fault else ""
     if load.rate_per_s is not None:
@@ -356,7 +356,7 @@ def offered(load: Load) -> str:
     return f"{load.connections} connections{stages}{pause}{fault}"
 
 
-def wait(settings: Settings) -> str:
+def wait(settings: CellSettings) -> str:
     """Say how long a request waits for a connection of the pool: `as long as it takes`, `not at all`, `10 ms at most`."""
     if settings.pool_wait_ms is None:
         return "as long as it takes"
@@ -368,7 +368,7 @@ def plural_or_unknown(amount: int | None, noun: str) -> str:
     return f"an unknown number of {noun}s" if amount is None else plural(amount, noun)
 
 
-def trials_of(row: Row) -> str:
+def trials_of(row: BoardRow) -> str:
     """`6`, `5 + 1 void`, `2 rejected`."""
     tally = row.verdicts
     good = tally[Verdict.VALID] + tally[Verdict.WARNED]

@@ -21,5 +21,5 @@ def command(trial: Trial) -> str:
         (options.HOPS, cell.topology),
         (settings, cell.settings),
     ):
-        words += [word for option in some for word in option.typed(where)]
+        words += [word for option in some for word in option.words_of(where)]
     return "./fairground " + shlex.join([*words, options.SEATS.spelling, seating.SHARED, "--stream", str(trial.seed)])

@@ -23,7 +23,7 @@ def seconds(trial: Trial) -> Markup | None:
     every = max(1, math.ceil(len(found) / 12))
     under = [(place + 0.5, str(one.second)) for place, one in enumerate(found) if place % every == 0]
     bars = [_bar(one, place, x, y) for place, one in enumerate(found)]
-    return framed(x, y, [*bars, svg.foot_axis(x, y, under)], "Answers in each second of the window")
+    return frame_plot(x, y, [*bars, svg.foot_axis(x, y, under)], "Answers in each second of the window")
 
 
 def _bar(one: Second, place: int, x: Scale, y: Scale) -> str:
@@ -44,7 +44,7 @@ def plot(columns: int, most: float) -> tuple[Scale, Scale]:
     return Scale(0, columns, LEFT_PX, WIDTH_PX - 8), Scale(0, most, HEIGHT_PX - FOOT_PX, TOP_PX)
 
 
-def framed(x: Scale, y: Scale, parts: list[str], title: str) -> Markup:
+def frame_plot(x: Scale, y: Scale, parts: list[str], title: str) -> Markup:
     """The picture of a plot, its values named at the left."""
-    axis = svg.left_axis(x, y, svg.counted(linear_ticks(y.high, 5)))
+    axis = svg.left_axis(x, y, svg.value_ticks(linear_ticks(y.high, 5)))
     return svg.picture(WIDTH_PX, HEIGHT_PX, title, [axis, *parts])

@@ -18,7 +18,7 @@ from fairground.report.trial import again, sketch
 
 
 @dataclass(frozen=True)
-class Share:
+class BarShare:
     """One line of a bar table: `share` of the longest bar, 0 to 1."""
 
     name: str
@@ -60,25 +60,25 @@ def _style() -> Markup:
     return Markup(page.render("page.css") + page.render("sketch.css"))
 
 
-def _roles(trial: Trial, cores: int) -> tuple[Share, ...]:
+def _roles(trial: Trial, cores: int) -> tuple[BarShare, ...]:
     """Processors used by each role over the window, of those that the machine has."""
     window_us = trial.result.window_s * 1e6 if trial.result else 0.0
     if not window_us:
         return ()
     used = {role: use.cpu_us / window_us for role, use in trial.roles.items() if use.cpu_us is not None}
     return tuple(
-        Share(role, f"{words.number(amount)} of {words.plural(cores, 'core')}", min(1.0, amount / cores))
+        BarShare(role, f"{words.number(amount)} of {words.plural(cores, 'core')}", min(1.0, amount / cores))
         for role, amount in used.items()
     )
 
 
-def _waits(trial: Trial) -> tuple[Share, ...]:
+def _waits(trial: Trial) -> tuple[BarShare, ...]:
     """List what the database's backends were doing, most often first: seen, and on average at once."""
     use = trial.database
     if use is None or not use.wait_samples:
         return ()
     most = max(use.wait_events.values(), default=1)
     return tuple(
-        Share(event, f"{seen / use.wait_samples:.1f} at once", seen / most)
+        BarShare(event, f"{seen / use.wait_samples:.1f} at once", seen / most)
         for event, seen in sorted(use.wait_events.items(), key=lambda item: -item[1])
     )
