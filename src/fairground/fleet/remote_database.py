@@ -76,7 +76,7 @@ class RemoteErrors:
 
     def refused_connections(self, role: str) -> int:
         """Count the connections of one role that were refused since the last call for it."""
-        return int(self._host.ask("refused", role))
+        return int(self._host.ask("refused_connections", role))
 
 
 @contextmanager
