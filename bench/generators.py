@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairground.generators import TOOLS, engine, wrk
+from fairground.generators import TOOLS, engine
 from fairground.generators.slots import Templates
 from fairground.generators.tool import Tool, ToolJob, ToolOutput
 from fairground.model import LabError, Load, Outcomes, Workload
@@ -23,7 +23,6 @@ from frame import ROOT
 FAIRLOAD = Path(os.environ.get("FAIRLOAD", ROOT / "engine" / "target" / "release" / "fairload"))
 GRACE_S = 60.0
 SLOTS = "?a={int:1..100000}&b={int:1..100000}"
-wrk.STEPS_AT_MOST = 0  # no histogram: writing one would be in the CPU that is metered
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,8 @@ class Generator:
         """The run of a tool. All but oha wait for whole seconds."""
         whole_ms = shape.timeout_ms if self.name == "oha" else max(1000, round(shape.timeout_ms, -3))
         load, workload = shape.load(whole_ms), shape.workload()
-        return ToolJob(load, workload, Templates.of(workload), "127.0.0.1", shape.port, 7, shape.seconds, None, 1, folder)
+        templates = Templates.of(workload)
+        return ToolJob(load, workload, templates, "127.0.0.1", shape.port, 7, shape.seconds, None, 1, folder, histogram=False)
 
     def argv(self, shape: Shape, folder: Path) -> list[str]:
         """The words after the program's name; files that they name are written into `folder`."""

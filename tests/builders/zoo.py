@@ -73,14 +73,19 @@ def is_alone(row: Row) -> bool:
     return bool(own) or row.get("finding") in ALONE or row["workload"] not in WITH_A_HEALTHY_ONE
 
 
-def parts(rows: Iterable[Row]) -> list[tuple[Row, ...]]:
-    """Rows that share a session: all on one workload and one number of connections, with room for a healthy server."""
+def parts(rows: Sequence[Row]) -> list[tuple[Row, ...]]:
+    """Rows that share a session: all on one workload and one number of connections, with room for a healthy server.
+
+    A healthy server has a session of its own where no animal of its workload takes others beside it.
+    """
     together: dict[tuple[object, ...], list[Row]] = {}
     for number, row in enumerate(rows):
         if row["stack"] != HEALTHY:
             key = (number,) if is_alone(row) else (row["workload"], row["connections"], row.get("place"))
             together.setdefault(key, []).append(row)
-    return [tuple(part) for some in together.values() for part in _even(some, ARMS_AT_ONCE - 1)]
+    found = [tuple(part) for some in together.values() for part in _even(some, ARMS_AT_ONCE - 1)]
+    healthy = [row for row in rows if row["stack"] == HEALTHY]
+    return found + [(row,) for row in healthy if not any(_holds(part, row) for part in found)]
 
 
 def _even(rows: Sequence[Row], most: int) -> list[Sequence[Row]]:
@@ -108,7 +113,7 @@ class Measure(Protocol[End]):  # type: ignore[misc]
 class Sessions(Generic[End]):
     """Sessions of rows, each measured once: when a test asks for the first of its rows."""
 
-    def __init__(self, rows: Iterable[Row], measure: Measure[End], folder: Path) -> None:
+    def __init__(self, rows: Sequence[Row], measure: Measure[End], folder: Path) -> None:
         self._parts, self._measure, self._folder = parts(rows), measure, folder
         self._ends: dict[int, Mapping[str, End]] = {}
 
@@ -118,7 +123,7 @@ class Sessions(Generic[End]):
         if number not in self._ends:
             part = self._parts[number]
             stacks = [one["stack"] for one in part]
-            beside = [] if is_alone(part[0]) else [HEALTHY]
+            beside = [] if is_alone(part[0]) or part[0]["stack"] == HEALTHY else [HEALTHY]
             self._ends[number] = self._measure(part[0], [*beside, *stacks], self._folder / f"session-{number}")
         ends = self._ends[number]
         return ends[row["stack"]], ends.get(HEALTHY) if row["stack"] != HEALTHY else None
@@ -126,7 +131,7 @@ class Sessions(Generic[End]):
 
 def _holds(part: Sequence[Row], row: Row) -> bool:
     """The row is one of a part, or a healthy server on the workload of the part."""
-    if row["stack"] == HEALTHY:
+    if row["stack"] == HEALTHY and part[0] is not row:
         return not is_alone(part[0]) and part[0].get("place") is None and part[0]["workload"] == row["workload"]
     return any(one is row for one in part)
 

@@ -164,6 +164,6 @@ def service() -> Iterator[str]:
 def test_it_tries_a_service(installed: Path, tmp_path: Path) -> None:
     """`try URL` finds the engine beside its interpreter, and leaves its record in the current folder."""
     with service() as address:
-        done = call(installed, tmp_path, "try", address, "--seconds", "1", "--quiet")
+        done = call(installed, tmp_path, "try", address, "--window", "1", "--quiet")
     assert done.returncode in (0, 1), done.stderr
     assert [path for path in (tmp_path / "work" / "results").iterdir() if (path / "head.json").exists()]

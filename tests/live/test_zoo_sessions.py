@@ -142,7 +142,7 @@ def test_as_a_service_without_a_contract(bench: Bench, row: Row, tmp_path: Path)
     database, port = bench.database.arm(1), free_port()
     database.reset(1)
     environ = server.environment(os.environ, stack, CellSettings(workers=1, scale=1), "127.0.0.1", port, database.server_url())
-    words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--seconds", "1", "--json", "--results", str(tmp_path), "--"]
+    words = ["try", "--url", f"http://127.0.0.1:{port}/ping", "--window", "1", "--json", "--results", str(tmp_path), "--"]
     done = subprocess.run(
         [sys.executable, "-m", "fairground", *words, *stack.server.serve],
         cwd=stack.server.folder, env={**os.environ, **environ, "PYTHONPATH": str(ROOT / "src"), "CI": "1"}, capture_output=True,

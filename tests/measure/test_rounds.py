@@ -219,7 +219,7 @@ def test_slow_answers_lengthen_turns(place: Place, monkeypatch: pytest.MonkeyPat
 
 def test_a_window_without_a_good_answer_rejects_its_arm(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left out of the ratios, it would flatter its arm. (On a void machine the arm is void: that is another test's.)"""
-    monkeypatch.setattr(session.validity, "spoiled", lambda _: False)
+    monkeypatch.setattr(session.validity, "is_spoiled", lambda _: False)
 
     def still(self: ArmSession, labels: Sequence[str]) -> session._Still:
         found = real(self, labels)

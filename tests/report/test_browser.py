@@ -99,7 +99,7 @@ def test_a_trials_page_stands_by_itself(browser: Browser, address: str, width_px
     there = address.replace("report.html", "trials/0001.html")
     browser.open(there, width_px=width_px, height_px=740, scripts=False)
     assert "What limited it" in browser.evaluate("document.body.innerText")
-    assert browser.evaluate("document.querySelector('svg.sketch').getBoundingClientRect().height") > 50
+    assert browser.evaluate("document.querySelector('svg.marks').getBoundingClientRect().height") > 50
     assert browser.evaluate("document.documentElement.scrollWidth") <= width_px
     assert browser.named("Log.entryAdded") == []
     assert browser.evaluate("document.querySelector('.eyebrow a').href") == address

@@ -139,7 +139,12 @@ def test_a_measurement_by_clicks(served: Served) -> None:
         shown = browser.evaluate("document.querySelector('#cells tbody td').textContent").strip("✓!○ ").replace(",", "")
         assert void or shown.isdigit()
         assert eventually(lambda: served.ask("GET", f"/site/{folder.name}/report.html")[0] == 200, 60)
-        browser.open(f"http://127.0.0.1:{served.port}/site/index.html")
+
+        def is_listed() -> bool:
+            browser.open(f"http://127.0.0.1:{served.port}/site/index.html")
+            return bool(browser.evaluate("document.querySelector('tbody a') !== null"))
+
+        assert eventually(is_listed, 60)
         browser.evaluate("document.querySelector('tbody a').click()")
         assert eventually(lambda: browser.evaluate("document.querySelectorAll('#grid tbody tr').length") == 1, 30)
         assert browser.named("Log.entryAdded") == []

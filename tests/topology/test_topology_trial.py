@@ -32,7 +32,7 @@ from fairground.model import (
 from fairground.postgres import Database
 from fairground.topology import kind
 
-MACHINE = OF_THE_MACHINE | {"errors", "distance"}
+MACHINE = OF_THE_MACHINE | {"errors", "distance", "backlog"}  # the kernel counts listen queues of all tests together
 POOL = 4
 
 pytestmark = pytest.mark.live
@@ -165,7 +165,7 @@ def test_hop_that_does_not_start_makes_the_trial_void(
 ) -> None:
     """A hop that fails to start is the machine's fault: void, one sentence, nothing left running, and no exception."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise LabError(f"the {role} did not start", exit_code=3)
 
     monkeypatch.setattr(topology, f"start_{role}", refuse)

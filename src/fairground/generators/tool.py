@@ -42,6 +42,8 @@ class ToolJob:
     folder: Path
     stages: tuple[tuple[float, int], ...] = ()
     """The load's stages; a warm-up has none."""
+    histogram: bool = True
+    """The report has each latency; False where writing them would be in the CPU that is metered."""
 
     @property
     def url(self) -> str:

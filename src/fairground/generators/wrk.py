@@ -100,7 +100,7 @@ def _script(job: ToolJob) -> str:
             "threads": job.load.threads, "first": job.first, "seed": job.seed, "path": path, "body": body or "nil",
             "draws": "\n".join(f"   {line}" for line in draws),
         }  # fmt: skip
-    return text + REPORTING % (STEPS_AT_MOST, REPORT)
+    return text + REPORTING % (STEPS_AT_MOST if job.histogram else 0, REPORT)
 
 
 def _read(job: ToolJob, output: ToolOutput) -> ToolReport:
