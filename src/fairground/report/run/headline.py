@@ -18,7 +18,7 @@ WORDS = {
     DifferenceWord.SLOWER: "slower",
     DifferenceWord.FASTER: "faster",
     DifferenceWord.EQUIVALENT: "equivalent",
-    DifferenceWord.INCONCLUSIVE: "cannot be told from it",
+    DifferenceWord.INCONCLUSIVE: "undecided",
 }
 
 STANDINGS = {"confirmed": "limits confirmed by experiment", "withdrawn": "withdrawn by experiment", SUSPECTED: "suspected limits"}
@@ -97,7 +97,7 @@ def _decided(rates: Sequence[Comparison], costs: Sequence[Comparison]) -> str:
 def _counted(judged: Sequence[Comparison], workloads: int) -> str:
     """Count how the comparisons ended.
 
-    `Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are cannot be told from it.`
+    `Of 15 comparisons of goodput with A on 3 workloads 4 are slower, 1 is faster and 10 are undecided.`
     """
     counts = Counter(row.difference.word for one in judged for row in one.rows)
     anchors = list(dict.fromkeys(one.anchor for one in judged))
