@@ -53,6 +53,7 @@ def test_a_listed_sentence_is_the_verbs_own(name: str) -> None:
 HEAVY = ("numpy", "scipy", "psycopg", "jinja2", "psutil")
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("words", "lean"),
     [((), HEAVY), (("--help",), HEAVY), (("lsit",), HEAVY), (("list", "stacks", "--json"), HEAVY[:-1])],
@@ -88,6 +89,7 @@ def test_help_shows_how() -> None:
         assert max(len(line) for line in text.splitlines()) <= 100, path.name
 
 
+@pytest.mark.live
 def test_version() -> None:
     """`python -m fairground --version` prints the version of pyproject.toml."""
     done = subprocess.run(
@@ -98,6 +100,7 @@ def test_version() -> None:
     assert done.returncode == 0 and done.stdout.startswith(f"fairground {declared[1]}")
 
 
+@pytest.mark.live
 def test_exit_code_of_the_module() -> None:
     """`python -m fairground` ends with the verb's own exit code."""
     done = subprocess.run(

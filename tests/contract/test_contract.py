@@ -58,6 +58,7 @@ def tried(case_id: str, *faults: str, timeout_s: float = HASTY_S) -> Finding:
 # ---------------------------------------------------------------- the right server passes
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("case_id", URL_CASES)
 def test_right_server_passes(case_id: str, healthy: tuple[Server, Database]) -> None:
     """Every case that needs but a URL passes on the reference server."""
@@ -66,6 +67,7 @@ def test_right_server_passes(case_id: str, healthy: tuple[Server, Database]) -> 
     assert [(finding.severity, finding.sentence) for finding in report.findings] == [(Severity.NOTE, BY_ID[case_id].title)]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("case_id", PROCEDURES)
 def test_right_server_passes_procedure(case_id: str) -> None:
     """Every procedure passes on the reference server and its stage."""
@@ -75,6 +77,7 @@ def test_right_server_passes_procedure(case_id: str) -> None:
 # ---------------------------------------------------------------- one fault, one failing case
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(("fault", "case_id", "says"), FAULTS, ids=[f"{fault}-{case_id}" for fault, case_id, _ in FAULTS])
 def test_fault_is_found(fault: str, case_id: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server with one fault is rejected by the case that looks for it, in a sentence that says what came instead."""

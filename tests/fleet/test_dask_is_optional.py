@@ -22,6 +22,7 @@ print([name for name in ("dask", "distributed", "tornado", "cryptography") if na
 """
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("words", [("run", "suites/demo.toml", "--dry-run", "--json"), ("host", "--help"), ("list", "suites")])
 def test_no_dask_without_hosts(words: tuple[str, ...]) -> None:
     """A plan, a help and a list are made without it."""
@@ -33,6 +34,7 @@ def test_no_dask_without_hosts(words: tuple[str, ...]) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+@pytest.mark.live
 def test_modules_of_a_run_load_no_dask() -> None:
     """Nor do the use cases, the pages and the lab in a browser."""
     program = "import sys, fairground.lab.run, fairground.lab.share, fairground.serve.app; print('dask' in sys.modules)"

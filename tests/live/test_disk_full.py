@@ -27,6 +27,7 @@ def lab(environment: Mapping[str, str], results: Path, *words: str) -> subproces
     return subprocess.Popen(command, env=environment, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.nightly
 def test_results_that_fill_up_in_a_run(cache: Path, small_disk: Callable[..., Path]) -> None:
     """The run ends with its sentence and exit code 3, finished trials are there, and with space `--resume` completes it."""
     environment = {**os.environ, "FAIRGROUND_CACHE": str(cache), "CI": "1"}

@@ -12,7 +12,7 @@ import pytest
 from builders.paths import ROOT
 from fairground.lab.places import Places
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 MACHINE_SPOILED = """

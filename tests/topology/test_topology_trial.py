@@ -32,7 +32,8 @@ from fairground.model import (
 from fairground.postgres import Database
 from fairground.topology import kind
 
-MACHINE = OF_THE_MACHINE | {"errors", "distance", "backlog"}  # the kernel counts listen queues of all tests together
+MACHINE = OF_THE_MACHINE | {"errors", "distance", "backlog", "stalls"}
+"""And what a test beside it brings about: the kernel counts the listen queues of all, and a busy one stalls any server."""
 POOL = 4
 
 pytestmark = pytest.mark.live
