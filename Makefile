@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo reference test test-all test-fast lint format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
+.PHONY: setup demo reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -24,10 +24,14 @@ test-all: test                   ## and what takes long or must be alone on the 
 test-fast: setup                 ## only what starts nothing
 	$(PYTHON) -m pytest -n logical -m 'not live and not nightly'
 
-lint: setup
+lint: lint-python lint-engine
+
+lint-python: setup
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
+
+lint-engine: setup
 	cd engine && cargo fmt --check && cargo clippy --quiet --release --locked --all-targets -- -D warnings
 
 format: setup

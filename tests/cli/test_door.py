@@ -128,6 +128,18 @@ def test_an_engine_that_does_not_build_names_the_rust_it_needs(checkout: Path) -
     assert done.returncode == 3 and f"Rust {needed} or newer is needed" in done.stderr
 
 
+def test_a_failed_environment_is_told_though_the_engine_builds(checkout: Path) -> None:
+    """Both are made at once, and what fails decides how it ends."""
+    shutil.rmtree(checkout / ".venv")
+    engine = checkout / "engine" / "target" / "release" / "fairload"
+    engine.unlink()
+    program(checkout.parent / "bin" / "python3", "case $2 in venv) exit 1; esac")
+    program(checkout.parent / "bin" / "cargo", f"touch '{engine}'")
+    done = knock(checkout)
+    assert (done.returncode, engine.exists()) == (3, True)
+    assert "hint: apt-get install python3-venv" in done.stderr
+
+
 SLOW_PYTHON = """case $2 in venv)
     echo made >>"$HOME/made"
     while [ ! -e "$HOME/go" ]; do sleep 0.02; done
