@@ -113,7 +113,7 @@ class StartedStack(Loaded):
             self.database.require()
             now = self.database.lifetime()
         if (found := blame.crash(self.lifetime, now)) is not None and self._is_new(found):
-            self.findings.append(found)
+            self.findings.insert(0, found)  # what else went wrong is its consequence, and one sentence is shown first
 
     def deadlocks(self) -> int | None:
         return self.database.counters().deadlocks

@@ -12,7 +12,7 @@ from fairground.measure.schedule import Whole
 
 @dataclass
 class WarmUp:
-    """What is known of a warm-up so far. `settled`: whether it had settled when it was last asked."""
+    """The warm-up of a load so far. `settled`: whether it had settled when it was last asked."""
 
     ask: Whole
     rules: Rules

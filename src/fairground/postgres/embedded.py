@@ -131,7 +131,7 @@ class Cluster:
 
     @property
     def ended(self) -> str | None:
-        """The clause that says why it is there no more: its process has ended, or somebody removed its files."""
+        """The clause that says why it is there no more: its process has ended, or its files were removed."""
         code = None if self._child is None else self._child.exit_code()
         if code is not None:
             return f"ended with exit code {code}"
