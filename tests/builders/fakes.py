@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from fairground.model import (
     Audit,
     Cell,
     CellSettings,
+    DatabaseEnded,
     DatabaseWork,
     Expectation,
     Finding,
@@ -33,6 +35,7 @@ from fairground.model import (
     Topology,
     Workload,
 )
+from fairground.model.cause import DatabaseLifetime
 from fairground.postgres import Counters
 
 LOAD = Load(connections=4, window_s=1.0, warmup_min_s=0.0, warmup_max_s=0.0)
@@ -71,6 +74,10 @@ class Server:
     ends_with: int | None = None
     """The exit code with which it ends once it is loaded."""
     engine_fails: bool = False
+    engine_dies: bool = False
+    """Whether its engine ends on its first turn, and leaves no result."""
+    crashes: bool = False
+    """Whether the database server crashes once it is loaded, and recovers without the rows that it was given."""
     unreadable: bool = False
     """Whether its database is gone when it is audited."""
     silent: bool = False
@@ -101,6 +108,13 @@ class World:
     servers: Mapping[str, Server]
     log: list[str] = field(default_factory=list)
     watch_failure: str | None = None
+    database_ends: bool = False
+    """Whether the database server ends once somebody is loaded."""
+
+    @property
+    def ended(self) -> str | None:
+        """Why the database server is there no more."""
+        return "ended with exit code -9" if self.database_ends and any(one.loaded for one in self.servers.values()) else None
 
     def does(self, label: str, what: str) -> None:
         """Note it."""
@@ -124,7 +138,7 @@ class World:
     def bench(self) -> Bench:
         """What a session is given."""
         keeper = SimpleNamespace(spun_ns=lambda: None, awake=False, groups=Groups(None, ()))
-        return Bench(cast(Any, keeper), cast(Any, FakeDatabases(self)), cast(Any, None), (), cores=2)
+        return Bench(cast(Any, keeper), cast(Any, FakeDatabases(self)), Path(__file__), (), cores=2)
 
     def moved_into(self, monkeypatch: pytest.MonkeyPatch) -> World:
         """In place of processes, databases, engines and clocks that take time."""
@@ -153,7 +167,7 @@ class FakeStack:
     """A stack of which only its id and what it skips are looked at."""
 
     id: str
-    server: Any = field(default_factory=lambda: SimpleNamespace(skip={}))
+    server: Any = field(default_factory=lambda: SimpleNamespace(skip={}, folder=Path(__file__).parent))
 
 
 class FakeWatch:
@@ -272,6 +286,11 @@ class FakeDatabases:
         """Nobody looks on, so nobody connects."""
         raise AssertionError("a fake database has no connections")
 
+    def require(self) -> None:
+        """DatabaseEnded once it has ended."""
+        if self._world.ended is not None:
+            raise DatabaseEnded(f"the database server {self._world.ended}")
+
     def arm(self, number: int) -> FakeDatabase:
         return FakeDatabase(self._world, list(self._world.servers)[number - 1])
 
@@ -283,6 +302,18 @@ class FakeDatabase:
 
     def __init__(self, world: World, label: str) -> None:
         self._world, self.name, self._server = world, label, world.servers[label]
+        self.owner = world
+
+    def require(self) -> None:
+        """DatabaseEnded once it has ended."""
+        FakeDatabases(self._world).require()
+
+    def lifetime(self) -> DatabaseLifetime:
+        """One that a crash ends; an error where the server has ended."""
+        if self._world.ended is not None:
+            raise psycopg.OperationalError("connection refused")
+        since_s = 2.0 if any(one.crashes and one.loaded for one in self._world.servers.values()) else 1.0
+        return DatabaseLifetime(1.0, since_s, since_s)
 
     def reset(self, _: int) -> None:
         self._world.does(self.name, "reset")
@@ -362,7 +393,7 @@ class FakeEngine:
         if self._server.silent:
             return
         self._good += GOOD
-        self._server.rows += round(GOOD * self._server.keeps)
+        self._server.rows += 0 if self._server.crashes else round(GOOD * self._server.keeps)
 
     def go(self) -> None:
         """Answer for one turn."""
@@ -370,7 +401,7 @@ class FakeEngine:
         self._answer()
 
     def hold(self) -> None:
-        self._told = [held(self._good, self._server.settled)]
+        self._told = [] if self._server.engine_dies or self._server.unreachable else [held(self._good, self._server.settled)]
 
     def halt(self) -> None:
         self._told = []
@@ -389,7 +420,9 @@ class FakeEngine:
         self._world.does(self._label, "engine ends")
 
     def result(self) -> Result:
-        """All that it told as a result."""
+        """All that it told as a result. LabError where it was ended by somebody."""
+        if self._server.engine_dies:
+            raise LabError("the load engine ended with exit code -9 and no result: it said nothing", exit_code=3)
         made = facts(window=outcomes(self._good, in_flight=LOAD.connections if self._server.silent else 0)).result
         assert made is not None
         return made

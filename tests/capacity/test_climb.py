@@ -15,7 +15,7 @@ from builders.expected import OF_THE_MACHINE
 from builders.paths import ROOT
 from builders.steps import step
 from fairground.capacity import drive, objective
-from fairground.capacity.drive import Climb
+from fairground.capacity.drive import Climb, Up
 from fairground.capacity.search import Capacity, Goal, Pace
 from fairground.host import Keeper
 from fairground.inputs import manifest
@@ -74,6 +74,18 @@ def test_a_server_that_others_silence_is_loaded_again(monkeypatch: pytest.Monkey
     with pytest.raises(LabError, match="others worked"):
         closed(up, monkeypatch)
     assert up.loads == drive.SPOILED and not up.rejected
+
+
+@pytest.mark.parametrize(
+    ("void", "rejected"), [("the database crashed and recovered", None), (None, "`a` is rejected: it gave nothing")]
+)
+def test_what_a_search_saw_of_a_void_arm_rejects_nobody(void: str | None, rejected: str | None) -> None:
+    """Answers that did not come while the database crashed were not the server's to give."""
+    arm = SimpleNamespace(label="a")
+    session = SimpleNamespace(ended={"a": SimpleNamespace(rejected=None, void=void)})
+    up = Up(cast(Any, session), cast(Any, arm))
+    up.reject("it gave nothing")
+    assert up.rejected == rejected
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 from builders.paths import ROOT
 from fairground import postgres
 from fairground.host import Keeper
-from fairground.model import MAJORS, OWN_MAJOR, Durability, LabError
+from fairground.model import MAJORS, OWN_MAJOR, DatabaseEnded, Durability, LabError
 from fairground.postgres import Database, embedded, packages
 
 CONTRACT = ROOT / "contract"
@@ -62,6 +62,23 @@ def cluster_of(database: Database) -> embedded.Cluster:
     """The cluster behind an embedded database."""
     assert isinstance(database.owner, embedded.Cluster)
     return database.owner
+
+
+@pytest.mark.live
+def test_a_killed_backend_ends_the_servers_lifetime(crashing: Callable[[], Database]) -> None:
+    """Its recovery begins the counters anew; a clean restart is seen as well, and two looks at one server agree."""
+    database = crashing()
+    before = database.lifetime()
+    assert not before.is_over(database.lifetime())
+    with database.connect("postgres") as connection:
+        connection.execute("CREATE TEMPORARY TABLE kept (number int)")
+        os.kill(connection.info.backend_pid, signal.SIGKILL)
+    database.require()
+    recovered = database.lifetime()
+    assert before.is_over(recovered) and recovered.started_unix_s == before.started_unix_s
+    os.kill(cluster_of(database).child.pid, signal.SIGKILL)  # type: ignore[union-attr]
+    with pytest.raises(DatabaseEnded, match="ended with exit code -9"):
+        database.require()
 
 
 @pytest.mark.live

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from builders import stored
 from fairground import records
 from fairground.host import disk
-from fairground.model import LabError, MachineError, StorageError, of_machine
+from fairground.model import DatabaseEnded, GoneError, LabError, MachineError, StorageError, of_machine
+from fairground.model.error import RECORD_HEAD as HEAD
 from fairground.model.error import resumable
 from fairground.records import journal
 
@@ -110,13 +112,34 @@ def test_an_error_of_our_own_stays_one() -> None:
     assert of_machine(OSError(errno.EPERM, "kill")) is None, "no file was written"
 
 
-def test_what_goes_on_is_said() -> None:
+def test_what_goes_on_is_said(tmp_path: Path) -> None:
     """An error in the middle of a run names the command that goes on; wrong input does not."""
-    with pytest.raises(StorageError) as refused, resumable("results", "./fairground run --resume x"):
+    (tmp_path / HEAD).touch()
+    with pytest.raises(StorageError) as refused, resumable(tmp_path, "./fairground run --resume x"):
         raise OSError(errno.ENOSPC, "full")
     assert refused.value.hint is not None and refused.value.hint.endswith(
         "what is finished is kept, and this goes on with it: ./fairground run --resume x"
     )
-    with pytest.raises(LabError) as other, resumable("results", "again"):
+    with pytest.raises(LabError) as other, resumable(tmp_path, "again"):
         raise LabError("wrong", "do this")
     assert other.value.hint == "do this"
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "gone", "entries.jsonl"), DatabaseEnded("it ended")])
+def test_of_a_record_that_was_removed_nothing_is_kept(error: Exception, tmp_path: Path) -> None:
+    """It is not promised that one can go on with it. A file that is missing beside a whole record is a fault of our own."""
+    with pytest.raises(GoneError, match="was removed while it was measured into") as refused, resumable(tmp_path, "again"):
+        raise error
+    assert refused.value.exit_code == 3 and "again" not in str(refused.value.hint)
+    (tmp_path / HEAD).touch()
+    with pytest.raises(type(error)), resumable(tmp_path, "again"):
+        raise error
+
+
+def test_a_run_that_was_removed_is_not_made_again(tmp_path: Path) -> None:
+    """Its next trial has no folder to go to."""
+    folder = stored.new(tmp_path)
+    shutil.rmtree(folder)
+    with pytest.raises(GoneError):
+        records.trial_folder(folder, stored.slot(1), 1)
+    assert not folder.exists()

@@ -13,7 +13,7 @@ from builders.paths import ROOT
 from fairground import records
 from fairground.inputs import manifest
 from fairground.measure import Bench, ceiling
-from fairground.model import CellSettings, LabError, Limit, Load, Workload
+from fairground.model import CellSettings, DatabaseEnded, LabError, Limit, Load, StorageError, Workload
 from fairground.report.boards import boards
 from fairground.run import ceilings
 from report.fixture import run
@@ -44,6 +44,18 @@ def test_the_limit_is_measured_with_the_smallest_pool(monkeypatch: pytest.Monkey
     known = replace(whole, limits=(), plan=replace(whole.plan, slots=slots))
     assert "no limit for tx: pgbench came to nothing" in list(ceilings.measure(BENCH, known, WORKLOADS))
     assert asked == [25]
+
+
+@pytest.mark.parametrize("error", [DatabaseEnded("it ended"), StorageError("the disk is full")])
+def test_what_ends_a_run_ends_it_while_its_limits_are_measured(error: LabError, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials after it would all be void, and none of them be left to measure again."""
+
+    def end(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ceiling, "measure", end)
+    with pytest.raises(type(error)):
+        list(ceilings.measure(BENCH, replace(run(1), limits=()), WORKLOADS))
 
 
 def test_each_version_has_limits_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

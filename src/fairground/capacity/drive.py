@@ -335,8 +335,11 @@ class Up:
 
     @property
     def rejected(self) -> str | None:
-        """The reason why the server has no number; it is known once the server is stopped and audited."""
-        return self._said or self._ended.rejected
+        """The reason why the server has no number; it is known once the server is stopped and audited.
+
+        What the caller saw of an arm that is void was not the server's doing.
+        """
+        return self._ended.rejected or (None if self._ended.void is not None else self._said)
 
     @property
     def void(self) -> str | None:

@@ -47,6 +47,8 @@ class RemoteCluster:
 
     child: Child | None = None
     log: Path | None = None
+    ended: str | None = None
+    """Nobody asks: where its host is gone, the lab is told so by the host, and else connections are refused."""
 
     def __init__(self, host: RemoteDatabaseHost) -> None:
         self._host = host

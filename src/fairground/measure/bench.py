@@ -12,7 +12,7 @@ from fairground.host import Keeper, Moment, disk
 from fairground.judge import thresholds, validity
 from fairground.judge.thresholds import Thresholds
 from fairground.measure.stand import Stand
-from fairground.model import Finding, HostUse, Machine, Progress
+from fairground.model import Finding, HostUse, Machine, Progress, StorageError
 from fairground.postgres import Database
 
 HOST = "host"
@@ -54,10 +54,14 @@ class Bench:
         here = Moment(self.keeper.spun_ns(), also)
         return Stand(here, {name: moment for there in self._hosts for name, moment in there.moment().items()})
 
-    def require_hosts(self) -> None:
-        """MachineError where a host that a role is on is gone."""
+    def require(self) -> None:
+        """MachineError where what every arm needs is gone: a host that a role is on, the database server, or the load engine."""
         for there in self._hosts:
             there.require()
+        if self.database is not None:
+            self.database.require()
+        if self.elsewhere is None and not self.engine.exists():
+            raise StorageError(f"the load engine `{self.engine}` was removed", "make setup")
 
     def require_room(self, folders: Sequence[Path], least_bytes: int) -> None:
         """StorageError where less is free on a disk that is written to: of these `folders`, the database's, or its host's."""

@@ -117,7 +117,9 @@ class LiveStage:
         if self._database.owner is None:
             raise contract.NotStaged("the lab does not restart a given database")
         self._disturb()
+        self._checked.notice_crash()
         self._database.owner.restart(self._checked.bench.keeper, Durability.RELAXED, pause_s=0.2)
+        self._checked.lifetime = self._database.lifetime()
 
     def sever_connections(self) -> None:
         self._disturb()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import Any
 from fairground import generators
 from fairground.generators import engine, running
 from fairground.host import Child, machine
-from fairground.judge import answers, recovery, sizing, validity
+from fairground.judge import answers, blame, recovery, sizing, validity
 from fairground.judge.clocks import differences_us, with_cpu
 from fairground.measure import audit
 from fairground.measure.arm import Arm, ArmWindow, Ended
@@ -24,14 +23,14 @@ from fairground.measure.pilot import Pilot
 from fairground.measure.schedule import Whole
 from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import SILENCE_S, TurnTaking
+from fairground.measure.warmup import WarmUp
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Workload
+from fairground.model.cause import CAUSES, DATABASE, INSTRUMENT
 from fairground.model.step import RateStep
 from fairground.model.wire import Tls
 
-FATAL = frozenset(
-    {"start", "pooler", "proxy", "wire", "ready", "server-exit", "instrument", "database", "unreachable", "no-good-answer"}
-)
+FATAL = frozenset({"start", "pooler", "proxy", "wire", "ready", "server-exit", "unreachable", "no-good-answer", *CAUSES})
 """Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
 ENDLESS_S = 86_400.0
 OF_A_WINDOW = frozenset({"errors", "warm-up"})
@@ -94,8 +93,8 @@ class Loaded:
     def judge(self) -> Ended:
         """Say what its answers were, once all arms are stopped. Without a database there is nothing to hold them against."""
         result = audit.join_results(self.results) if self.results else None
-        verdict, findings = answers.verdict(self.findings), tuple(self.findings)
-        return Ended(self.arm, verdict, findings, result, tuple(self.windows), phases_s=self.phases_s)
+        findings = blame.absolve(self.findings)
+        return Ended(self.arm, answers.verdict(findings), findings, result, tuple(self.windows), phases_s=self.phases_s)
 
     def carry_out(self, fault: Fault) -> Happened:
         """Let something go wrong, as a load says. LabError where the lab cannot mend it again."""
@@ -103,6 +102,10 @@ class Loaded:
 
     def deadlocks(self) -> int | None:
         """The number of deadlocks that its database has had so far; None where it has no database."""
+        return None
+
+    def database_end(self) -> str | None:
+        """The clause that says why its database server is there no more; None while it is, or where none is ours."""
         return None
 
     def exit_code(self) -> int | None:
@@ -172,12 +175,9 @@ class Loaded:
     def _say_unreachable(self, result: Result) -> None:
         """Say why there was no window, unless that is said already."""
         self.notice_end()
-        if (own := validity.own_side(result)) is not None:
-            self.find("instrument", Severity.VOID, f"the generator could open no connection on its own side: {own}")
-        elif not any(one.severity is Severity.REJECT for one in self.findings):
-            refused = next((one.reason for one in result.samples if one.outcome == "connect"), None) if self.tls else None
-            why = "" if refused is None else f": {refused}"
-            self.find("unreachable", Severity.REJECT, f"the server could not be reached while it was measured{why}")
+        found = blame.unreachable(result, self.tls is not None)
+        if found.severity is Severity.VOID or not any(one.severity is Severity.REJECT for one in self.findings):
+            self.find(found.id, found.severity, found.sentence)
 
     def _judge_answers(self, result: Result, run: _Run) -> None:
         rejected = answers.life(result)
@@ -188,7 +188,7 @@ class Loaded:
             if result.completed_ok or validity.own_side(result) is None:
                 found = answers.window(result, self.workload.errors_expected, self._fault_explains)
                 self.findings.extend(one for one in found if self._is_new(one))
-            self.findings.extend(answers.warmup(run.warmup, run.settled, self.bench.thresholds.rules))
+            self.findings.extend(answers.warmup(run.warmup.rates, run.warmup.settled, self.bench.thresholds.rules))
 
     def _recover(self, happened: Happened, result: Result, folder: Path) -> None:
         """Find out what the fault did, from the answers of each tenth of a second."""
@@ -261,11 +261,18 @@ class Loaded:
         self.seen.meters["generator"] = self.turns.meter  # a whole window since then had a generator of its own
         return self.turns
 
-    def _notice_gone(self) -> None:
-        """Say why an engine ended by itself: it could not reach its server, or its server has ended."""
+    def _notice_gone(self, session: engine.EngineSession) -> None:
+        """Say why an engine ended by itself: its server has ended, or could not be reached; else it failed of itself.
+
+        Its exit code tells: one that was killed has no result, and says nothing of its server.
+        """
         self.notice_end()
-        if not self.failed:
-            self.find("unreachable", Severity.REJECT, "the server could not be reached while it was measured")
+        if self.failed:
+            return
+        try:
+            self._say_unreachable(session.result())
+        except LabError as error:
+            self.find(INSTRUMENT.id, Severity.VOID, error.message)
 
     def notice_end(self) -> None:
         """Find out whether the server ended by itself while it was measured."""
@@ -286,7 +293,7 @@ class Loaded:
                 self.findings += [one for one in found if self._is_new(one)]
             except LabError as error:
                 if not self.failed:
-                    self.find("instrument", Severity.VOID, error.message)
+                    self.find(INSTRUMENT.id, Severity.VOID, error.message)
             self.turns = None
             taking.stop()
 
@@ -297,9 +304,7 @@ class _Run:
     def __init__(self, loaded: Loaded, ask: Whole, folder: Path) -> None:
         bench, load = loaded.bench, ask.load
         self._loaded, self.ask = loaded, ask
-        self.warmup, self.settled = list[int](), True
-        self._spent_us = list[tuple[float, float]]()
-        """CPU so far of all that is tested, and of the generator, at the start of the warm-up and at each of its seconds."""
+        self.warmup = WarmUp(ask, bench.thresholds.rules)
         self.clocks: list[Mapping[str, float]] = []
         self._due = load.fault if ask.trial else None
         self.happened: Happened | None = None
@@ -312,7 +317,7 @@ class _Run:
         )
         self.session = generators.start(bench.keeper, bench.engine, bench.tools, task, bench.elsewhere)
         self._meter()
-        self._spent_us.append(self._spent())
+        self.warmup.spent_us.append(self._spent())
 
     @property
     def ends(self) -> tuple[tuple[ClockReading, Stand], tuple[ClockReading, Stand]] | None:
@@ -331,7 +336,7 @@ class _Run:
         """Read the events to the end; begin the window once the warm-up has settled or its time is up."""
         loaded, asked = self._loaded, False
         phase, began = "warmup", time.monotonic()
-        if (given_s := self._given_s()) is not None and self._pilot is None:
+        if (given_s := self.warmup.given_s()) is not None and self._pilot is None:
             time.sleep(given_s)
             self._begin_window()
             asked = True
@@ -346,31 +351,16 @@ class _Run:
                     loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + now - began
                     phase, began = name, now
                     self._read(name)
-            if phase == "warmup" and not asked and self._is_warm(now - began, given_s):
+            if phase == "warmup" and not asked and self.warmup.is_over(now - began, given_s):
                 self._begin_window()
                 asked = True
         loaded.phases_s[phase] = loaded.phases_s.get(phase, 0.0) + time.monotonic() - began
         return self.session.result()
 
-    def _is_warm(self, elapsed_s: float, given_s: float | None) -> bool:
-        """True if the warm-up is over after so long: it has settled, or its time is up."""
-        if given_s is not None:
-            return elapsed_s >= given_s
-        load = self.ask.load
-        spent = [(now[0] - was[0], now[1] - was[1]) for was, now in itertools.pairwise(self._spent_us)]
-        self.settled = answers.has_settled(self.warmup, self._loaded.bench.thresholds.rules, spent, self._steady_s)
-        return elapsed_s >= load.warmup_max_s or (elapsed_s >= load.warmup_min_s and self.settled)
-
-    @property
-    def _steady_s(self) -> int:
-        """The number of seconds that must be alike to end a warm-up."""
-        rules = self._loaded.bench.thresholds.rules
-        return rules.settled_before_turns if self.ask.before_turns else rules.settled_last
-
     def _begin_window(self) -> None:
         """End the warm-up. Where it was a pilot, it says how long the window is."""
         if self._pilot is not None:
-            self._sizing = self._pilot.sizing(self.warmup)
+            self._sizing = self._pilot.sizing(self.warmup.rates)
         self.session.measure(None if self._sizing is None else self._sizing.window_s)
 
     def sizing_of(self, answers: int) -> Sizing | None:
@@ -388,32 +378,26 @@ class _Run:
                 self.happened, self._due = self._loaded.carry_out(self._due), None
         return self.session.event(SILENCE_S + self.ask.load.timeout_ms / 1000)
 
-    def _given_s(self) -> float | None:
-        """Return how long the warm-up lasts where nothing is judged of it, not always whole seconds; None: until it has settled.
-
-        A pilot lasts whole seconds, since they are counted.
-        """
-        load = self.ask.load
-        if not self.ask.trial:
-            return load.warmup_min_s
-        too_short = load.warmup_max_s < self._steady_s
-        self.settled = self.ask.again or not too_short
-        return load.warmup_max_s if too_short else None
-
     def _second(self, event: Mapping[str, Any], phase: str, elapsed_s: float) -> None:
         load = self.ask.load
         total_s = load.warmup_max_s if phase != "window" else (self._sizing or load).window_s
         self._loaded.on(self._loaded.arm.label, Doing(phase, elapsed_s, total_s, event["ok"], event["not_ok"], event["p99_us"]))
         if phase == "warmup" and event["ok"] is not None:
-            self.warmup.append(event["ok"])
-            self._spent_us.append(self._spent())
+            self.warmup.rates.append(event["ok"])
+            self.warmup.spent_us.append(self._spent())
         elif phase == "window":
             self._clock()
 
     def _has_ended(self, phase: str) -> bool:
         """True if the server has ended by itself: that ends the load, too."""
+        if phase == "ended":
+            return False
+        if (why := self._loaded.database_end()) is not None:
+            self._loaded.find(DATABASE.id, Severity.VOID, f"the database server {why}")
+            self.session.halt()
+            return True
         code = self._loaded.exit_code()
-        if code is None or phase == "ended":
+        if code is None:
             return False
         self._loaded.find("server-exit", Severity.REJECT, f"the server ended during the {phase} with exit code {code}")
         self.session.halt()

@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+import psycopg
+
 from fairground.host import Limits, Moment, Streams, machine_between
 from fairground.judge import answers
 from fairground.measure.arm import ArmWindow, Ended, PgbenchArm
 from fairground.measure.loaded import Loaded
 from fairground.measure.schedule import Whole
-from fairground.model import Doing, Severity
+from fairground.model import Doing, Severity, foreign
+from fairground.model.cause import INSTRUMENT
 from fairground.postgres import Database, binary
 
 TPS = re.compile(r"^tps = ([\d.]+) \(without initial connection time\)$", re.MULTILINE)
@@ -37,7 +40,11 @@ class Pgbench(Loaded):
         self.on(self.arm.label, Doing("reset"))
         if self.database.child is not None:
             self.database.child.pin(self.arm.cell.settings.cores_of("database"))
-        self.database.reset(self.arm.cell.settings.scale)
+        try:
+            self.database.reset(self.arm.cell.settings.scale)
+        except psycopg.Error as error:
+            self.find(INSTRUMENT.id, Severity.VOID, foreign.line(str(error), foreign.SENTENCE_CHARACTERS))
+            return
         (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
 
     def whole(self, ask: Whole, number: int) -> ArmWindow | None:

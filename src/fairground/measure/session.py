@@ -34,7 +34,8 @@ from fairground.measure.stack import StartedStack
 from fairground.measure.stand import Stand, machines_between
 from fairground.measure.turntaking import Told
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
-from fairground.model import Doing, LabError, RoleUse, Severity, Verdict
+from fairground.model import Doing, LabError, RoleUse, Severity, StorageError, Verdict
+from fairground.model.cause import INSTRUMENT
 
 
 class ArmSession:
@@ -54,7 +55,7 @@ class ArmSession:
         assert len({arm.label for arm in arms}) == len(arms), "two arms have one label"
         self._bench, self._number = bench, 0
         self._folders = list(folder.values()) if isinstance(folder, Mapping) else [folder]
-        bench.require_hosts()
+        bench.require()
         bench.require_room(self._folders, disk.LEAST_BEFORE_BYTES)
         self._seen = {arm.label: WatchedArm(None) for arm in arms}
         looks = bench.database if any(isinstance(arm, StackArm) for arm in arms) else None
@@ -120,9 +121,10 @@ class ArmSession:
         if kind is None:
             self.ended = {label: loaded.judge() for label, loaded in self._loaded.items()}
             if any(one.verdict in (Verdict.VOID, Verdict.REJECTED) for one in self.ended.values()):
-                self._bench.require_room(
-                    self._folders, disk.LEAST_AFTER_BYTES
-                )  # else a full disk would be called a fault of theirs
+                # Else a full disk or a database that has ended would be called a fault of theirs, again and again.
+                self._bench.require_room(self._folders, disk.LEAST_AFTER_BYTES)
+                self._bench.require()
+                self._require_servers()
 
     def _stop(self) -> None:
         """Stop everything, whatever of it goes wrong: first who loads, then what is loaded, which is asked to end together."""
@@ -140,6 +142,12 @@ class ArmSession:
             for loaded in reversed(arms):
                 if loaded.turns is not None:
                     last_first.callback(loaded.turns.stop)
+
+    def _require_servers(self) -> None:
+        """Raise StorageError where the folder of a server was removed: it could not be started any more."""
+        for loaded in self._loaded.values():
+            if isinstance(loaded.arm, StackArm) and not (folder := loaded.arm.stack.server.folder).is_dir():
+                raise StorageError(f"the server's folder `{folder}` was removed", "restore it, or leave its stacks out")
 
     # ------------------------------------------------------------ loading
 
@@ -169,7 +177,7 @@ class ArmSession:
         try:
             return loaded.whole(ask, self._number)
         except (LabError, psycopg.Error) as error:
-            loaded.find("instrument", Severity.VOID, " ".join(str(error).split()))
+            loaded.find(INSTRUMENT.id, Severity.VOID, " ".join(str(error).split()))
             return None
 
     # ------------------------------------------------------------ turns
@@ -211,7 +219,7 @@ class ArmSession:
         try:
             do(loaded)
         except LabError as error:
-            loaded.find("instrument", Severity.VOID, error.message)
+            loaded.find(INSTRUMENT.id, Severity.VOID, error.message)
 
     def _still(self, labels: Sequence[str]) -> _Still:
         counts = {}

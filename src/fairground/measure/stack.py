@@ -14,7 +14,19 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, RoleMeter, burner, machine
-from fairground.judge import answers, bottleneck, connecting, growth, prepared, recovery, stalls, statements, validity, written
+from fairground.judge import (
+    answers,
+    blame,
+    bottleneck,
+    connecting,
+    growth,
+    prepared,
+    recovery,
+    stalls,
+    statements,
+    validity,
+    written,
+)
 from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
@@ -40,6 +52,7 @@ from fairground.model import (
     WorkloadEvent,
     foreign,
 )
+from fairground.model.cause import DATABASE, INSTRUMENT, DatabaseLifetime
 from fairground.model.reason import PREPARED_STATEMENTS
 from fairground.postgres import Database
 
@@ -64,6 +77,8 @@ class StartedStack(Loaded):
     begun: bool = False
     opened: bool = False
     prober: Prober | None = None
+    lifetime: DatabaseLifetime | None = None
+    """The database server's, since the arm's fresh data or the lab's own last restart; None: it is not known."""
     counted: tuple[int | None, int] = (None, 0)
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
@@ -83,10 +98,28 @@ class StartedStack(Loaded):
         return self.arm
 
     def carry_out(self, fault: Fault) -> Happened:
-        return self.faults.carry_out(fault)
+        self.notice_crash()
+        happened = self.faults.carry_out(fault)
+        self.lifetime = self.database.lifetime()
+        return happened
+
+    def notice_crash(self) -> None:
+        """Find out whether the database server still is the one that it was. MachineError where it has ended."""
+        if self.lifetime is None:
+            return
+        try:
+            now = self.database.lifetime()
+        except psycopg.Error:  # it recovers at this moment, or has ended
+            self.database.require()
+            now = self.database.lifetime()
+        if (found := blame.crash(self.lifetime, now)) is not None and self._is_new(found):
+            self.findings.insert(0, found)  # what else went wrong is its consequence, and one sentence is shown first
 
     def deadlocks(self) -> int | None:
         return self.database.counters().deadlocks
+
+    def database_end(self) -> str | None:
+        return None if self.database.owner is None else self.database.owner.ended
 
     def exit_code(self) -> int | None:
         return None if self.path.server is None else self.path.server.exit_code()
@@ -98,6 +131,7 @@ class StartedStack(Loaded):
         try:
             with self.phase("reset"):
                 self.database.reset(self.arm.cell.settings.scale)
+                self.lifetime = self.database.lifetime()
                 self.database.limit_connections(answers.connection_limit(self.arm.cell, self.bench.thresholds.rules))
                 self.database.alter(self.stack_arm.statements)
             if self.database.shared:
@@ -105,7 +139,7 @@ class StartedStack(Loaded):
             with self.phase("start"):
                 self.begun = self._start()
         except (LabError, psycopg.Error) as error:
-            self.find("instrument", Severity.VOID, _words(error))
+            self.find(INSTRUMENT.id, Severity.VOID, _words(error))
 
     def open(self) -> None:
         """Wait for the server, put the proxy before it, then the contract's cases of the workload."""
@@ -117,7 +151,7 @@ class StartedStack(Loaded):
             self.findings += [one for one in [self.path.exposure()] if one is not None]
             self._verify_behind_proxy(problem)
         except (LabError, psycopg.Error) as error:
-            self.find("instrument", Severity.VOID, _words(error))
+            self.find(INSTRUMENT.id, Severity.VOID, _words(error))
 
     def _start(self) -> bool:
         """Start pooler, wires and server. A hop that does not start makes the arm void, a server that does not is rejected."""
@@ -200,7 +234,7 @@ class StartedStack(Loaded):
             if isinstance(meter := self.path.meters.get("server"), RoleMeter):
                 meter.count_instructions()
         except (LabError, psycopg.Error) as error:
-            self.find("instrument", Severity.VOID, _words(error))
+            self.find(INSTRUMENT.id, Severity.VOID, _words(error))
 
     def _slowdown(self) -> Child | None:
         """Start what spends CPU on purpose beside this arm, if anything is to. LabError where it cannot be started."""
@@ -220,7 +254,7 @@ class StartedStack(Loaded):
         try:
             return backends.cpu_us(self.seen.meters.get("database"), lambda: self.database.connect("postgres"))
         except psycopg.Error as error:
-            self.find("instrument", Severity.VOID, _words(error))
+            self.find(INSTRUMENT.id, Severity.VOID, _words(error))
             return None
 
     def _on_turn(self) -> bool:
@@ -267,13 +301,15 @@ class StartedStack(Loaded):
         """Hold what the server acknowledged against its database, and what was measured against the bounds."""
         with self.phase("audit"):
             try:
+                self.notice_crash()
                 self._audit()
             except psycopg.Error as error:
-                self.find("database", Severity.VOID, f"the database could not be read after the trial: {_words(error)}")
+                self.find(DATABASE.id, Severity.VOID, f"{DATABASE.meaning}: {_words(error)}")
         tail = foreign.clean(_tail(self.folder / "server.log")).strip()
         self._believe()
         deadlocks = WorkloadEvent.DEADLOCKS in self.workload.events
-        self.findings[:] = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
+        excused = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
+        self.findings[:] = blame.absolve(excused)
         if tail:
             sentence = "the server wrote to its standard streams"
             self.find("stderr", Severity.NOTE, sentence, characters=len(tail))

@@ -39,7 +39,7 @@ class TurnTaking:
         seen: WatchedArm,
         timeout_s: float,
         failed: Callable[[], bool],
-        notice_gone: Callable[[], None],
+        notice_gone: Callable[[engine.EngineSession], None],
     ) -> None:
         """`failed`: whether the arm is loaded no more. `notice_gone` is told of an engine that ended by itself."""
         self.session, self._label, self._watch, self._seen = session, label, watch, seen
@@ -77,7 +77,7 @@ class TurnTaking:
         while not self._failed():
             event = self.session.event(self._silence_s)
             if event is None:
-                self._notice_gone()
+                self._notice_gone(self.session)
             elif event["event"] == "held":
                 part = engine.settled_part(event)
                 self.told = Told(

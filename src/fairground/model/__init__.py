@@ -9,7 +9,7 @@ topology × load, a *trial* is one measurement of one cell. Unknown is None, nev
 
 from __future__ import annotations
 
-from fairground.model.error import LabError, MachineError, StorageError, of_machine, storing
+from fairground.model.error import DatabaseEnded, GoneError, LabError, MachineError, StorageError, of_machine, storing
 from fairground.model.fault import Fault, FaultKind, Recovery
 from fairground.model.limit import KnownNumber, Limit, Qualification
 from fairground.model.plan import (
@@ -100,6 +100,7 @@ __all__ = [
     "Claim",
     "Condition",
     "Control",
+    "DatabaseEnded",
     "DatabaseUse",
     "DatabaseWork",
     "Doing",
@@ -113,6 +114,7 @@ __all__ = [
     "FaultKind",
     "Finding",
     "Gap",
+    "GoneError",
     "Handshakes",
     "HostUse",
     "Invariant",

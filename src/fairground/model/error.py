@@ -30,6 +30,22 @@ class StorageError(MachineError):
     """The error that a folder of the lab's cannot be written. Nothing more can be measured until it can."""
 
 
+class GoneError(StorageError):
+    """The error that the folder of a measurement was removed while it went on. Nothing of it is kept."""
+
+    def __init__(self, folder: Path | str) -> None:
+        super().__init__(
+            f"`{folder}` was removed while it was measured into", "measure anew, and leave the folder alone meanwhile"
+        )
+
+
+class DatabaseEnded(MachineError):
+    """The error that the database server is there no more. Nothing more can be measured on it."""
+
+
+ENDING = (StorageError, DatabaseEnded)
+"""The errors after which nothing more can be measured: what is left of a plan stays open."""
+
 NO_SPACE = "no space is left on its file system"
 MAKE_SPACE = "make space there (`df -h` shows where it went), or choose another folder"
 _WRITABLE = "make it writable, or choose another folder"
@@ -85,12 +101,23 @@ def storing(place: Path | str) -> Iterator[None]:
         raise refused from error
 
 
+RECORD_HEAD = "head.json"
+"""The file without which a folder is no record."""
+
+
 @contextmanager
 def resumable(place: Path | str, command: str) -> Iterator[None]:
-    """Measure into `place`: whatever of the machine ends that, the error says that `command` goes on with what is finished."""
+    """Measure into `place`: whatever of the machine ends that, the error says that `command` goes on with what is finished.
+
+    Where the record in `place` is gone there is nothing to go on with, and the error says that.
+    """
     try:
         with storing(place):
             yield
-    except MachineError as error:
+    except (MachineError, FileNotFoundError) as error:
+        if not (Path(place) / RECORD_HEAD).is_file():
+            raise GoneError(place) from error
+        if isinstance(error, FileNotFoundError):
+            raise
         error.hint = f"{error.hint}; what is finished is kept, and this goes on with it: {command}"
         raise

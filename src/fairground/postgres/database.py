@@ -9,6 +9,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +19,8 @@ import psycopg
 from psycopg import sql
 
 from fairground.host import Child, Keeper, Meter, Moment
-from fairground.model import DatabaseWork, Durability, LabError
+from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
+from fairground.model.cause import DatabaseLifetime
 from fairground.postgres import role, storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
@@ -27,6 +29,9 @@ from fairground.postgres.work import work
 
 HOME = "postgres"
 """The database that the lab connects to in order to make and drop others."""
+RECOVERS_S, ANSWERS_S = 60.0, 5.0
+"""The time within which a server of our own must accept connections again after a crash, and a given one at any time."""
+AFTER_ITS_END = "`dmesg` tells whether the kernel killed it, as it does where memory is short"
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,10 @@ class Owner(Protocol):
     @property
     def log(self) -> Path | None:
         """The file of what it says, where that is here."""
+
+    @property
+    def ended(self) -> str | None:
+        """The clause that says why it is there no more; None while it is, as far as that can be seen."""
 
     def meter(self) -> Meter:
         """A meter of what it uses."""
@@ -193,12 +202,39 @@ class Database:
                 for statement in statements:
                     connection.execute(statement.format(database=f'"{self.name}"').encode())
 
+    def require(self) -> None:
+        """Raise DatabaseEnded where the server is there no more. One that recovers from a crash is waited for."""
+        deadline = time.monotonic() + (RECOVERS_S if self.owner is not None else ANSWERS_S)
+        while True:
+            if self.owner is not None and (why := self.owner.ended) is not None:
+                raise DatabaseEnded(f"the database server {why}", AFTER_ITS_END)
+            try:
+                with self.connect(HOME):
+                    return
+            except psycopg.OperationalError as error:
+                if time.monotonic() > deadline:
+                    said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
+                    raise DatabaseEnded(f"the database server accepts no connection any more: {said}", AFTER_ITS_END) from error
+            time.sleep(0.1)
+
+    def lifetime(self) -> DatabaseLifetime:
+        """The server's lifetime, which ends with a crash, too."""
+        since = "extract(epoch FROM (SELECT stats_reset FROM {}))::float8"
+        with self.connect(HOME) as connection:
+            row = connection.execute(
+                "SELECT extract(epoch FROM pg_postmaster_start_time())::float8,"
+                f" {since.format('pg_stat_bgwriter')}, {since.format('pg_stat_archiver')}".encode()
+            ).fetchone()
+        assert row is not None, "a query without a table has one row"
+        return DatabaseLifetime(*row)
+
     def stop(self) -> None:
-        """Stop the server if it is ours; of a given one the databases of all arms are removed."""
+        """Stop the server if it is ours; of a given one the databases of all arms are removed, if it still answers."""
         if self.owner:
             self.owner.stop()
         else:
-            self.drop_arms()
+            with suppress(psycopg.OperationalError):
+                self.drop_arms()
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""

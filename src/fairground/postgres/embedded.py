@@ -129,6 +129,14 @@ class Cluster:
         """The running postmaster."""
         return self._child
 
+    @property
+    def ended(self) -> str | None:
+        """The clause that says why it is there no more: its process has ended, or its files were removed."""
+        code = None if self._child is None else self._child.exit_code()
+        if code is not None:
+            return f"ended with exit code {code}"
+        return None if (self.data / "PG_VERSION").exists() else f"has lost its files: `{self.data}` is gone"
+
     def meter(self) -> Meter:
         """A meter of what it uses. Nobody asks for its busiest backend, and the arms of a round have hundreds."""
         assert self._child is not None

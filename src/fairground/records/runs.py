@@ -15,6 +15,7 @@ from fairground.judge import levels, thresholds
 from fairground.model import (
     SCHEMA_VERSION,
     Ending,
+    GoneError,
     LabError,
     Limit,
     Machine,
@@ -29,7 +30,7 @@ from fairground.model import (
 )
 from fairground.model.record import Head, Record, RecordKind
 from fairground.records import journal, shapes, store
-from fairground.records.shapes import DATABASE, END, ENTRIES, LIMITS, QUALIFICATION, WORKLOADS
+from fairground.records.shapes import DATABASE, END, ENTRIES, HEAD, LIMITS, QUALIFICATION, WORKLOADS
 
 ATTEMPTS = 3
 """A slot whose trial was void is measured again, at most so often in all."""
@@ -84,6 +85,8 @@ def trial_folder(folder: Path, slot: PlanSlot, attempt: int) -> Path:
     retry = "" if attempt == 1 else "-retry" if attempt == 2 else f"-retry{attempt - 1}"
     name = f"{slot.number:04}-b{slot.block}-{journal.slug(slot.cell.stack)}-{journal.slug(slot.cell.workload)}{retry}"
     made = folder / "trials" / name
+    if not (folder / HEAD).is_file():  # else the folders above would be made again, and hold no run
+        raise GoneError(folder)
     with storing(made):
         if made.exists():
             shutil.rmtree(made)

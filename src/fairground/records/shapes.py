@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairground.capacity.parts import CapacityPart as CapacityPart
 from fairground.capacity.service.parts import ServicePart
-from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial
+from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial, error
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import (
@@ -33,7 +33,7 @@ from fairground.stats.agreement import Agreement
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-HEAD, ENTRIES, END = "head.json", "entries.jsonl", "end.json"
+HEAD, ENTRIES, END = error.RECORD_HEAD, "entries.jsonl", "end.json"
 DATABASE, WORKLOADS, LIMITS, QUALIFICATION = "database.json", "workloads.json", "limits.jsonl", "qualification.json"
 MEND = "restore the folder from where it was copied, or remove it"
 

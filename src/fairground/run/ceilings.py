@@ -11,7 +11,8 @@ from pathlib import Path
 
 from fairground import records
 from fairground.measure import Bench, ceiling
-from fairground.model import Cell, LabError, Limit, Load, Plan, PlanSlot, Run, StorageError, Workload
+from fairground.model import Cell, LabError, Limit, Load, Plan, PlanSlot, Run, Workload
+from fairground.model.error import ENDING
 from fairground.run.plan import COMPARING_BLOCKS
 from fairground.stats.intervals import brief
 
@@ -35,7 +36,7 @@ def _limits(bench: Bench, run: Run, workloads: Mapping[str, Workload]) -> Iterat
         try:
             found = sharing.limit(bench.on(version), run.folder / "limits", workload, cell)
             records.append_limit(run.folder, replace(found, workload=workload.id, postgres_version=version))
-        except StorageError:
+        except ENDING:
             raise
         except LabError as error:
             yield f"no limit for {cell.workload}: {error.message}"
@@ -89,7 +90,7 @@ class Again:
         sharing = self._sharing.setdefault(block, _Sharing())
         try:
             found = sharing.limit(here, folder, self.workloads[key], cell, kept[0].clients)
-        except StorageError:
+        except ENDING:
             raise
         except LabError as error:
             self._failed.append(f"no limit for {key} in block {block}: {error.message}")
@@ -121,7 +122,7 @@ def _qualification(bench: Bench, run: Run) -> Iterator[str]:
         return
     try:
         found = ceiling.qualify(bench, run.folder / "limits")
-    except StorageError:
+    except ENDING:
         raise
     except LabError as error:
         yield f"the engine could not be qualified: {error.message}"

@@ -1,0 +1,53 @@
+"""Take from a server what was not its doing. Pure.
+
+The one place that decides it, for each verb: a rejection stands unless a cause among the same findings explains it. A cause is
+one of the table in `model/cause.py`, and counts where its own evidence made the arm void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from fairground.judge.validity import own_side
+from fairground.model import Finding, Result, Severity
+from fairground.model.cause import CAUSES, DATABASE_CRASHED, INSTRUMENT, Cause, DatabaseLifetime
+
+
+def absolve(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings of an arm, in which a rejection that a cause beside the server explains is a note."""
+    causes = [CAUSES[one.id] for one in findings if one.severity is Severity.VOID and one.id in CAUSES]
+    return tuple(_absolved(one, causes) for one in findings)
+
+
+def _absolved(finding: Finding, causes: Sequence[Cause]) -> Finding:
+    if finding.severity is not Severity.REJECT:
+        return finding
+    cause = next((one for one in causes if finding.id.startswith(one.explains)), None)
+    if cause is None:
+        return finding
+    sentence = f"{finding.sentence}. This says nothing of the server: {cause.meaning}"
+    return replace(finding, severity=Severity.NOTE, sentence=sentence)
+
+
+def crash(before: DatabaseLifetime, now: DatabaseLifetime) -> Finding | None:
+    """The finding on a database server that did not live through a trial; None where it did."""
+    if not before.is_over(now):
+        return None
+    sentence = f"{DATABASE_CRASHED.meaning}: commits and counts of the trial were lost with it"
+    evidence = {
+        "started_unix_s": before.started_unix_s,
+        "started_now_unix_s": now.started_unix_s,
+        "counts_since_unix_s": before.checkpoints_since_unix_s,
+        "counts_since_now_unix_s": now.checkpoints_since_unix_s,
+    }
+    return DATABASE_CRASHED.finding(sentence, **evidence)
+
+
+def unreachable(result: Result, encrypted: bool) -> Finding:
+    """The finding on a load in which no connection ever stood. The generator could open none, or the server took none."""
+    if (own := own_side(result)) is not None:
+        return INSTRUMENT.finding(f"the generator could open no connection on its own side: {own}")
+    refused = next((one.reason for one in result.samples if one.outcome == "connect"), None) if encrypted else None
+    why = "" if refused is None else f": {refused}"
+    return Finding("unreachable", Severity.REJECT, f"the server could not be reached while it was measured{why}")
