@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,18 @@ def test_filled_trial_tells_crossed_fields(tmp_path: Path) -> None:
     records.append_trial(folder, full(Trial))
     found = list(numbers(json.loads((folder / "entries.jsonl").read_text())))
     assert len(found) == len(set(found)) > 100
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff\udc80b", "\udcff"])
+def test_half_of_a_pair_in_a_text_ends_no_run(text: str, tmp_path: Path) -> None:
+    """A server's answer may hold what no file can: the trial is kept, with a mark in its place, and other numbers as ever."""
+    folder = new(tmp_path)
+    made = trial(1)
+    odd = Finding("odd", Severity.WARN, f"it said {text}", {text: text, "share": math.inf})
+    records.append_trial(folder, replace(made, findings=(odd,)))
+    (kept,) = records.load_run(folder).trials
+    assert kept.findings[0].sentence.startswith("it said ") and "\ufffd" in kept.findings[0].sentence
+    assert kept.findings[0].evidence["share"] is None and kept.result == made.result
 
 
 def test_number_that_is_not_finite_becomes_unknown(tmp_path: Path) -> None:

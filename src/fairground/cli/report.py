@@ -90,10 +90,10 @@ def _check(record: Record[CheckAsked, StackChecked], as_json: bool) -> None:
 def _site(places: Places, target: Path, as_json: bool) -> None:
     """Write the site, with a line of progress for each record."""
     try:
-        for event in sites.write(places.results, target):
+        for event in sites.write(places.results, target, places.suites):
             match event:
                 case SiteRecord():
-                    say.note(f"{event.place}/{event.records}  {event.id}")
+                    say.note(f"{event.place}/{event.records}  {event.id}{f'  damaged: {event.damage}' if event.damage else ''}")
                 case SiteWritten() if as_json:
                     say.document({"site": str(event.path), "records": event.records})
                 case SiteWritten():

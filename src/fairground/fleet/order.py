@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fairground.model import LabError, Limit, Machine, Plan, Qualification, StackInfo, Trial
+from fairground.model import LabError, Limit, Machine, Plan, Qualification, StackInfo, Trial, foreign
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -40,7 +40,7 @@ class Order:
 
     def to_json(self) -> bytes:
         """The order as JSON, on one line."""
-        return _orders().dump_json(self)
+        return foreign.json_of(_orders(), self)
 
     @classmethod
     def from_json(cls, text: bytes) -> Order:
@@ -80,7 +80,7 @@ class OrderAnswer:
 
     def to_json(self) -> bytes:
         """The answer as JSON. Numbers that are not finite become null, as in a run's folder."""
-        return _answers().dump_json(self)
+        return foreign.json_of(_answers(), self)
 
     @classmethod
     def from_json(cls, text: bytes) -> OrderAnswer:

@@ -141,11 +141,12 @@ class Replicating:
 
 @dataclass(frozen=True)
 class SiteRecord:
-    """The pages of a record are in the site: number `place` of `records`."""
+    """The pages of a record are in the site: number `place` of `records`. `damage`: why they are not."""
 
     place: int
     records: int
     id: str
+    damage: str = ""
 
 
 @dataclass(frozen=True)

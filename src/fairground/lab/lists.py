@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairground.host import build, needs
 from fairground.inputs import manifest
 from fairground.lab.places import Places
 from fairground.model import LabError, Stack, Topology
+from fairground.model.record import Listed
+
+if TYPE_CHECKING:
+    from fairground.records import Damaged
 
 Row = dict[str, Any]
 
@@ -75,11 +79,20 @@ def _runs(places: Places) -> list[Row]:
     """Records of every kind, by name, which begins with the time of the start."""
     from fairground import records  # here, for no other list needs what it loads
 
-    return [
-        {"id": one.id, "kind": str(one.kind), "trials": one.entries, "finished": one.finished,
-         "bytes": f"{records.size(one.folder) / 1e6:.1f} MB", "command": one.command, "page": str(one.page)}
-        for one in records.list_records(places.results)
-    ]  # fmt: skip
+    return [_run_row(one, f"{records.size(one.folder) / 1e6:.1f} MB") for one in records.list_all(places.results)]
+
+
+def _run_row(one: Listed | Damaged, size: str) -> Row:
+    """One record; of a damaged one it is said what is wrong where the others have their command."""
+    if isinstance(one, Listed):
+        return {
+            "id": one.id, "kind": str(one.kind), "trials": one.entries, "finished": one.finished, "bytes": size,
+            "command": one.command, "page": str(one.page), "damage": None,
+        }  # fmt: skip
+    return {
+        "id": one.id, "kind": "damaged", "trials": None, "finished": False, "bytes": size,
+        "command": one.why, "page": None, "damage": one.why,
+    }  # fmt: skip
 
 
 _KINDS: Mapping[str, Callable[[Places], list[Row]]] = {

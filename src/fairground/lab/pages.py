@@ -14,7 +14,7 @@ from fairground import records
 from fairground.lab import capacity as capacities
 from fairground.lab import service
 from fairground.lab.events import Reported
-from fairground.model import SCHEMA_VERSION, LabError, Machine, Run, storing
+from fairground.model import SCHEMA_VERSION, LabError, Machine, Run
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Record, RecordKind
 from fairground.records import journal
@@ -95,9 +95,7 @@ def report(folder: Path) -> Reported:
         if place == RUN_PAGE:
             journal.replace(path, text.encode())
             continue
-        with storing(folder / place):
-            (folder / place).parent.mkdir(exist_ok=True)
-            (folder / place).write_text(text, encoding="utf-8")
+        journal.put(folder, place, text)
     return Reported(path, found, _tried(found))
 
 

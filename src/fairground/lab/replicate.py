@@ -121,9 +121,33 @@ def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) 
     return runs.run_suite(chosen, inputs, sink)
 
 
+def page_of(suite: str) -> str:
+    """The name of the page of a replication, in the run's folder."""
+    return f"replicate-{suite}.html"
+
+
+def pages_of(found: Run, suites: Path) -> Iterator[tuple[str, str]]:
+    """Yield each suite by which a run was judged, with the page of that replication made anew.
+
+    A page in the run's folder says by its name alone that the suite was judged.
+    """
+    for path in sorted(suites.glob("*.toml")):
+        there = found.folder / page_of(path.stem)
+        if not there.is_file() or there.is_symlink():
+            continue
+        profile = "full" if "--profile full" in found.plan.command else ReplicationAsked.profile
+        chosen = manifest.load_suite(path, profile) if manifest.load_suite(path).claims else None
+        if chosen is not None:
+            yield path.stem, replication.html(_judge(chosen, found), profile)
+
+
+def _judge(chosen: Suite, found: Run) -> Replication:
+    return Replication(chosen, found, judgement.judge(chosen, found.trials), tables.read_tables(chosen, found.trials))
+
+
 def _judged(chosen: Suite, found: Run, asked: ReplicationAsked) -> Replicated:
-    judged = Replication(chosen, found, judgement.judge(chosen, found.trials), tables.read_tables(chosen, found.trials))
-    path = found.folder / f"replicate-{chosen.id}.html"
+    judged = _judge(chosen, found)
+    path = found.folder / page_of(chosen.id)
     journal.replace(path, replication.html(judged, asked.profile).encode())
     if asked.markdown is not None:
         splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,51 +9,83 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairground import records
-from fairground.lab import cross_check, pages
+from fairground.lab import cross_check, pages, replicate
 from fairground.lab.events import Event, SiteRecord, SiteWritten
-from fairground.lab.roots import PACKAGE
-from fairground.model import LabError, Run, foreign, storing
+from fairground.lab.roots import PACKAGE, ROOT
+from fairground.lab.site_folder import MARK, SiteFolder
+from fairground.model import LabError, MachineError, Run, foreign
 from fairground.model.record import Listed, Record, RecordKind
+from fairground.records import Damaged
 from fairground.report import boards
 from fairground.report.run import story, transfer
 from fairground.report.site import history, site
+from fairground.report.site.history import History
 from fairground.report.site.site import RecordLine
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 HOME = "../index.html"
-MARK = ".fairground-site"
-"""A file in each site, with what it holds: a folder without it that is not empty is somebody's own."""
+DAMAGED = "damaged"
+"""In place of a record's kind."""
 _MADE = ("report.html", "summary.csv")
 """Files of a record that are made from the others."""
 
 
-def write(results: Path, target: Path) -> Generator[Event]:
+def write(results: Path, target: Path, suites: Path = ROOT / "suites") -> Generator[Event]:
     """Write the site of all records in `results` to `target`; the last event is `SiteWritten`.
 
     Pages are written anew where the record, an experiment on it, or the lab has changed. LabError for a folder of something
-    else. What a site held of records that are gone is removed.
+    else. What a site held of records that are gone is removed. A damaged record has a line that says so. `suites`: those whose
+    claims were judged.
     """
-    _own(target)
-    listed = records.list_records(results)
-    before, lab = _before(target), _of_lab()
-    known, measured = dict[str, _Written](), list[Run]()
+    folder = SiteFolder(target)
+    listed = records.list_all(results)
+    sound = [one for one in listed if isinstance(one, Listed)]
+    before, lab = _before(folder), _of_lab()
+    known, measured, lines = dict[str, _Written](), list[Run](), list[RecordLine]()
     for place, one in enumerate(listed, 1):
-        stamp = f"{lab} {_of_record(one, listed)}"
         kept = before.get(one.id)
-        record = records.load(one.folder)
-        run = records.run_of(record) if one.kind is RecordKind.RUN else None
-        if kept is None or kept.stamp != stamp or (kept.line.page and not (target / one.id / kept.line.page).exists()):
-            kept = _Written(stamp, _line(one, record, run, target))
-            yield SiteRecord(place, len(listed), one.id)
+        try:
+            if isinstance(one, Damaged):
+                raise LabError(one.why)
+            stamp = f"{lab} {_of_record(one, sound)}"
+            record = records.load(one.folder)
+            run = records.run_of(record) if one.kind is RecordKind.RUN else None
+            if kept is None or kept.stamp != stamp or (kept.line.page and not folder.holds(one.id, kept.line.page)):
+                kept = _Written(stamp, _line(one, record, run, folder, suites))
+                yield SiteRecord(place, len(listed), one.id)
+        except MachineError:
+            raise
+        except Exception as error:  # a record may come from anywhere: whatever is wrong with one is no reason to hide the others
+            why = error.message if isinstance(error, LabError) else f"its page cannot be made ({type(error).__name__}: {error})"
+            lines.append(RecordLine(one.id, DAMAGED, 0.0, False, "", foreign.line(why)))
+            yield SiteRecord(place, len(listed), one.id, foreign.line(why))
+            continue
         known[one.id] = kept
+        lines.append(kept.line)
         measured += [] if run is None else [run]
-    _forget(target, ["cells", *(id for id in before if id not in known)])
-    for name, text in site.pages([one.line for one in known.values()], history.histories(measured)):
-        _put(target / name, text)
-    _put(target / MARK, _adapter().dump_json(known).decode())
-    yield SiteWritten(target / site.OVERVIEW, len(known))
+    for name in ("cells", *(id for id in before if id not in known)):
+        folder.forget(name)
+    for name, text in site.pages(lines, _histories(measured)):
+        folder.put(name, text)
+    folder.put(MARK, _adapter().dump_json(known).decode())
+    yield SiteWritten(target / site.OVERVIEW, len(lines))
+
+
+def _histories(measured: Sequence[Run]) -> list[History]:
+    """The histories of the cells of all runs that have one."""
+    try:
+        return list(history.histories(measured))
+    except Exception:  # as above: one run of somebody else's is no reason to hide the others
+        return list(history.histories([run for run in measured if _has_history(run)]))
+
+
+def _has_history(run: Run) -> bool:
+    try:
+        return bool(history.histories([run]))
+    except Exception:
+        return False
 
 
 @dataclass(frozen=True)
@@ -72,12 +103,12 @@ def _adapter() -> TypeAdapter[dict[str, _Written]]:
     return TypeAdapter(dict[str, _Written])
 
 
-def _before(target: Path) -> dict[str, _Written]:
+def _before(folder: SiteFolder) -> dict[str, _Written]:
     """Read what the site holds; nothing where its list is not one of this lab's."""
     from pydantic import ValidationError
 
     try:
-        return _adapter().validate_json((target / MARK).read_bytes())
+        return _adapter().validate_json(folder.list_text)
     except ValidationError:
         return {}
 
@@ -100,39 +131,20 @@ def _of_record(one: Listed, listed: Sequence[Listed]) -> str:
     return " ".join([*(f"{path.name}:{path.stat().st_size}:{path.stat().st_mtime_ns}" for path in files), *experiments])
 
 
-def _own(target: Path) -> None:
-    """Make the folder, or take it as the site that it is."""
-    with storing(target):
-        if target.exists() and not target.is_dir():
-            raise LabError(f"`{target}` is a file, and a site is a folder", "name another folder")
-        if target.is_dir() and any(target.iterdir()) and not (target / MARK).exists():
-            raise LabError(f"`{target}` holds something else than a site", "name an empty or new folder")
-        target.mkdir(parents=True, exist_ok=True)
-        (target / MARK).touch()
-
-
-def _forget(target: Path, names: Sequence[str]) -> None:
-    """Remove folders that an earlier writing made; what somebody else put beside them stays."""
-    with storing(target):
-        for name in names:
-            if (target / name).is_dir():
-                shutil.rmtree(target / name)
-
-
-def _line(one: Listed, record: Record[Any, Any], run: Run | None, target: Path) -> RecordLine:
-    """Write a record's pages, and give its line in the list."""
-    folder = target / one.id
+def _line(one: Listed, record: Record[Any, Any], run: Run | None, folder: SiteFolder, suites: Path) -> RecordLine:
+    """Write a record's pages, and give its line in the list. All are made of the record: its own pages may be anybody's."""
     says, files = _pages(one, record, run)
     opened = ""
     for name, text in files:
         if name.endswith(".html"):
-            _put(folder / name, text)
+            folder.put(f"{one.id}/{name}", text)
             opened = name if "/" not in name else opened
-    more = tuple((f"replication of {path.stem.removeprefix('replicate-')}", path.name) for path in _replications(one.folder))
-    for _, name in more:
-        _put(folder / name, (one.folder / name).read_text(encoding="utf-8"))
-    machine = history.group(record.head.machine)
-    return RecordLine(one.id, one.kind, one.started_unix_s, one.finished, machine, foreign.line(says), opened, more)
+    more = []
+    for suite, text in () if run is None else replicate.pages_of(run, suites):
+        folder.put(f"{one.id}/{replicate.page_of(suite)}", text)
+        more.append((f"replication of {suite}", replicate.page_of(suite)))
+    machine = foreign.line(history.group(record.head.machine))
+    return RecordLine(one.id, str(one.kind), one.started_unix_s, one.finished, machine, foreign.line(says), opened, tuple(more))
 
 
 def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str, Iterator[tuple[str, str]]]:
@@ -146,14 +158,3 @@ def _pages(one: Listed, record: Record[Any, Any], run: Run | None) -> tuple[str,
         return one.command, iter(())
     made = pages.render(record, HOME)
     return made.says, iter(made.files)
-
-
-def _replications(folder: Path) -> list[Path]:
-    """The pages of replications that were judged by a run."""
-    return sorted(folder.glob("replicate-*.html"))
-
-
-def _put(path: Path, text: str) -> None:
-    with storing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")

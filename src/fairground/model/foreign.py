@@ -7,6 +7,8 @@ is shown: by the terminal's streams and by the templates of pages, which nothing
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 SENTENCE_CHARACTERS = 300
 """Most characters of foreign text in a sentence of the lab's own."""
@@ -35,6 +37,29 @@ _UNSEEN = re.compile(
 def clean(text: str) -> str:
     """Foreign text without terminal escapes and without characters that do not show. Ends of lines and tabs stay."""
     return _UNSEEN.sub("", _ESCAPES.sub("", _BREAKS.sub("\n", text)))
+
+
+def json_of(adapter: Any, value: object, indent: int | None = None, warnings: str = "warn") -> bytes:
+    """Write a value as JSON by pydantic's adapter of its type. Half of a surrogate pair, which no file can hold, becomes �.
+
+    Answers of servers may hold one (`"\\ud800"`), and so may a command line.
+    """
+    try:
+        return bytes(adapter.dump_json(value, indent=indent, warnings=warnings))
+    except ValueError as error:
+        if "surrogates not allowed" not in str(error):
+            raise
+    from pydantic_core import to_json
+
+    return to_json(_with_whole_pairs(adapter.dump_python(value, mode="json")), indent=indent, inf_nan_mode="null")
+
+
+def _with_whole_pairs(value: Any) -> Any:
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff]", "\ufffd", value)
+    if isinstance(value, Mapping):
+        return {_with_whole_pairs(key): _with_whole_pairs(one) for key, one in value.items()}
+    return [_with_whole_pairs(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def line(text: str, most: int | None = None) -> str:

@@ -4,7 +4,7 @@
 of its own, and `listing` finds records in a folder of results.
 """
 
-from fairground.records.listing import find, find_run, list_records, of_kind, size
+from fairground.records.listing import Damaged, find, find_run, list_all, list_records, of_kind, size
 from fairground.records.runs import (
     ATTEMPTS,
     append_limit,
@@ -29,6 +29,7 @@ __all__ = [
     "ENTRIES",
     "HEAD",
     "SHAPES",
+    "Damaged",
     "append",
     "append_limit",
     "append_trial",
@@ -43,6 +44,7 @@ __all__ = [
     "find_run",
     "json_schema",
     "kind_of",
+    "list_all",
     "list_records",
     "load",
     "load_run",

@@ -6,6 +6,7 @@ A line that a crash tore is no finished unit: readers step over it, and the next
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from fairground.model import LabError, StorageError, storing
 
 def append(path: Path, line: bytes) -> None:
     """Add a line (its end included) to a file that exists. When this returns, the line survives a crash of the machine."""
-    with storing(path), path.open("r+b") as file:
+    with _no_link(path), storing(path), open(path, "r+b", opener=_open_itself) as file:
         _cut_torn_line(file)
         file.write(line)
         file.flush()
@@ -30,7 +31,7 @@ def append(path: Path, line: bytes) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """Write a file, on the disk when this returns."""
-    with storing(path), path.open("wb") as file:
+    with _no_link(path), storing(path), open(path, "wb", opener=_open_itself) as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -49,25 +50,91 @@ def replace(path: Path, content: bytes) -> Path:
     return path
 
 
+def put(folder: Path, place: str, text: str) -> None:
+    """Write a text at a place inside of a folder. LabError for a place outside of it, and for a link on the way."""
+    parts = place.split("/")
+    if not all(map(is_plain, parts)):
+        raise LabError(f"`{place}` is no place inside of `{folder}`", "a record that names it was not written by this lab")
+    at = folder
+    for part in parts[:-1]:
+        at = at / part
+        require_no_link(at)
+        with storing(at):
+            at.mkdir(parents=True, exist_ok=True)
+    with storing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with (
+        _no_link(at / parts[-1]),
+        storing(at / parts[-1]),
+        open(at / parts[-1], "w", encoding="utf-8", opener=_open_itself) as file,
+    ):
+        file.write(text)
+
+
+def is_plain(name: str) -> bool:
+    """True if a name from a file can be that of one file or folder, and leads nowhere else."""
+    return name not in ("", ".", "..") and "/" not in name and "\0" not in name and name.isprintable()
+
+
+def require_no_link(path: Path) -> None:
+    """Raise LabError if what stands at a path is a symbolic link: what it leads to is not this lab's."""
+    if path.is_symlink():
+        raise _linked(path)
+
+
+def _linked(path: Path) -> LabError:
+    return LabError(f"`{path}` is a link, and the lab does not follow it", "put what it leads to in its place, or remove it")
+
+
+@contextmanager
+def _no_link(path: Path) -> Iterator[None]:
+    """Raise LabError where `_open_itself` met a link."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise _linked(path) from error
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """Open a file, and not what a link of its name leads to."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 def whole(path: Path) -> Any:
     """Read what is in a JSON file. LabError when it cannot be read."""
+    _require_within(path)
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         message = f"`{path.name}` of `{path.parent.name}` cannot be read ({error})"
         raise LabError(message, "restore the folder from where it was copied, or remove it") from error
 
 
 def lines(path: Path) -> list[Any]:
     """The values of a `.jsonl` file without its torn end; none where there is no file. LabError for a damaged line."""
+    _require_within(path)
     values = []
     for number, line in enumerate(path.read_bytes().split(b"\n")[:-1] if path.is_file() else [], start=1):
         try:
             values.append(json.loads(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             message = f"`{path.name}` of `{path.parent.name}` is damaged in line {number}"
             raise LabError(message, "restore the folder from where it was copied, or remove that line") from error
     return values
+
+
+def leads_out(path: Path, results: Path) -> bool:
+    """True if a path is a link, or behind one, that leads out of a folder of results."""
+    return not path.resolve().is_relative_to(results.resolve())
+
+
+def _require_within(path: Path) -> None:
+    """Raise LabError if a record's file is a link out of the folder of results: somebody else's file would be published."""
+    if leads_out(path, path.parent.resolve().parent):
+        message = f"`{path.name}` of `{path.parent.name}` is a link out of the folder of results, and is not followed"
+        raise LabError(message, "put the file itself in its place, or remove the record")
 
 
 def new_folder(results: Path, started_unix_s: float, title: str) -> Path:

@@ -1,14 +1,30 @@
-"""A folder of results: which records it holds, and the one that a person means."""
+"""A folder of results: which records it holds, and the one that a person means. A damaged one is named, and hides no other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from fairground.model import LabError
 from fairground.model.record import Listed, Record, RecordKind
 from fairground.records import journal, runs, store
-from fairground.records.shapes import SHAPES
+from fairground.records.shapes import ENTRIES, HEAD, MEND, SHAPES
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """A folder that should be a record and cannot be read. `why` is a sentence."""
+
+    folder: Path
+    why: str
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
 
 
 def find(results: Path, text: str, kind: RecordKind | None = None) -> Path:
@@ -16,6 +32,8 @@ def find(results: Path, text: str, kind: RecordKind | None = None) -> Path:
     if (given := store.kind_of(Path(text))) is not None and kind in (None, given):
         return Path(text)
     every = {folder.name: (started_unix_s, folder) for folder, started_unix_s in _folders(results, kind)}
+    if text not in every and (damaged := next((one for one in _damaged_heads(results) if one.id == text), None)) is not None:
+        raise LabError(damaged.why, MEND)
     return journal.pick(every, text, results, "run" if kind is None else str(kind))
 
 
@@ -25,13 +43,30 @@ def find_run(results: Path, text: str) -> Path:
 
 
 def of_kind(results: Path, kind: RecordKind) -> list[Record[Any, Any]]:
-    """All records of one kind in a folder of results, by id."""
-    return [store.load(folder) for folder, _ in _folders(results, kind)]
+    """All records of one kind in a folder of results that can be read, by id."""
+    found = [_read(folder, lambda record: record) for folder, _ in _folders(results, kind)]
+    return [one for one in found if not isinstance(one, Damaged)]
 
 
 def list_records(results: Path) -> list[Listed]:
-    """Every record in a folder of results, by id, which begins with the time of its start."""
-    return [_listed(store.load(folder)) for folder, _ in _folders(results)]
+    """The records in a folder of results that can be read, by id."""
+    return [one for one in list_all(results) if isinstance(one, Listed)]
+
+
+def list_all(results: Path) -> list[Listed | Damaged]:
+    """The records in a folder of results by id, and those among them that cannot be read."""
+    sound = [_read(folder, _listed) for folder, _ in _folders(results)]
+    return sorted([*_damaged_heads(results), *sound], key=lambda one: one.id)
+
+
+def _read(folder: Path, made: Callable[[Record[Any, Any]], Made]) -> Made | Damaged:
+    """Make something of a record, or say why it cannot be read."""
+    try:
+        return made(store.load(folder))
+    except LabError as error:
+        return Damaged(folder, error.message)
+    except Exception as error:  # a record may come from anywhere: whatever is wrong with one is no reason to hide the others
+        return Damaged(folder, f"`{folder.name}` cannot be read ({type(error).__name__}: {error})")
 
 
 def _listed(record: Record[Any, Any]) -> Listed:
@@ -42,13 +77,42 @@ def _listed(record: Record[Any, Any]) -> Listed:
 
 
 def size(folder: Path) -> int:
-    """Bytes of all files of a record."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    """Bytes of all files of a record; a link counts as what it is."""
+    found = 0
+    for path in folder.rglob("*"):
+        try:
+            found += path.lstat().st_size if path.is_symlink() or path.is_file() else 0
+        except OSError:
+            continue  # removed in the meantime
+    return found
 
 
 def _folders(results: Path, kind: RecordKind | None = None) -> Iterator[tuple[Path, float]]:
     """The folders in `results` that hold records of a kind, or (None) of any, by name; each with its start."""
-    for folder in sorted(path for path in results.iterdir() if path.is_dir()) if results.is_dir() else []:
-        found = store.kind_and_start(folder)
-        if found is not None and kind in (None, found[0]):
+    for folder, found in _heads(results):
+        if isinstance(found, tuple) and kind in (None, found[0]):
             yield folder, found[1]
+
+
+def _damaged_heads(results: Path) -> Iterator[Damaged]:
+    """The folders in `results` whose head cannot be read."""
+    for _, found in _heads(results):
+        if isinstance(found, Damaged):
+            yield found
+
+
+def _heads(results: Path) -> Iterator[tuple[Path, tuple[RecordKind, float] | Damaged]]:
+    """The folders in `results` that have a head, by name. Of each what its head says, or why that cannot be read."""
+    for folder in sorted(path for path in results.iterdir() if path.is_dir()) if results.is_dir() else []:
+        if journal.leads_out(folder, results):
+            yield folder, Damaged(folder, f"`{folder.name}` is a link out of `{results}`, and is not followed")
+            continue
+        try:
+            found = store.kind_and_start(folder)
+        except LabError as error:
+            yield folder, Damaged(folder, error.message)
+            continue
+        if found is not None:
+            yield folder, found
+        elif (folder / ENTRIES).is_file() and (folder / ENTRIES).stat().st_size:  # of a record that begins they are empty
+            yield folder, Damaged(folder, f"`{folder.name}` has measurements, and no `{HEAD}`")

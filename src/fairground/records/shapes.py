@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairground.capacity.parts import CapacityPart as CapacityPart
 from fairground.capacity.service.parts import ServicePart
-from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial, error
+from fairground.model import SCHEMA_VERSION, Ending, LabError, Limit, Plan, Qualification, Trial, error, foreign
 from fairground.model.experiment import Start, WhyAsked
 from fairground.model.pair import Round
 from fairground.model.record import (
@@ -90,12 +90,12 @@ def adapter(kind: RecordKind, name: str) -> TypeAdapter[Any]:
 
 def write(folder: Path, kind: RecordKind, name: str, value: object) -> None:
     """Write a `.json` file of a record in place of an earlier one. ValueError for a value that could not be read again."""
-    journal.replace(folder / name, adapter(kind, name).dump_json(value, indent=2, warnings="error") + b"\n")
+    journal.replace(folder / name, foreign.json_of(adapter(kind, name), value, indent=2, warnings="error") + b"\n")
 
 
 def append(folder: Path, kind: RecordKind, name: str, value: object) -> None:
     """Add a line to a `.jsonl` file of a record. When this returns, the line survives a crash of the machine."""
-    journal.append(folder / name, adapter(kind, name).dump_json(value, warnings="error") + b"\n")
+    journal.append(folder / name, foreign.json_of(adapter(kind, name), value, warnings="error") + b"\n")
 
 
 def read(folder: Path, kind: RecordKind, name: str) -> Any:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +92,19 @@ def kind_and_start(folder: Path) -> tuple[RecordKind, float] | None:
         return None
     head = journal.whole(folder / HEAD)
     schema, kind = (head.get("schema"), head.get("kind")) if isinstance(head, dict) else (None, None)
-    if not isinstance(schema, int) or kind not in set(RecordKind):
+    if not isinstance(schema, int) or not isinstance(kind, str) or kind not in set(RecordKind):
         raise LabError(f"`{HEAD}` of `{folder.name}` does not say its schema and kind", MEND)
     if schema != SCHEMA_VERSION:
         message = f"`{folder.name}` has schema {schema}, and this lab reads {SCHEMA_VERSION}"
         raise LabError(message, "read it with the version of the lab that wrote it")
     started = head.get("started_unix_s")
-    return RecordKind(kind), float(started) if isinstance(started, int | float) else 0.0
+    if not isinstance(started, int | float):
+        return RecordKind(kind), 0.0
+    try:
+        datetime.fromtimestamp(started, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise LabError(f"`{HEAD}` of `{folder.name}` does not say when it began: {str(started)[:40]}", MEND) from None
+    return RecordKind(kind), float(started)
 
 
 # ---------------------------------------------------------------- going on

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fairground.model.record import RecordKind
 from fairground.report.run import page
 from fairground.report.site import history
 from fairground.report.site.history import History
@@ -19,7 +18,7 @@ class RecordLine:
     """A record in the list. `page` is in the record's own folder; empty: it has none. `more`: further pages by their names."""
 
     id: str
-    kind: RecordKind
+    kind: str
     started_unix_s: float
     finished: bool
     machine: str

@@ -1,0 +1,67 @@
+"""Records whose names steer a terminal or cannot be in a page: each is reported, and its neighbours are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders.hostile import is_clean
+from builders.stored import new
+from fairground import records
+from fairground.lab import lists, pages, site
+from fairground.lab.events import SiteRecord
+from fairground.lab.places import Places
+from report import fixture
+
+NAMES = {
+    "escape": "\x1b]0;title\x07\x1b[2J",
+    "control": "\x00\x01\x0c\x7f\x85",
+    "no character": "\ufffe\uffff",
+    "half a pair": "\ud800",
+    "reversed": "\u202ename",
+}
+
+
+def renamed(value: Any, was: str, name: str) -> Any:
+    """A JSON value with a text in place of another wherever it stands, in keys, too."""
+    if isinstance(value, dict):
+        return {renamed(key, was, name): renamed(one, was, name) for key, one in value.items()}
+    if isinstance(value, list):
+        return [renamed(one, was, name) for one in value]
+    return value.replace(was, name) if isinstance(value, str) else value
+
+
+def kept(results: Path, was: str, name: str) -> Path:
+    """A whole run of the results in which `name` stands wherever `was` did."""
+    run = fixture.two_blocks()
+    folder = records.create_run(
+        results, run.plan, started_unix_s=run.started_unix_s, machine=run.machine, versions=run.versions,
+        database_settings=run.database_settings, stacks=run.stacks, workloads=run.workloads,
+    )  # fmt: skip
+    for one in run.trials:
+        records.append_trial(folder, one)
+    for file in folder.glob("*.json"):
+        file.write_text(json.dumps(renamed(json.loads(file.read_text()), was, name)))
+    lines = (folder / "entries.jsonl").read_text().splitlines()
+    (folder / "entries.jsonl").write_text("".join(json.dumps(renamed(json.loads(line), was, name)) + "\n" for line in lines))
+    return folder
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("what", ["stack", "workload", "machine"])
+def test_a_name_that_steers_ends_no_report(what: str, name: str, tmp_path: Path) -> None:
+    """Pages of the run and the site are written, clean, and the sound record beside it is in them."""
+    run = fixture.two_blocks()
+    was = {"stack": run.trials[0].cell.stack, "workload": run.trials[0].cell.workload, "machine": run.machine.cpu_model}[what]
+    assert was
+    folder, sound = kept(tmp_path / "results", was, was + NAMES[name]), new(tmp_path / "results")
+    written = pages.report(folder)
+    assert is_clean(written.path.read_text()) and is_clean((folder / "summary.csv").read_text())
+    told = [one for one in site.write(tmp_path / "results", tmp_path / "public") if isinstance(one, SiteRecord)]
+    assert {one.id: one.damage for one in told} == {folder.name: "", sound.name: ""}
+    for page in (tmp_path / "public").rglob("*.html"):
+        assert is_clean(page.read_text()), page
+    assert len(lists.rows("runs", Places(results=tmp_path / "results"))) == 2
