@@ -11,6 +11,14 @@ from fairground.model import Finding, Outcomes, Result, Severity
 
 NOTHING = Outcomes(0, 0, {}, 0, 0, 0, 0, 0, 0, 0)
 RESULT = Result("engine", (), 1.0, NOTHING, NOTHING, None, 0, None, None, None, None, None, None, None, (), {}, (), None, None)
+WORDS = (
+    "unnamed prepared statement does not exist",
+    'prepared statement "fairground_lost" does not exist',
+    'prepared statement "fairground_lost" already exists',
+    'bind message supplies 2 parameters, but prepared statement "fairground_lost" requires 0',
+)
+"""What the embedded PostgreSQL says, which a test of `postgres` holds."""
+GERMAN = ("vorbereitete Anweisung »fairground_lost« existiert nicht",)
 LOST = 'prepared statement "s1" does not exist'
 
 
@@ -30,7 +38,15 @@ LOST = 'prepared statement "s1" does not exist'
 )  # fmt: skip
 def test_errors_of_lost_statements(text: str, error: str | None) -> None:
     """The database's words are found in answers, logs and drivers' messages, quoted or not; other errors are others'."""
-    assert prepared.error(["", text]) == error
+    assert prepared.error(["", text], WORDS) == error
+
+
+def test_errors_in_another_language() -> None:
+    """They are known by the words that this database itself has said, and no others; without any nothing is known."""
+    said = "FEHLER:  vorbereitete Anweisung »s_1« existiert nicht"
+    assert prepared.error([said], GERMAN) == "vorbereitete Anweisung »s_1« existiert nicht"
+    assert prepared.error([said], WORDS) is None and prepared.error([said], ()) is None
+    assert prepared.error(["Relation »s_1« existiert nicht"], GERMAN) is None
 
 
 def case(sentence: str, severity: Severity = Severity.REJECT) -> Finding:

@@ -180,7 +180,7 @@ def test_errors_are_logged_apart(arms: Arms) -> None:
 def test_log_keeps_the_beginning_of_each_arm(tmp_path: Path) -> None:
     """However much one arm logs, what is kept of it is bounded, and the other's line is kept; lines of no arm are dropped."""
     path = tmp_path / "log"
-    line = "2026-11-23 20:00:00.000 UTC [7] someone@{}: {}\n"
+    line = "2026-11-23 20:00:00.000 UTC [7] someone@{} XX000: {}\n"
     path.write_text(
         line.format("", "LOG:  the server's own")
         + line.format("a", "ERROR:  first")

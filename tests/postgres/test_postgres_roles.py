@@ -139,16 +139,19 @@ def test_what_a_role_does_in_another_database_is_its_arms(arms: Arms) -> None:
         admin.execute("REVOKE CONNECT ON DATABASE postgres FROM fairground_app_2")
 
 
-def test_only_refusals_at_the_limit_are_counted(tmp_path: Path) -> None:
-    """A wrong password, an error with the same words, and another role's refusal are none of a role's refusals."""
-    path, line = tmp_path / "log", "2026-11-24 20:00:00.000 UTC [7] {}@d: {}\n"
-    said = 'FATAL:  too many connections for role "{0}"'
+@pytest.mark.parametrize(
+    "said", ['FATAL:  too many connections for role "{0}"', "FATAL:  zu viele Verbindungen von Rolle »{0}«", '致命错误:  "{0}"']
+)
+def test_only_refusals_at_the_limit_are_counted(tmp_path: Path, said: str) -> None:
+    """A role's refusals are known by SQLSTATE and by its name, in each language; all other lines are none of them."""
+    path, line = tmp_path / "log", "2026-11-24 20:00:00.000 UTC [7] {}@d {}: {}\n"
     path.write_text(
-        line.format("a", said.format("a")) * 2
-        + line.format("b", said.format("b"))
-        + line.format("a", 'FATAL:  password authentication failed for user "a"')
-        + line.format("a", 'ERROR:  column "too many connections for role" does not exist')
-        + "\tFATAL:  too many connections for role\n"
+        line.format("a", "53300", said.format("a")) * 2
+        + line.format("b", "53300", said.format("b"))
+        + line.format("a", "53300", "FATAL:  sorry, too many clients")
+        + line.format("a", "28P01", said.format("a"))
+        + line.format("a", "42703", f"ERROR:  {said.format('a')}")
+        + f"\t53300: {said.format('a')}\n"
     )
     log = ErrorLog(path)
     assert (log.refused_connections("a"), log.refused_connections("b"), log.refused_connections("a")) == (2, 1, 0)

@@ -12,8 +12,8 @@ import pytest
 from fairground import postgres
 from fairground.model import LabError
 from fairground.postgres import rights
-from fairground.postgres.database import Database, DatabaseAddress
-from fairground.postgres.given import _address, _require_plain
+from fairground.postgres.database import Database
+from fairground.postgres.given import _address
 from fairground.postgres.rights import Rights
 
 ALL = Rights("lab", 18, databases=True, roles=True, statistics=True, checkpoint=True)
@@ -61,17 +61,3 @@ def test_a_url_says_nothing_that_is_passed_over() -> None:
     """A word that the lab would not pass on is refused, rather than dropped unseen."""
     with pytest.raises(LabError, match="`--database` says `options`, which the lab does not pass on"):
         postgres.given_database("postgresql://u:p@h/x?options=-csearch_path%3Dmine", Path())
-
-
-@pytest.mark.parametrize(("shared", "who"), [(False, "the roles `fairground_app…`"), (True, "`u`")])
-def test_a_server_without_plain_connections_is_refused(monkeypatch: pytest.MonkeyPatch, shared: bool, who: str) -> None:
-    """Servers under test log in without TLS: a given server that takes none so is refused before anything is measured."""
-
-    def refuse(*_: object, **words: object) -> None:
-        assert words["sslmode"] == "disable"
-        raise psycopg.OperationalError('no pg_hba.conf entry for host "h", user "u", database "postgres", no encryption')
-
-    monkeypatch.setattr(psycopg, "connect", refuse)
-    with pytest.raises(LabError, match="takes no plain connections") as caught:
-        _require_plain(DatabaseAddress("h", 1, "u", "p"), shared)
-    assert who in caught.value.message and "hostssl" in str(caught.value.hint)

@@ -45,16 +45,16 @@ class Clusters(Lent):
         self._errors = ErrorLog(found.owner.log)
         self._meters = [RoleMeter(found.child, threads=False)]
 
-    async def restart(self, durability: Durability, pause_s: float) -> None:
-        """Stop it as a crash would, and start it again on its port."""
-        await asyncio.to_thread(self._restart, durability, pause_s)
+    async def restart(self, durability: Durability, pause_s: float, crash: bool) -> None:
+        """Stop it, or kill it, and start it again on its port, as `Cluster.restart`."""
+        await asyncio.to_thread(self._restart, durability, pause_s, crash)
 
-    def _restart(self, durability: Durability, pause_s: float) -> None:
+    def _restart(self, durability: Durability, pause_s: float, crash: bool) -> None:
         assert self._database is not None and self._database.owner is not None
         owner, meter = self._database.owner, self._meters[0]
         assert isinstance(meter, RoleMeter)
         spent_ns = meter.cpu_ns()
-        owner.restart(self._keeper, durability, pause_s)
+        owner.restart(self._keeper, durability, pause_s, crash)
         assert owner.child is not None
         meter.succeed(owner.child, spent_ns)
 

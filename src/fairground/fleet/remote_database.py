@@ -53,9 +53,9 @@ class RemoteCluster:
     def __init__(self, host: RemoteDatabaseHost) -> None:
         self._host = host
 
-    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
-        """Stop it as a crash would, and start it again on its port."""
-        self._host.ask("restart", durability, pause_s, within_s=STARTS_S)
+    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0, crash: bool = False) -> None:
+        """Stop it, or kill it, and start it again on its port."""
+        self._host.ask("restart", durability, pause_s, crash, within_s=STARTS_S)
 
     def stop(self) -> None:
         """Stop it."""

@@ -13,20 +13,29 @@ from collections.abc import Iterable, Sequence
 from fairground.model import Evidence, Finding, Result, Severity
 from fairground.model.reason import PREPARED_STATEMENTS
 
-ERROR = re.compile(
-    r'(?:unnamed )?prepared statement(?: "[^"]{0,200}")? (?:already exists|does not exist)'
-    r'|bind message supplies \d+ parameters?, but prepared statement "[^"]{0,200}" requires \d+'
-)
+NAME = re.compile(r"fairground_lost")
+NUMBER = re.compile(r"\d+")
+QUOTED_CHARACTERS = 200
 REFUSED = re.compile(r"\bgot (?:status )?50[0-9]\b")
 """In a case's sentence: the answer was an error, not a wrong answer."""
 
 
-def error(texts: Iterable[str]) -> str | None:
-    """The first error about a prepared statement, in the words of the server, pooler or database that said it."""
-    for text in texts:
-        if found := ERROR.search(text.replace("\\", "")):
+def error(texts: Iterable[str], words: Sequence[str]) -> str | None:
+    """The first error about a prepared statement, in the words of the server, pooler or database that said it.
+
+    `words`: the database's own messages for one of the name `fairground_lost`, in its language.
+    """
+    forms = "|".join(_form(message) for message in words)
+    for text in texts if forms else ():
+        if found := re.search(forms, text.replace("\\", "")):
             return found[0]
     return None
+
+
+def _form(message: str) -> str:
+    """A message as a regular expression that finds it with any name, and with any numbers."""
+    named = [NUMBER.sub(r"\\d+", re.escape(part)) for part in NAME.split(message)]
+    return f"[^\\n]{{1,{QUOTED_CHARACTERS}}}?".join(named)
 
 
 def excuse_prepared(findings: Sequence[Finding]) -> tuple[Finding, ...] | None:

@@ -79,6 +79,8 @@ class StartedStack(Loaded):
     prober: Prober | None = None
     lifetime: DatabaseLifetime | None = None
     """The database server's, since the arm's fresh data or the lab's own last restart; None: it is not known."""
+    lost_words: tuple[str, ...] = ()
+    """What the database says of a prepared statement that is lost, where there is a pooler that may lose it."""
     counted: tuple[int | None, int] = (None, 0)
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
@@ -162,6 +164,8 @@ class StartedStack(Loaded):
                 self.find(hop, Severity.VOID, _words(error))
                 return False
         self.seen.pooler = self.path.pooler
+        if topology.is_pooled(self.arm.cell.topology):
+            self.lost_words = self.database.lost_statement_errors()
         try:
             self.path.open_server(self.stack_arm.stack)
         except MachineError:
@@ -403,7 +407,7 @@ class StartedStack(Loaded):
             kept.write(self.database.take_errors())
         samples = [sample.body or "" for result in self.results for sample in result.samples]
         logs = [_tail(self.folder / name) for name in ("server.log", "pooler.log")] + [log.read_text()[:LOG_CHARACTERS]]
-        return prepared.error([*samples, *(finding.sentence for finding in self.findings), *logs])
+        return prepared.error([*samples, *(finding.sentence for finding in self.findings), *logs], self.lost_words)
 
     def _say_lost_statements(self) -> None:
         if self.path.pooler is None or not (said := self.lost_statements()):

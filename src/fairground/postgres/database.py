@@ -21,10 +21,11 @@ from psycopg import sql
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.postgres import role, storage
+from fairground.postgres import role, session, storage
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
+from fairground.postgres.wording import lost_statement_errors
 from fairground.postgres.work import work
 
 HOME = "postgres"
@@ -32,6 +33,8 @@ HOME = "postgres"
 RECOVERS_S, ANSWERS_S = 60.0, 5.0
 """The time within which a server of our own must accept connections again after a crash, and a given one at any time."""
 AFTER_ITS_END = "`dmesg` tells whether the kernel killed it, as it does where memory is short"
+ENCODED = " ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'"
+"""The form of an arm's data on each server, whatever the encoding and the collation of its other databases."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class DatabaseAddress:
     password: str
     libpq: tuple[tuple[str, str], ...] = ()
     """What else libpq is told in the lab's own connections (`sslmode`, `passfile` …): servers under test make plain ones."""
+    options: str = session.options()
+    """The settings with which the lab's own sessions begin, as `options` of libpq."""
 
     def url(self, database: str) -> str:
         """A connection URL, the form that servers get."""
@@ -68,8 +73,8 @@ class Owner(Protocol):
     def meter(self) -> Meter:
         """A meter of what it uses."""
 
-    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
-        """Stop it at once and start it again on its port."""
+    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0, crash: bool = False) -> None:
+        """Stop it as its manual calls fast, or kill it, and start it again on its port."""
 
     def stop(self) -> None:
         """Stop it."""
@@ -148,6 +153,8 @@ class Database:
         remarks: tuple[str, ...] = (),
     ) -> None:
         self.admin, self.owner, self.shared, self.name = admin, owner, shared, of_arm(number)
+        self.settled: Sequence[str] = ()
+        """The settings that the arm's role gets in its database, since the server's own are others."""
         self.remarks = remarks
         """What is to be said before anything is measured on this server: what stays unknown, for want of a right."""
         self._contract, self._secret = contract, secret or secrets.token_urlsafe(18)
@@ -157,7 +164,9 @@ class Database:
 
     def arm(self, number: int) -> Database:
         """The database of another arm on the same server; arms count from 1. It holds data once it is `reset`."""
-        return Database(self.admin, self._contract, self.owner, number, self._errors, self.shared, self._secret)
+        found = Database(self.admin, self._contract, self.owner, number, self._errors, self.shared, self._secret)
+        found.settled = self.settled
+        return found
 
     @property
     def child(self) -> Child | None:
@@ -172,12 +181,12 @@ class Database:
         """The `DATABASE_URL` of a server under test."""
         return self.app.url(self.name)
 
-    def connect(self, database: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
+    def connect(self, database: str | None = None, options: str | None = None) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection of the lab's own, committing each statement; marked, so that it is never counted as the server's.
 
-        It is to this arm's database, unless another is named.
+        It is to this arm's database, unless another is named. `options`: in place of the address's.
         """
-        libpq: dict[str, Any] = dict(self.admin.libpq)
+        libpq: dict[str, Any] = {**dict(self.admin.libpq), "options": self.admin.options if options is None else options}
         return psycopg.connect(
             host=self.admin.host,
             port=self.admin.port,
@@ -277,11 +286,22 @@ class Database:
         """Give this arm a fresh copy of the data, byte for byte, and a fresh role without a limit. Its counters are at zero."""
         template = self.prepare(scale)
         with storage.watch_storage(self.owner.log if self.owner else None), self.connect(HOME) as connection:
-            _drop(connection, self.name, self.owner is not None)
-            self._create(connection, self.name, template)
+            self._make(connection, template)
+
+    def make_empty(self) -> None:
+        """Make this arm's database without data, and its role: enough to log in."""
+        with self.connect(HOME) as connection:
             if not self.shared:
-                role.make(connection, self.app.user, self.app.password)
-                role.admit(connection, self.app.user, self.name)
+                role.make_rights(connection)
+            self._make(connection, None)
+
+    def _make(self, connection: psycopg.Connection[Any], template: str | None) -> None:
+        _drop(connection, self.name, self.owner is not None)
+        self._create(connection, self.name, template)
+        if not self.shared:
+            role.make(connection, self.app.user, self.app.password)
+            role.admit(connection, self.app.user, self.name)
+        session.settle(connection, self.app.user, self.name, self.settled)
 
     def limit_connections(self, most: int) -> None:
         """Let the server under test have so many connections at once; the database refuses more. Until the next reset."""
@@ -296,7 +316,9 @@ class Database:
 
     def _create(self, connection: psycopg.Connection[Any], name: str, template: str | None) -> None:
         # FILE_COPY checkpoints before and after, so that a trial does not pay for the copy; WAL_LOG would leave it that debt.
-        form = "CREATE DATABASE {} TEMPLATE {}" + (" STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else "")
+        newer = connection.info.server_version >= 150_000
+        form = "CREATE DATABASE {} TEMPLATE {}" + (" STRATEGY FILE_COPY" if newer else "")
+        form += "" if template else ENCODED + (" LOCALE_PROVIDER libc" if newer else "")
         connection.execute(sql.SQL(form).format(sql.Identifier(name), sql.Identifier(template or "template0")))
         connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
 
@@ -310,7 +332,7 @@ class Database:
             connection.execute("VACUUM (FREEZE, ANALYZE)")
 
     def _template(self, scale: int) -> str:
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(ENCODED.encode())
         for file in ("schema.sql", "seed.sql", *(() if self.shared else ("rights.sql",))):
             digest.update((self._contract / file).read_bytes())
         return f"fairground_template_{scale}_{digest.hexdigest()[:10]}"
@@ -324,7 +346,7 @@ class Database:
 
     def settings(self) -> dict[str, str]:
         """Settings that differ from PostgreSQL's defaults, for the disclosure."""
-        with self.connect(HOME) as connection:
+        with self.connect(HOME, options="") as connection:
             rows = connection.execute(
                 "SELECT name, current_setting(name) FROM pg_settings WHERE setting IS DISTINCT FROM boot_val"
                 " AND source IN ('command line', 'configuration file', 'database', 'user') AND NOT name = ANY(%s) ORDER BY name",
@@ -411,6 +433,11 @@ class Database:
             with self.connect(HOME) as connection:
                 name = sql.Identifier(self.name)
                 connection.execute(sql.SQL("ALTER DATABASE {} SET log_min_messages = 'error'").format(name))
+
+    def lost_statement_errors(self) -> tuple[str, ...]:
+        """The server's messages for a prepared statement that is lost, in its own language."""
+        with self.connect() as connection:
+            return lost_statement_errors(connection)
 
     def take_errors(self) -> str:
         """The beginning of what was logged of this arm since the last call; nothing of a server that is not ours."""

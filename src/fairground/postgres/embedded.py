@@ -21,8 +21,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO
 
-import psycopg
 from psycopg import sql
+from psycopg.pq import PGconn, Ping
 
 from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, free_port
 from fairground.host.child import NO_NAMESPACE
@@ -147,9 +147,14 @@ class Cluster:
         """The file of what the server says."""
         return self.folder / "postgres.log"
 
-    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0) -> None:
-        """Stop at once, as a crash would cut connections, and start again on the same port."""
-        self._stop_postmaster(signal.SIGINT)
+    def restart(self, keeper: Keeper, durability: Durability, pause_s: float = 0.0, crash: bool = False) -> None:
+        """Stop it and start it again on the same port.
+
+        It is stopped as its manual calls fast: it cuts connections, and writes out what it has. A `crash` kills all of its
+        processes: what they had not written out is lost, and the next start recovers from the log.
+        """
+        self._stop_postmaster(signal.SIGKILL if crash else signal.SIGINT)
+        self._end_leftover()
         time.sleep(pause_s)
         self._launch(keeper, durability)
 
@@ -160,7 +165,7 @@ class Cluster:
 
     def _stop_postmaster(self, number: int) -> None:
         if self._child is not None:
-            self._child.stop(grace_s=30.0, number=number)
+            self._child.stop(grace_s=0.0 if number == signal.SIGKILL else 30.0, number=number)
             self._child = None
 
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
@@ -192,16 +197,13 @@ class Cluster:
     def _wait(self, address: str) -> None:
         """Wait for connections; crash recovery may take its time, a process that ended may not."""
         assert self._child is not None
+        place = f"host={address} port={self._port} connect_timeout=2".encode()
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if self._child.exit_code() is not None:
                 break
-            try:
-                with psycopg.connect(host=address, port=self._port, user="x", dbname="x", connect_timeout=2):
-                    return
-            except psycopg.OperationalError as error:
-                if "authentication" in str(error) or "password" in str(error) or "no pg_hba" in str(error):
-                    return  # it refuses a stranger: so it is up
+            if Ping(PGconn.ping(place)) is Ping.OK:  # it refuses whom it does not know, too, and then it is up
+                return
             time.sleep(0.03)
         tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-5:])
         self._stop_postmaster(signal.SIGQUIT)
@@ -271,9 +273,8 @@ def _initdb_failed(said: str, folder: Path) -> LabError:
     # A namespace too many is refused in the words of a full disk.
     if not namespaces and (refused := storage.storage_error(said, folder)):
         return refused
-    failed = next((line for line in lines if "error" in line.lower() or "fatal" in line.lower()), lines[-1])
     hint = NO_NAMESPACE if namespaces else None
-    return LabError(f"initdb failed: {foreign.line(failed, foreign.SENTENCE_CHARACTERS)}", hint, 3)
+    return LabError(f"initdb failed: {foreign.line(lines[0], foreign.SENTENCE_CHARACTERS)}", hint, 3)
 
 
 def binary(name: str) -> Path:

@@ -7,9 +7,14 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-LINE_PREFIX = "%m [%p] %u@%d: "
-"""PostgreSQL's `log_line_prefix`: time, process, and the role and the database that the line is of."""
-LINE = re.compile(rb"\S+ \S+ \S+ \[\d+\] (\S*)@(\S*?): (FATAL:  too many connections for role )?")
+LINE_PREFIX = "%m [%p] %u@%d %e: "
+"""PostgreSQL's `log_line_prefix`: time, process, the role and the database that the line is of, and its SQLSTATE.
+
+What a line is about is told by its SQLSTATE: its words are in the language of the server.
+"""
+LINE = re.compile(rb"\S+ \S+ \S+ \[\d+\] (\S*)@(\S*?) ([0-9A-Z]{5}): (.*)")
+TOO_MANY = b"53300"
+"""The SQLSTATE of a refused connection, for want of a slot or at a limit. The role's own limit is the one that names the role."""
 MOST_KEPT_BYTES = 64 << 10
 MOST_READ_BYTES = 8 << 20
 """A server that fails each request writes more than anybody reads."""
@@ -44,7 +49,7 @@ class ErrorLog:
         for line in text.splitlines(keepends=True):
             if prefix := LINE.match(line):  # a line without one goes on with the message of the line before
                 name = prefix[2].decode(errors="replace")
-                if prefix[3]:
+                if prefix[3] == TOO_MANY and re.search(rb"\b" + re.escape(prefix[1]) + rb"\b", prefix[4]):
                     self._refused[prefix[1].decode(errors="replace")] += 1
             room = MOST_KEPT_BYTES - len(self._kept.get(name, b""))
             if name and room > 0:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
 from fairground.host import LOOPBACK
 from fairground.model import LabError, foreign
-from fairground.postgres import rights, role
+from fairground.postgres import rehearsal, rights, session
 from fairground.postgres.database import HOME, Database, DatabaseAddress, require_ours
-from fairground.postgres.names import APPLICATION_NAME, ROLE, TRIAL_DATABASE
+from fairground.postgres.names import TRIAL_DATABASE
 from fairground.postgres.rights import Rights
 
 HINT = "start it, or check host, port, user and password; without `--database` the lab starts a PostgreSQL of its own"
@@ -21,7 +20,6 @@ OWN = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword", "sslcrl", "
 """What a URL may say of the lab's own connections beside the address, in libpq's words."""
 ADDRESS = ("host", "port", "user", "password", "dbname", "application_name", "connect_timeout")
 """The address. The last three are the lab's own matter, and are passed over."""
-PLAIN = "allow `host` beside `hostssl` for them in pg_hba.conf"
 
 
 def given_database(url: str, contract: Path, version: int | None = None) -> Database:
@@ -33,20 +31,37 @@ def given_database(url: str, contract: Path, version: int | None = None) -> Data
     """
     address = _address(url)
     try:
-        connection = Database(address, contract, None).connect(HOME)
+        return _database(address, contract, version)
+    except psycopg.Error as error:
+        said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
+        raise LabError(f"the given database cannot be used: {said}", HINT) from error
+
+
+def _database(address: DatabaseAddress, contract: Path, version: int | None) -> Database:
+    try:
+        connection = Database(address, contract, None).connect(HOME, options="")
     except psycopg.OperationalError as error:
         raise LabError(f"cannot connect to the given database: {_cause(error)}", HINT) from error
-    # libpq may have found the password in a file, and servers under test may have to be told it.
-    address = replace(address, password=connection.info.password)
-    database = Database(address, contract, None)
     with connection:
         found = rights.read(connection)
-        _require(found, version)
+        # libpq may have found the password in a file, and servers under test may have to be told it.
+        begin = session.options(found.major, found.superuser)
+        address = replace(address, password=connection.info.password, options=begin)
+    _require(found, version)
+    database = Database(address, contract, None, shared=rights.without_roles(found))
+    rehearsal.require_sessions(database)
+    with database.connect(HOME) as connection:
         require_ours(connection, TRIAL_DATABASE)
-        database.drop_arms()
-        shared = rights.without_roles(found) or _why_shared(connection, database.app)
-    _require_plain(address if shared else database.app, shared is not None)
-    return Database(address, contract, None, shared=shared, remarks=rights.remarks(found))
+    database.drop_arms()
+    try:
+        if database.shared is None and (why := rehearsal.role_refusal(database)) is not None:
+            shared = f"the given server has no use for a role of its own: {why}"
+            database = Database(address, contract, None, shared=shared)
+        said = rehearsal.rehearse(database)
+    finally:
+        Database(address, contract, None).drop_arms()
+    database.remarks = (*rights.remarks(found), *said)
+    return database
 
 
 def _address(url: str) -> DatabaseAddress:
@@ -69,9 +84,9 @@ def _address(url: str) -> DatabaseAddress:
 
 
 def _cause(error: psycopg.Error) -> str:
-    """The line that says why; the one after it asks whether the server runs."""
+    """The first line, which says why; the one after it asks whether the server runs, or tells of another attempt."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if "failed:" in line), lines[0] if lines else "no reason was given")
+    return lines[0] if lines else "no reason was given"
 
 
 def _require(found: Rights, version: int | None) -> None:
@@ -80,34 +95,8 @@ def _require(found: Rights, version: int | None) -> None:
     if version not in (None, found.major):
         hint = f"leave out `--database`, or ask for {found.major} or no version"
         raise LabError(f"the given PostgreSQL is version {found.major}, and version {version} is asked for", hint)
+    if found.standby:
+        raise LabError("the given PostgreSQL is a standby, which takes no writes", "give the address of its primary")
     if not found.databases:
         give = f'as a superuser: ALTER ROLE "{found.user}" CREATEDB'
         raise LabError(f"the given user `{found.user}` may not create databases", hint=give)
-
-
-def _require_plain(app: DatabaseAddress, shared: bool) -> None:
-    """Raise LabError if servers under test, whose `DATABASE_URL` knows no TLS, could not log in without it."""
-    try:
-        with psycopg.connect(app.url(HOME), connect_timeout=10, sslmode="disable", application_name=APPLICATION_NAME):
-            return
-    except psycopg.OperationalError as error:
-        if "no encryption" not in str(error):  # it is let in, and this database is closed to it; or others reasons, told before
-            return
-        who = f"`{app.user}`" if shared else f"the roles `{ROLE}…`"
-        raise LabError(
-            f"the given server takes no plain connections, and servers under test log in plainly as {who}", PLAIN
-        ) from error
-
-
-def _why_shared(connection: psycopg.Connection[Any], app: DatabaseAddress) -> str | None:
-    """The reason why an arm can have no role of its own here; None where it can. It is found by making one and logging in."""
-    try:
-        role.make_rights(connection)
-        role.make(connection, app.user, app.password)
-        with psycopg.connect(app.url(HOME), connect_timeout=10):
-            return None
-    except psycopg.Error as error:
-        if "permission denied for database" in str(error):  # it logged in, and this database is closed to it
-            return None
-        said = foreign.line(str(error), foreign.SENTENCE_CHARACTERS)
-        return f"the given server has no use for a role of its own: {said}"

@@ -26,6 +26,9 @@ class Rights:
     """It sees what the sessions of others do."""
     checkpoint: bool
     """It may ask for a checkpoint."""
+    superuser: bool = True
+    standby: bool = False
+    """The server follows another one, and takes no writes."""
 
 
 def read(connection: psycopg.Connection[Any]) -> Rights:
@@ -34,9 +37,9 @@ def read(connection: psycopg.Connection[Any]) -> Rights:
     checkpoint = "pg_has_role(current_user, 'pg_checkpoint', 'USAGE')" if major >= 15 else "rolsuper"
     row = connection.execute(
         "SELECT rolsuper OR rolcreatedb, rolsuper OR rolcreaterole, pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'),"
-        f" {checkpoint} FROM pg_roles WHERE rolname = current_user".encode()
+        f" {checkpoint}, rolsuper, pg_is_in_recovery() FROM pg_roles WHERE rolname = current_user".encode()
     ).fetchone()
-    return Rights(connection.info.user, major, *(row or (False, False, False, False)))
+    return Rights(connection.info.user, major, *(row or [False] * 6))
 
 
 def without_roles(rights: Rights) -> str | None:

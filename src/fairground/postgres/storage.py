@@ -14,6 +14,8 @@ from fairground.model import MachineError, StorageError, error
 
 NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 TAIL_BYTES = 4096
+FULL = " 53100: "
+"""The SQLSTATE of a full disk, as it stands in each line of a log (`errorlog.LINE_PREFIX`)."""
 
 
 def storage_error(said: str, folder: Path) -> MachineError | None:
@@ -30,6 +32,8 @@ def watch_storage(log: Path | None) -> Iterator[None]:
     except psycopg.Error as failure:
         where = "the server" if log is None else f"`{log.parent}`"
         told = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace") if log is not None and log.exists() else ""
-        if isinstance(failure, psycopg.errors.DiskFull) or (not failure.sqlstate and storage_error(told, Path())):
+        if isinstance(failure, psycopg.errors.DiskFull) or (
+            not failure.sqlstate and (FULL in told or storage_error(told, Path()))
+        ):
             raise StorageError(f"PostgreSQL cannot write its data in {where}: {error.NO_SPACE}", error.MAKE_SPACE) from failure
         raise
