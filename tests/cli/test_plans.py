@@ -15,6 +15,7 @@ import pytest
 
 from builders.full import full
 from cli.command import ONE, ROOT, RUN, Run, document
+from fairground.cli.run import title_of
 from fairground.lab import setup
 from fairground.model import Cell, CellSettings, Durability, Load, PathWire, PoolScope, Topology, Trial
 from fairground.report.trial import again
@@ -179,3 +180,10 @@ def test_every_suite_can_be_planned(fairground: Run, suite: str) -> None:
     """Every suite of the project has a plan with trials in it."""
     found = document(fairground("run", f"suites/{suite}", "--dry-run", "--json"))
     assert found["plan"]["slots"]
+
+
+def test_a_runs_title_names_few_stacks() -> None:
+    """Three stacks stand in the title of a run, and of more it says that there are more."""
+    named = [f"oak:{place}" for place in range(4)]
+    assert title_of(named[:3]) == "oak:0 oak:1 oak:2"
+    assert title_of(named) == "oak:0 oak:1 oak:2 and more"

@@ -119,7 +119,7 @@ def _suite(context: typer.Context, places: Places, given: Given, seats: Seats) -
     else:
         known = places.load_servers()
         named = [one.id for name in stacks for one in manifest.find_stack(known, name)]
-        chosen = replace(asked.suite(given, _title(stacks), named, seats), fits=not _said(context, "window", "warmup"))
+        chosen = replace(asked.suite(given, title_of(stacks), named, seats), fits=not _said(context, "window", "warmup"))
     anchor = given["anchor"]
     return asked.overridden(
         chosen, given if anchor is None else {**given, "anchor": asked.one_stack(places.load_servers(), anchor).id}
@@ -168,5 +168,6 @@ def finish(work: Work, voice: Voice) -> None:
         raise typer.Exit(BAD_ANSWER)
 
 
-def _title(stacks: Sequence[str]) -> str:
+def title_of(stacks: Sequence[str]) -> str:
+    """The title of a run that was asked for by stacks."""
     return " ".join(stacks[:3]) + (" and more" if len(stacks) > 3 else "")
