@@ -52,7 +52,7 @@ class RunWatch:
         return self.goes_on_since(0.0)
 
     def goes_on_since(self, since_unix_s: float) -> bool:
-        """As `goes_on`, where what was written last before `since_unix_s` is known to be over."""
+        """True as `goes_on`, but for what was written last before `since_unix_s`: that is over."""
         return _is_written(self.folder / records.ENTRIES, since_unix_s)
 
     def _read(self) -> None:
