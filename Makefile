@@ -1,5 +1,5 @@
 # One short name for each habit; .ci/run calls the same names.
-.PHONY: setup demo reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
+.PHONY: setup demo audit reference test test-all test-fast lint lint-python lint-engine format golden lock replications bench-engine bench-memory bench-compare calibrate bench-design bench-bias bench-limits bench-reasons bench-tuning bench-awake bench-fleet bench-kills bench-cuts bench-equals bench-flood bench-page pictures docs
 
 PYTHON := .venv/bin/python
 DEV := .venv/dev.sum
@@ -33,6 +33,9 @@ lint-python: setup
 
 lint-engine: setup
 	cd engine && cargo fmt --check && cargo clippy --quiet --release --locked --all-targets -- -D warnings
+
+audit:                           ## known holes in what the project uses, by the audits that are installed; the others are named
+	packaging/audit.sh
 
 format: setup
 	$(PYTHON) -m ruff check --fix --quiet

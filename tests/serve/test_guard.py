@@ -95,3 +95,22 @@ def test_the_way_on_stays_on_this_host(path: str) -> None:
     """An address that begins like another host's leads nowhere else."""
     status, headers, _ = _ask(path=path, query=f"token={TOKEN}")
     assert status == 303 and headers["location"].startswith("/e")
+
+
+@pytest.mark.parametrize("name", ["origin", "host", "Origin"])
+def test_a_name_that_stands_twice_is_refused(name: str) -> None:
+    """Whichever of the two a reader takes: one of them is another site's."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    own = f"http://{HOST}" if name != "host" else HOST
+    for first, second in ((own, "http://evil.example"), ("http://evil.example", own), (own, own)):
+        sent.clear()
+        told = [("host", HOST), ("cookie", COOKIE), ("origin", f"http://{HOST}")]
+        told = [one for one in told if one[0] != name.lower()] + [(name, first), (name, second)]
+        headers = [(key.encode(), value.encode()) for key, value in told]
+        scope = {"type": "http", "method": "POST", "path": "/stop", "query_string": b"", "headers": headers}
+        asyncio.run(Guard(_inner, TOKEN, (HOST,), ("abc",))(scope, send, send))
+        assert sent[0]["status"] == 400

@@ -103,6 +103,9 @@ def test_wrong_wishes_get_a_sentence(served: Served) -> None:
         ("[]", 422, "not a JSON object"),
         (json.dumps({"verb": "run", "stacks": ["--help"], "workloads": ["ping"]}), 422, "not among the stacks"),
         ("x" * 100_000, 413, "longer"),
+        ("[" * 50_000, 400, "not JSON"),
+        ('{"verb": ' + "9" * 5_000 + "}", 400, "not JSON"),
+        (r'{"verb": "\ud800"}', 400, "not JSON"),
     ):
         found, text = served.ask("POST", "/begin", body)
         assert found == status and words in json.loads(text)["error"]

@@ -33,10 +33,9 @@ def serve(
 
     Examples: ./fairground serve · ./fairground serve --port 0 --results elsewhere
     """
-    import uvicorn
-
     from fairground.serve import app
     from fairground.serve.allowance import Allowance
+    from fairground.serve.connection import PageServer
 
     if host in EVERYWHERE:
         raise LabError(
@@ -57,15 +56,7 @@ def serve(
         say.note("Ctrl-C ends it; a measurement that goes on is ended too, and what is finished is kept")
     if host not in LOOPBACK:
         say.note(f"{host} is not loopback: anybody who reads the address on the network can use the lab")
-    config = uvicorn.Config(
-        Allowance(guarded, holds=lambda: lab.measures and not server.should_exit),
-        log_level="warning",
-        access_log=False,
-        lifespan="off",
-        server_header=False,
-        timeout_graceful_shutdown=CLOSING_S,
-    )
-    server = uvicorn.Server(config)
+    server = PageServer(Allowance(guarded, holds=lambda: lab.measures and not server.should_exit), WAITING, CLOSING_S)
     try:
         server.run(sockets=[listener])
     finally:

@@ -11,6 +11,7 @@ from typing import Any
 from distributed import Future
 
 from fairground.fleet.about import About
+from fairground.fleet.unpickling import Unreadable
 from fairground.host import CpuClock, Moment, machine
 from fairground.model import LabError, MachineError, RoleUse
 
@@ -52,6 +53,8 @@ class Borrowed:
         self.about, self.name, self.front, self._lent = about, about.name, front, lent
         with self._told():
             self._actor = None if lent is None else lent.result(timeout=LENT_S)
+            if isinstance(self._actor, Unreadable):
+                raise ValueError(self._actor.message)
         self.is_here = about.machine.hostname_hash == machine.fingerprint().hostname_hash
         """True if the host is on the lab's own machine: then its roles meet the others there."""
         self.here: Sequence[int] = (int(self.ask("process")),) if self.is_here else ()
@@ -64,7 +67,10 @@ class Borrowed:
     def ask(self, method: str, *words: object, within_s: float = 0.0) -> Any:
         """Call a method of the actor there, which may take `within_s` seconds. MachineError where the host is gone, or breaks."""
         with self._told():
-            return getattr(self._actor, method)(*words).result(timeout=ANSWER_S + within_s)
+            found = getattr(self._actor, method)(*words).result(timeout=ANSWER_S + within_s)
+            if isinstance(found, Unreadable):
+                raise ValueError(found.message)
+            return found
 
     @contextmanager
     def _told(self) -> Iterator[None]:

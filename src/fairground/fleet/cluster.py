@@ -12,9 +12,10 @@ from typing import Any
 from distributed import Client, Future
 from distributed.client import FutureCancelledError
 
-from fairground.fleet import link, worker
+from fairground.fleet import link, unpickling, worker
 from fairground.fleet.about import ROLES, About
 from fairground.fleet.tls import Certificate, SchedulerAddress
+from fairground.fleet.unpickling import Unreadable
 from fairground.model import LabError
 
 LOOK_S = 2.0
@@ -50,30 +51,49 @@ def connect(address: SchedulerAddress, certificate: Certificate | None, direct: 
     """
     link.settle()
     secured = link.security(address, certificate)
-    link.reach(address, secured)
-    with Client(str(address), security=secured, timeout=link.CONNECT_S, direct_to_workers=direct) as client:
-        yield client
+    with unpickling.known_types_only():
+        link.reach(address, secured)
+        with Client(str(address), security=secured, timeout=link.CONNECT_S, direct_to_workers=direct) as client:
+            yield client
 
 
 def members(client: Client) -> list[Member]:
     """The hosts that have joined, by name. Workers of something else are passed over."""
-    there: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
-    found = [Member(at, About.from_json(told[worker.NAME])) for at, told in there.items() if worker.NAME in told]
+    try:
+        there: Mapping[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
+        found = [Member(str(at), About.from_json(told[worker.NAME])) for at, told in there.items() if worker.NAME in told]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise LabError(
+            "the scheduler says of its hosts what this lab cannot read", "use the address that `host serve` printed"
+        ) from error
     return sorted(found, key=lambda one: one.about.name)
 
 
 def send(client: Client, host: Member, sources: worker.Sources) -> None:
     """Let a host have these sources; those that it has already are not sent. LabError where its owner does not allow them."""
-    lacking = set(_asked(client, host, worker.lacking, list(sources)))
-    if lacking:
+    told = _asked(client, host, worker.lacking, list(sources))
+    if not isinstance(told, list) or not all(isinstance(one, str) for one in told):
+        raise _unreadable(host)
+    if lacking := set(told) & sources.keys():
         _asked(client, host, worker.take, {digest: one for digest, one in sources.items() if digest in lacking})
 
 
 def _asked(client: Client, host: Member, question: Any, value: object) -> Any:
     try:
-        return client.submit(question, value, workers=[host.address], pure=False, retries=0).result()
+        found = client.submit(question, value, workers=[host.address], pure=False, retries=0).result()
+    except LabError:
+        raise
     except (OSError, FutureCancelledError) as error:
         raise LabError(f"host `{host.about.name}` or the scheduler is gone", "join it again, or leave it out", 3) from error
+    except Exception as error:  # it may raise whatever it likes
+        raise _unreadable(host) from error
+    if isinstance(found, Unreadable):
+        raise _unreadable(host) from found
+    return found
+
+
+def _unreadable(host: Member) -> LabError:
+    return LabError(f"host `{host.about.name}` answered what cannot be read", "install one version of the lab on all hosts", 3)
 
 
 def carried_out(
@@ -142,9 +162,19 @@ def _there(client: Client) -> set[str] | None:
 
 def _done(place: int, future: Future[bytes]) -> Done:
     if future.status == "finished":
-        return Done(place, future.result())
+        found: object = _outcome(future)
+        return Done(place, found) if isinstance(found, bytes) else Done(place, None, str(found))
     error = future.exception() if future.status == "error" else None
     return Done(place, None, str(error) if error is not None else "the order was withdrawn")
+
+
+def _outcome(future: Future[bytes]) -> object:
+    """The answer; where there is none, the sentence that says why."""
+    try:
+        found = future.result()
+    except Exception as error:  # a host may send what Dask cannot read
+        return f"a host answered what cannot be read ({type(error).__name__})"
+    return found if isinstance(found, bytes | Unreadable) else "a host answered what cannot be read"
 
 
 def ready(client: Client, hosts: Sequence[Member], order: bytes, roles: Sequence[str] = ROLES) -> list[bytes]:

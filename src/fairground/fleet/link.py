@@ -81,11 +81,11 @@ def _unreached(address: SchedulerAddress, error: BaseException) -> LabError:
 
     A side that is not trusted hangs up: the other sees an end in the middle of the greeting.
     """
-    causes = list(_causes(error))
-    if address.tls and any(isinstance(cause, ssl.SSLError | FatalCommClosedError) for cause in causes):
+    chain = list(causes(error))
+    if address.tls and any(isinstance(cause, ssl.SSLError | FatalCommClosedError) for cause in chain):
         return LabError(f"`{address}` does not trust this certificate, or this side does not trust its", tls.COPY)
-    refused = any("refused" in str(cause).lower() for cause in causes)
-    if not refused and any("closed" in type(cause).__name__.lower() for cause in causes):
+    refused = any("refused" in str(cause).lower() for cause in chain)
+    if not refused and any("closed" in type(cause).__name__.lower() for cause in chain):
         spoken = "TLS with this certificate" if address.tls else "without TLS"
         return LabError(f"`{address}` hangs up: no scheduler speaks {spoken} there", "use the address that `host serve` printed")
     return LabError(
@@ -94,7 +94,8 @@ def _unreached(address: SchedulerAddress, error: BaseException) -> LabError:
     )
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, what it was raised from, and so on."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

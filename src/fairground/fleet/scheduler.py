@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from distributed import Scheduler
@@ -29,8 +30,11 @@ async def _serve(address: SchedulerAddress, certificate: Certificate | None, sta
     )
     try:
         await scheduler
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
+    except (OSError, RuntimeError) as error:  # Dask wraps what its start met
+        cause = next((one for one in link.causes(error) if isinstance(one, OSError)), None)
+        if cause is None:
+            raise
+        why = (os.strerror(cause.errno) if cause.errno else str(cause)).lower()
         raise LabError(
             f"nothing can listen at `{address}`: {why}", "name another --address; port 0 is any that is free"
         ) from error

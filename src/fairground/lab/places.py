@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from pathlib import Path
 from fairground.host import build
 from fairground.inputs import manifest
 from fairground.lab import roots
+from fairground.lab.cache import cache_of
 from fairground.lab.roots import ROOT
 from fairground.model import LabError, Server, Workload
 
@@ -38,10 +38,8 @@ class Places:
 
         `servers` of the current folder are found beside the lab's own. An installed lab keeps its results in the current folder.
         """
-        home = environ.get("XDG_CACHE_HOME") or os.path.join(environ.get("HOME", "/tmp"), ".cache")
-        cache = Path(environ.get("FAIRGROUND_CACHE") or os.path.join(home, "fairground")).resolve()
         own, labs = roots.servers(root, servers)
-        return cls(root, own, roots.results(root, results), cache, environ, labs)
+        return cls(root, own, roots.results(root, results), cache_of(environ), environ, labs)
 
     @property
     def installed(self) -> bool:

@@ -24,12 +24,13 @@ from typing import IO
 from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
-from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, free_port
+from fairground.host import Child, Keeper, Meter, RoleMeter, Streams, disk, free_port
 from fairground.host.child import NO_NAMESPACE
 from fairground.model import OWN_MAJOR, Durability, LabError, foreign, storing
 from fairground.postgres import packages, role, storage
 from fairground.postgres.database import HOME, Database, DatabaseAddress
 from fairground.postgres.errorlog import LINE_PREFIX
+from fairground.postgres.passwords import PasswordFile
 
 MAX_CLUSTERS = 8
 DURABILITY_HINT = "durability is a class: choose `durable` or `relaxed`"
@@ -73,6 +74,7 @@ class Cluster:
 
     def __init__(self, folder: Path, lock: IO[str], programs: Path) -> None:
         self.folder, self.data, self._lock, self._programs = folder, folder / "data", lock, programs
+        self._passwords = PasswordFile(folder / "passwords", SUPERUSER)
         self.overrides: dict[str, str] = {}
         """Settings in place of the lab's own, with the cluster's next start."""
         self.clients: tuple[str, ...] = ()
@@ -104,8 +106,7 @@ class Cluster:
         if not (self.data / "PG_VERSION").exists():
             self._initialise()
         self._launch(keeper, durability)
-        passwords = dict(line.split() for line in (self.folder / "passwords").read_text().splitlines())
-        database = self._database(keeper.address, passwords[SUPERUSER], contract)
+        database = self._database(keeper.address, self._password(keeper.address), contract)
         if self.clients:
             database = self._database(keeper.address, self._with_another_password(database), contract)
         _close_own_databases(database)
@@ -118,11 +119,26 @@ class Cluster:
     def _with_another_password(self, database: Database) -> str:
         """Set a password that nobody had before, and return it: who connects from elsewhere is told it for this run."""
         password = secrets.token_urlsafe(18)
+        self._passwords.write([database.admin.password, password])  # whatever ends us in between, one of them is right
         with database.connect(HOME) as connection:
             connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(SUPERUSER), sql.Literal(password)))
-        with storing(self.folder):
-            (self.folder / "passwords").write_text(f"{SUPERUSER} {password}\n")
+        self._passwords.write([password])
         return password
+
+    def _password(self, address: str) -> str:
+        """The password of the file that the running server takes. LabError where it takes none, and it is stopped then."""
+        try:
+            for one in self._passwords.read():
+                try:
+                    with psycopg.connect(DatabaseAddress(address, self._port, SUPERUSER, one).url(HOME)):
+                        return one
+                except psycopg.OperationalError as error:
+                    if "authentication" not in str(error):
+                        raise
+            raise self._passwords.refusal("the server does not take the password in it")
+        except BaseException:
+            self._stop_postmaster(signal.SIGINT)
+            raise
 
     @property
     def child(self) -> Child | None:
@@ -205,10 +221,13 @@ class Cluster:
             if Ping(PGconn.ping(place)) is Ping.OK:  # it refuses whom it does not know, too, and then it is up
                 return
             time.sleep(0.03)
-        tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-5:])
+        tail, code = "\n".join(self.log.read_text(errors="replace").splitlines()[-5:]), self._child.exit_code()
         self._stop_postmaster(signal.SIGQUIT)
         if refused := storage.storage_error(tail, self.folder):
             raise refused
+        if not tail.strip():  # a full disk has no room for its log either
+            disk.require_room([self.folder], disk.LEAST_AFTER_BYTES)
+            tail = "(none)" if code is None else f"(none; it ended with {code})"
         raise LabError("the embedded PostgreSQL did not start", hint=f"its last words:\n{tail}", exit_code=3)
 
     def _initialise(self) -> None:
@@ -216,10 +235,9 @@ class Cluster:
         fresh = self.folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
         password = secrets.token_urlsafe(18)
-        secret, pwfile = self.folder / "passwords", self.folder / "initdb-password"
+        pwfile = self.folder / "initdb-password"
+        self._passwords.write([password])
         with storing(self.folder):
-            secret.touch(mode=0o600)
-            secret.write_text(f"{SUPERUSER} {password}\n")
             pwfile.touch(mode=0o600)
             pwfile.write_text(password)
         command = [

@@ -5,27 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from fairground.lab import lists
 from fairground.lab.places import Places
-from fairground.model import LabError
+from fairground.lab.site_folder import SiteFolder
+from fairground.model import LabError, foreign
 from fairground.report.run import page
 from fairground.serve import asked
 from fairground.serve.guard import Guard
-from fairground.serve.job import LabJob
+from fairground.serve.job import JobProcess, LabJob
 from fairground.serve.watch import RunWatch, latest, measuring
 
 LOOK_S = 0.5
 """Seconds between two looks at what is new for a browser that watches."""
+WORD = ".serve.json"
+"""The file in a folder of results that names the process which a server of pages has begun there."""
 MOST_BYTES = 65_536
 """No request of the lab's own page is longer."""
 
@@ -43,6 +48,13 @@ class Lab:
         self._job: LabJob | None = None
         self._pages: LabJob | None = None
         self._drawn: object = None
+        self._starter = ThreadPoolExecutor(1)
+        """The thread that starts processes, as long as the lab lives: they are interrupted when it ends."""
+        self._word = places.results / WORD
+        self._before = JobProcess.read(self._word)
+        self._over_unix_s = time.time() if self._word.exists() and self._before is None else 0.0
+        self._ran = self._before is not None
+        self._trouble = ""
         self._watch: RunWatch | None = None
         self.measures = True
         """True if something is measured, as of half a second ago."""
@@ -52,16 +64,18 @@ class Lab:
     def begin(self, words: Sequence[str]) -> None:
         """Start a measurement. LabError while one goes on."""
         with self._beginning:
-            if self.state()["goes_on"] or measuring(self.places.results):
+            if self._measures():
                 raise LabError("a measurement goes on, and two would disturb each other", "stop it, or wait for its end")
             if self._pages is not None:
                 self._pages.wait()
-            self._job = LabJob(words, self.places.environ)
+            self._job, self._ran = self._start(words), True
+            self._job.process.write(self._word)
 
     def stop(self) -> None:
         """End the measurement, if there is one; what is finished is kept."""
-        if self._job is not None:
-            self._job.stop()
+        for one in (self._job, self._before):
+            if one is not None:
+                one.stop()
 
     def close(self) -> None:
         """End everything that was started here, and wait for it."""
@@ -71,14 +85,39 @@ class Lab:
             if job is not None:
                 job.stop()
                 job.wait()
+        self._starter.shutdown()
+        if self._job is not None:
+            self._word.unlink(missing_ok=True)
+
+    def _start(self, words: Sequence[str]) -> LabJob:
+        return self._starter.submit(LabJob, words, self.places.environ).result()
+
+    def _measures(self) -> bool:
+        """True if something is measured: begun here, by an earlier server of these results, or by anybody else.
+
+        A record of what has ended is over, whatever the times of its files are.
+        """
+        return self._runs() or measuring(self.places.results, self._over_unix_s)
+
+    def _runs(self) -> bool:
+        """True if a process measures that was begun here, or by an earlier server. When it has ended, that moment is noted."""
+        runs = any(one is not None and one.running for one in (self._job, self._before))
+        if self._ran and not runs:
+            self._over_unix_s = time.time()
+        self._ran = runs
+        return runs
 
     def state(self) -> dict[str, Any]:
         """All that the page shows: the measurement begun here, and the run that was written to last."""
         with self._looking:
+            self._runs()
             job = self._job.state() if self._job is not None else None
             run, goes_on = self._run(Path(job["folder"]) if job is not None and job["folder"] else None)
-            here = job is not None and job["code"] is None
-            return {"job": job, "run": run, "here": here, "goes_on": here or goes_on, "drawing": self._is_drawing}
+            here = (job is not None and job["code"] is None) or (self._before is not None and self._before.running)
+            trouble = self._trouble
+            return {
+                "job": job, "run": run, "here": here, "goes_on": here or goes_on, "drawing": self._is_drawing, "trouble": trouble,
+            }  # fmt: skip
 
     def _run(self, folder: Path | None) -> tuple[dict[str, Any] | None, bool]:
         """A run's state and whether it goes on; without a `folder` the last one's. Nothing of one that is damaged or removed."""
@@ -88,21 +127,32 @@ class Lab:
                 return None, False
             if self._watch is None or self._watch.folder != folder:
                 self._watch = RunWatch(folder)
-            return self._watch.state(), self._watch.goes_on
+            return self._watch.state(), self._watch.goes_on_since(self._over_unix_s)
         except (OSError, ValueError, LabError):
             self._watch = None
             return None, False
 
     def _draw_when_quiet(self) -> None:
-        """Write the pages of records that are new, as soon as nothing is measured."""
-        words = ("report", "--site", str(self.site), "--results", str(self.places.results), "--json")
+        """Look again and again, as long as the lab lives, whether there are pages to write."""
         while not self._closed.wait(LOOK_S):
+            try:
+                self._draw()
+            except Exception as error:  # what cannot be read now may be readable at the next look: this thread has to live
+                self._trouble = foreign.line(f"pages are not written now: {error or type(error).__name__}")
+
+    def _draw(self) -> None:
+        """Write the pages of records that are new, if nothing is measured. One that failed is told until one succeeds."""
+        with self._beginning:
+            self.measures = self._measures()
+            if self.measures or self._is_drawing:
+                return
+            if self._pages is not None and not self._closed.is_set():
+                said = self._pages.state()
+                self._trouble = f"pages are not written: {(said['said'] or ['?'])[-1]}" if said["code"] else ""
             there = _stamp(self.places.results)
-            with self._beginning:
-                self.measures = (self._job is not None and self._job.running) or measuring(self.places.results)
-                if there != self._drawn and not self.measures and not self._is_drawing:
-                    self._drawn = there
-                    self._pages = LabJob(words, self.places.environ)
+            if there != self._drawn:
+                self._drawn = there
+                self._pages = self._start(("report", "--site", str(self.site), "--results", str(self.places.results), "--json"))
 
     @property
     def _is_drawing(self) -> bool:
@@ -111,12 +161,19 @@ class Lab:
 
 def _stamp(results: Path) -> object:
     """Another one whenever a record was begun, has ended or was removed."""
-    folders = (path for path in results.glob("*") if path.is_dir() and not path.name.startswith("."))
-    return sorted((path.name, path.stat().st_mtime_ns) for path in folders)
+    found = []
+    for path in results.glob("*"):
+        if not path.name.startswith("."):
+            try:
+                found += [(path.name, path.stat().st_mtime_ns)] if path.is_dir() else []
+            except OSError:
+                continue  # removed in the meantime
+    return sorted(found)
 
 
 def application(places: Places, site: Path, token: str, hosts: Sequence[str]) -> tuple[Guard, Lab]:
     """The guarded application, and the lab behind it, which whoever serves it closes at the end."""
+    SiteFolder(site)  # a link, or a folder of something else, is refused
     lab = Lab(places, site)
     script, digest = page.script_of("live.js")
     known = asked.Known.of(places)
@@ -138,7 +195,6 @@ def application(places: Places, site: Path, token: str, hosts: Sequence[str]) ->
     async def records(_request: Request) -> Response:
         return RedirectResponse("/site/index.html")
 
-    site.mkdir(parents=True, exist_ok=True)
     routes = [
         Route("/", home),
         Route("/site", records),
@@ -165,17 +221,24 @@ async def _states(lab: Lab) -> AsyncIterator[str]:
 async def _asked(request: Request, act: Any) -> Response:
     """Do what a page asks for; what cannot be done is told in one sentence, with its hint."""
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            return JSONResponse({"error": "the request is longer than any of the lab's page"}, 413)
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_BYTES:
+                return JSONResponse({"error": "the request is longer than any of the lab's page"}, 413)
+    except ClientDisconnect:
+        return JSONResponse({"error": "the request has no end"}, 400)
     try:
         document = json.loads(body or b"{}")
+        json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair can be in no answer
+    except json.JSONDecodeError:
+        return JSONResponse({"error": "the request is not JSON"}, 422)
+    except (ValueError, RecursionError):
+        return JSONResponse({"error": "the request is not JSON that can be read"}, 400)
+    try:
         if not isinstance(document, Mapping):
             raise LabError("the request is not a JSON object", "use the lab's page")
         await asyncio.to_thread(act, document)
-    except json.JSONDecodeError:
-        return JSONResponse({"error": "the request is not JSON"}, 422)
     except LabError as error:
         return JSONResponse({"error": error.message, "hint": error.hint}, 422)
     return JSONResponse({"done": True})

@@ -46,6 +46,10 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        names = [name.lower() for name, _ in scope["headers"]]
+        if any(names.count(name) > 1 for name in (b"origin", b"host")):
+            await self._answer(send, 400, "A request has one Origin and one Host.")
+            return
         if refused := self._refused(scope, headers):
             await self._answer(send, 403, refused)
             return

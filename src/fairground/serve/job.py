@@ -10,11 +10,52 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
+from fairground.host import process
 from fairground.model import foreign
+from fairground.records import journal
 
 MOST_LINES = 40
+CHILD = "fairground.serve.child"
+"""The module that is the command of the lab, until the server is gone."""
+
+
+@dataclass(frozen=True)
+class JobProcess:
+    """A process by its number and the moment when it began, which no later process of that number has."""
+
+    pid: int
+    began_ticks: int
+
+    @property
+    def running(self) -> bool:
+        """True if it has not ended."""
+        found = process.look(self.pid)
+        return found is not None and found.runs and found.began_ticks == self.began_ticks
+
+    def stop(self) -> None:
+        """Ask it to end as Ctrl-C would."""
+        if self.running:
+            os.kill(self.pid, signal.SIGINT)
+
+    def write(self, path: Path) -> None:
+        """Leave word of it for a lab that comes later."""
+        journal.replace(path, json.dumps({"pid": self.pid, "began_ticks": self.began_ticks}).encode())
+
+    @classmethod
+    def read(cls, path: Path) -> JobProcess | None:
+        """The process of which an earlier lab has left word; None: of none. Only one of this user's and this lab's counts."""
+        try:
+            told = json.loads(path.read_bytes()) if not path.is_symlink() else {}
+            found = cls(int(told["pid"]), int(told["began_ticks"]))
+            words = Path(f"/proc/{found.pid}/cmdline").read_bytes().split(b"\0")
+            own = os.stat(f"/proc/{found.pid}").st_uid == os.geteuid()
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        return found if own and CHILD.encode() in words else None
 
 
 class LabJob:
@@ -28,7 +69,7 @@ class LabJob:
         self._now: Mapping[str, Any] | None = None
         self._end: Mapping[str, Any] | None = None
         self._child = subprocess.Popen(
-            (sys.executable, "-m", "fairground", *words),
+            (sys.executable, "-m", CHILD, str(os.getpid()), *words),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -48,6 +89,12 @@ class LabJob:
     @property
     def running(self) -> bool:
         return self._child.poll() is None
+
+    @property
+    def process(self) -> JobProcess:
+        """The process, by which it is known to whoever comes later."""
+        found = process.look(self._child.pid)
+        return JobProcess(self._child.pid, 0 if found is None else found.began_ticks)
 
     def state(self) -> dict[str, Any]:
         """Return what is known of the job: `code` is None while it runs, `folder` None before there is a record."""

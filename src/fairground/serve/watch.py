@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from fairground import records
-from fairground.model import Plan, Trial
+from fairground.model import LabError, Plan, Trial
 from fairground.model.record import RecordKind
 from fairground.run import plan
 
 SILENT_S = 180.0
 """A measurement of another process that wrote nothing for so long has ended or was killed."""
+AHEAD_S = 5.0
+"""A file that was written further ahead of the clock says nothing of what goes on now."""
 AFTER = {records.END, *(shape.page for shape in records.SHAPES.values())} - {records.HEAD}
 """Files that are written once there are no more units of a record."""
 
@@ -47,7 +49,11 @@ class RunWatch:
     @property
     def goes_on(self) -> bool:
         """Its last trial was not long ago, and has no report yet."""
-        return _is_written(self.folder / records.ENTRIES)
+        return self.goes_on_since(0.0)
+
+    def goes_on_since(self, since_unix_s: float) -> bool:
+        """True as `goes_on`, but for what was written last before `since_unix_s`: that is over."""
+        return _is_written(self.folder / records.ENTRIES, since_unix_s)
 
     def _read(self) -> None:
         """Take in the lines that are new; a line without its end is left for the next look."""
@@ -77,19 +83,28 @@ def _row(trial: Trial) -> dict[str, Any]:
     return {"verdict": str(trial.verdict), "rate_per_s": trial.goodput_per_s, "diagnosis": trial.diagnosis}
 
 
-def measuring(results: Path) -> bool:
-    """True if a record of any kind is being written, by this process or another one."""
-    return any(_is_written(path) for path in results.glob(f"*/{records.ENTRIES}"))
+def measuring(results: Path, since_unix_s: float = 0.0) -> bool:
+    """True if a record of any kind is being written. What was written last before `since_unix_s` is known to be over."""
+    return any(_is_written(path, since_unix_s) for path in _entries(results))
 
 
-def _is_written(entries: Path) -> bool:
+def _entries(results: Path) -> list[Path]:
+    """The entries of all records; none of a folder that is a link, or was removed meanwhile."""
+    try:
+        return [path for path in results.glob(f"*/{records.ENTRIES}") if not path.parent.is_symlink()]
+    except OSError:
+        return []
+
+
+def _is_written(entries: Path, since_unix_s: float = 0.0) -> bool:
     """True if a record's last unit is recent, and newer than its end and its page.
 
     A record that goes on has an old end and page.
     """
     last_s = _written_s(entries)
     over_s = (_written_s(entries.parent / name) for name in AFTER)
-    return time.time() - last_s <= SILENT_S and all(one_s < last_s for one_s in over_s)
+    recent = -AHEAD_S <= time.time() - last_s <= SILENT_S and last_s > since_unix_s
+    return recent and all(one_s < last_s for one_s in over_s)
 
 
 def _written_s(path: Path) -> float:
@@ -102,5 +117,13 @@ def _written_s(path: Path) -> float:
 
 def latest(results: Path) -> Path | None:
     """The folder of the run that was written to last; None without one."""
-    newest_first = sorted(results.glob(f"*/{records.ENTRIES}"), key=_written_s, reverse=True)
-    return next((path.parent for path in newest_first if records.kind_of(path.parent) is RecordKind.RUN), None)
+    newest_first = sorted(_entries(results), key=_written_s, reverse=True)
+    return next((path.parent for path in newest_first if _is_run(path.parent)), None)
+
+
+def _is_run(folder: Path) -> bool:
+    """True if a folder holds a run; a damaged record is none, and hides no other."""
+    try:
+        return records.kind_of(folder) is RecordKind.RUN
+    except LabError:
+        return False

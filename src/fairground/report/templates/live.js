@@ -66,6 +66,7 @@
   }
   function show(state) {
     var run = state.run, job = state.job, now = job && job.now;
+    text("trouble", state.trouble || "");
     id("going").hidden = !run;
     id("talk").hidden = !job;
     id("stop").hidden = !state.here;
