@@ -71,5 +71,11 @@ class DatabaseLifetime:
         return recovered or self.started_unix_s != now.started_unix_s
 
 
-CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT)}
+LAB_STOPPED = Cause(
+    "lab-stopped",
+    "the lab itself stood still",
+    "between its readings of the clocks more time went by than the window lasted, by the engine's own clock",
+    (),
+)
+CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT, LAB_STOPPED)}
 """All causes by the id of their finding."""
