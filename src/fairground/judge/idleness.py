@@ -34,13 +34,17 @@ def _connections(counters: TrialCounters) -> Iterator[Finding]:
     if counters.idle and explained:
         pause = f" and a pause of {load.think_ms:g} ms" if load.think_ms else ""
         yield TOO_FEW_CONNECTIONS.finding(
-            f"{load.connections} connections with {latency.mean_us / 1000:.2f} ms{pause} each give"
+            f"{_connections_named(load.connections)} with {latency.mean_us / 1000:.2f} ms{pause} each give"
             f" {result.goodput_per_s:,.0f} a second (Little's law), and nothing was full. More connections may give more, or the"
             f" server serves one request after the other: the same with {2 * load.connections} connections would tell",
             connections=load.connections,
             mean_us=latency.mean_us,
             cores_used=round(sum(counters.used.values()), 3),
         )
+
+
+def _connections_named(count: int) -> str:
+    return f"{count} connection{'' if count == 1 else 's'}"
 
 
 IDLENESS = (_wire, pools, _connections)
