@@ -77,5 +77,11 @@ LAB_STOPPED = Cause(
     "between its readings of the clocks more time went by than the window lasted, by the engine's own clock",
     (),
 )
-CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT, LAB_STOPPED)}
+INTRUDER = Cause(
+    "intruder",
+    "a process that nobody started there joined the control group of a role",
+    "a member of the group descends from none of the processes that the lab started in it",
+    (),
+)
+CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT, LAB_STOPPED, INTRUDER)}
 """All causes by the id of their finding."""

@@ -78,7 +78,7 @@ class TrialFacts:
 
     @property
     def capped(self) -> bool:
-        """True if all connections of an open loop were in use at the end of a second, or in a stall.
+        """True if an open loop had all connections in use at the end of a second, or in a stall.
 
         Then requests waited for one.
         """
