@@ -10,7 +10,7 @@ from builders.steps import outcomes, step
 from fairground.capacity import loadcurve, objective
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
 from fairground.generators.latency import of_counts
-from fairground.model import RateStep, Second
+from fairground.model import Gap, RateStep, Second
 
 KEPT = objective.parse("p99<50ms,errors<1%")
 
@@ -158,3 +158,20 @@ def test_an_overload_in_numbers() -> None:
     assert (found.recovery_s, found.watched_s) == (1.0, 20.0)
     mixed = replace(during, outcomes=outcomes(12_000, shed=2900, timeout=100))
     assert loadcurve.overload(1000, mixed, after, [], 20, None).shed_p99_us is None
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (Gap(400_000, 300_000, 1_000), StepWord.MISSED),
+        (Gap(400_000, 300_000, 290_000), StepWord.VOID),
+        (Gap(400_000, 90_000, 1_000), StepWord.VOID),
+    ],
+    ids=["the server stops", "the engine had no processor", "too short to need every connection"],
+)
+def test_a_server_that_stops_is_told_from_a_generator_that_is_late(gap: Gap, said: StepWord) -> None:
+    """In a stall of 0.3 s more requests are due than there are connections: the others wait for one, and that is the server's doing."""
+    late = replace(step(9000, 1000, sent_late=True, lag_us=234_000, in_flight=(5, 6, 5, 7)), connections=200, gaps=(gap,))
+    found = loadcurve.judge(late, KEPT)
+    assert found.word is said
+    assert ("the server stalls" in found.why) is (said is StepWord.MISSED)

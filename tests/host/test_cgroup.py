@@ -11,8 +11,8 @@ import pytest
 
 from builders.waiting import eventually
 from fairground.host import Limits
+from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups
-from fairground.host.child import ResourceBounds
 
 
 def fake(folder: Path, **files: str) -> Path:

@@ -239,3 +239,38 @@ def test_two_keepers_have_groups_of_their_own(keeper: Keeper) -> None:
         assert not set(other.groups.folders) & set(keeper.groups.folders)
         folders = other.groups.folders
     assert not any(folder.exists() for folder in folders)
+
+
+JOIN = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for folder in sys.argv[2:]:
+            with open(folder + "/cgroup.procs", "w") as file:
+                file.write(str(os.getpid()))
+        with open(sys.argv[1], "w") as file:
+            file.write(str(os.getpid()))
+        time.sleep(600)
+    os._exit(0)
+time.sleep(600)
+"""
+"""A daemon that joins groups which are another child's, or its own."""
+
+
+@pytest.mark.parametrize("whose", ["another's", "its own"])
+def test_who_joins_a_group_is_named(whose: str, keeper: Keeper, tmp_path: Path) -> None:
+    """What a child started and what it forked are its own, daemons too; who comes from elsewhere is an intruder."""
+    if keeper.groups.version is None:
+        pytest.skip("no cgroup can be made here")
+    victim = python(keeper, TREE, str(tmp_path / "tree"), env={**ENVIRONMENT, "NAME": "victim"})
+    assert eventually(lambda: (tmp_path / "tree").exists() and len((tmp_path / "tree").read_text().split()) == 8)
+    assert victim.intruders() == ()
+    folders = [str(folder) for folder in victim.group.folders] if whose == "another's" else []
+    other = python(keeper, JOIN, str(tmp_path / "joined"), *folders, env={**ENVIRONMENT, "NAME": "other"})
+    assert eventually(lambda: (tmp_path / "joined").exists() and bool((tmp_path / "joined").read_text()))
+    named = [int(one.split()[0]) for one in victim.intruders()]
+    assert named == ([int((tmp_path / "joined").read_text())] if folders else [])
+    assert other.intruders() == ()
+    victim.stop(0.0)
+    other.stop(0.0)

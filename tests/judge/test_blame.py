@@ -56,3 +56,10 @@ def test_without_its_evidence_a_cause_excuses_nobody(cause: Cause) -> None:
     blamed = Finding("audit:commits", Severity.REJECT, "it was so")
     for beside in (Finding(cause.id, Severity.NOTE, "perhaps"), Finding("steal", Severity.VOID, "the machine")):
         assert blame.absolve((beside, blamed)) == (beside, blamed)
+
+
+def test_who_joins_the_group_of_a_role_makes_its_trial_void() -> None:
+    """The role and the process are named; groups that nobody joined say nothing."""
+    assert blame.intrusion({"server": set(), "database": set()}) is None
+    found = blame.intrusion({"server": set(), "database": {"4711 helper"}})
+    assert found is not None and found.severity is Severity.VOID and "4711 helper in that of the database" in found.sentence

@@ -270,7 +270,8 @@ def test_limit_by_locks(events: dict[str, int], deadlocks: int | None, said: str
 
 def test_a_lock_is_called_what_it_is() -> None:
     """Advisory locks are no row locks, and the evidence tells them apart for the experiment."""
-    for event, said in (("Lock:advisory", "an advisory lock"), ("Lock:tuple", "a row lock")):
+    named = {"advisory": "an advisory lock", "tuple": "a row lock", "transactionid": "a row lock", "relation": "a table lock"}
+    for event, said in ((f"Lock:{name}", said) for name, said in named.items()):
         waiting = replace(DATABASE, wait_events={event: 40, "running": 60}, deadlocks=0)
         (found,) = bottleneck.limits(CELL, result(), {}, HOST, waiting, 2, REASONS)
         assert f"waited for {said}" in found.sentence
@@ -371,6 +372,60 @@ def test_limit_by_throttling() -> None:
 
 
 BUSY_POOL = replace(DATABASE, wait_events={"running": 1200, "Client:ClientRead": 50}, wait_samples=50)
+
+
+@pytest.mark.parametrize(
+    ("events", "held", "said"),
+    [
+        ({"running": 190, "idle": 10}, 4, "small-pool"),
+        ({"idle in transaction": 1100, "running": 100}, 25, "idle-transaction"),
+        ({"unused": 1000, "running": 215, "Lock:tuple": 10, "idle": 25}, 25, "pool-leak"),
+        ({"running": 1200, "idle": 50}, 25, "pool"),
+        ({"running": 100, "idle": 1150}, 25, "too-few-connections"),
+        ({"running": 20, "unused": 1200, "idle": 30}, 25, "too-few-connections"),
+        ({"running": 50, "idle": 150}, 4, "too-few-connections"),
+    ],
+    ids=[
+        "four of 25",
+        "held in transactions",
+        "most not given back",
+        "full",
+        "free",
+        "one does for all",
+        "four, and they are free",
+    ],
+)
+def test_each_way_in_which_a_pool_limits_has_its_own_sentence(events: dict[str, int], held: int, said: str) -> None:
+    """The counters in hand decide; where some connections were free the pool is no limit."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    seen = replace(DATABASE, wait_events=events, connections_peak=held)
+    (found,) = bottleneck.limits(CELL, waiting, roles(server=0.3, database=0.1), HOST, seen, 2, REASONS)
+    assert found.id == said
+    assert ("nothing was full" in found.sentence) is (said == "too-few-connections")
+
+
+def test_a_pool_that_gives_nothing_back_is_named_without_a_good_answer() -> None:
+    """All of its connections have been idle for long, and each request fails."""
+    failed = result(outcomes(ok=3, timeout=64), latency_ok=latency(900, mean_us=1000.0))
+    leaked = replace(DATABASE, wait_events={"unused": 1250}, connections_peak=25)
+    assert limit(roles(server=0.1), failed, database=leaked) == "pool-leak"
+    leaking = replace(leaked, wait_events={"unused": 1190, "running": 60})
+    assert limit(roles(server=0.1), failed, database=leaking) == "pool-leak"
+    at_once = replace(failed, window=outcomes(ok=3, status={500: 9000}))
+    assert limit(roles(server=0.1), at_once, database=leaked) is None
+
+
+def test_few_samples_name_no_lock() -> None:
+    """Six busy backends in a whole window say nothing of what limits it."""
+    six = replace(DATABASE, wait_events={"Lock:tuple": 6, "idle": 500})
+    assert limit({}, database=six) is None
+    assert limit({}, database=replace(six, wait_events={"Lock:tuple": 60, "idle": 500})) == "db-lock"
+
+
+def test_one_deadlock_is_not_the_limit_of_thousands_of_answers() -> None:
+    """It holds its rows for one of ten seconds."""
+    (found,) = bottleneck.limits(CELL, result(), {}, HOST, replace(DATABASE, wait_events=LOCKED, deadlocks=1), 2, REASONS)
+    assert found.id == "db-lock" and "1 deadlocks were too rare" in found.sentence
 
 
 def test_limit_by_pool() -> None:

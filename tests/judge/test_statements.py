@@ -25,8 +25,8 @@ DEBIT = "UPDATE web_users SET credits = credits - $1 WHERE id = $2"
 
 
 def use(seen: Mapping[str, int], commits: int = GOOD, work: DatabaseWork | None = None) -> DatabaseUse:
-    """A database whose backends were seen with these last statements."""
-    sampled = statements.tally({("running", text): count for text, count in seen.items()})
+    """A database whose backends were seen after these statements."""
+    sampled = statements.tally({("idle", text): count for text, count in seen.items()})
     return DatabaseUse(commits, 0, 0, 0, None, None, {}, 0, statements=sampled, work=work)
 
 
@@ -137,6 +137,28 @@ def test_honest_statements_hold() -> None:
     assert found("users", pings)["statement-ping"].evidence == {"share": 0.5, "of": 400, "statement": "select ?"}
     assert found("users", queries_rows)["statement-other"].evidence["statement"] == "select mail from users where id=?"
     assert not [name for name in found("users", plain) if name.startswith("statement-")]
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        {("Lock:advisory", "SELECT pg_advisory_lock(7)"): 900, ("idle", "SELECT pg_advisory_unlock(7)"): 300},
+        {("Lock:relation", "LOCK TABLE users IN EXCLUSIVE MODE"): 900, ("idle in transaction", "LOCK TABLE users"): 40},
+        {("Timeout:PgSleep", "SELECT pg_sleep(0.1)"): 900, ("idle", "SELECT pg_sleep(0.1)"): 30},
+        {("running", "SELECT count(*) FROM pgbench_accounts"): 900, ("idle", "SELECT count(*) FROM pgbench_accounts"): 20},
+        {("Lock:tuple", "SELECT id FROM web_users WHERE id = 1 FOR UPDATE"): 900, ("idle", "SELECT id FROM web_users"): 30},
+    ],
+    ids=["advisory lock", "table lock", "sleep", "scan", "row lock"],
+)
+def test_what_takes_long_before_the_declared_statement_is_no_padding(slow: Mapping[tuple[str, str], int]) -> None:
+    """Samples weigh time, and the audit asks for calls. A quick statement in as many samples is one that pays."""
+    seen = {**slow, ("running", USERS): 10, ("idle", USERS): 60}
+    sampled = replace(use({}, commits=2 * GOOD), statements=statements.tally(seen))
+    told = line("users", sampled)
+    assert told is not None and told.holds
+    quick = {("idle", "SELECT 1"): 900, ("running", "SELECT 1"): 900, ("idle", USERS): 60}
+    paid = line("users", replace(use({}, commits=2 * GOOD), statements=statements.tally(quick)))
+    assert paid is not None and not paid.holds
 
 
 def test_a_transaction_is_no_surprise_where_it_is_needed() -> None:
@@ -294,6 +316,21 @@ def test_far_more_commits_than_requests_need(more: int, holds: bool) -> None:
     most = RULES.paid_most * GOOD + RULES.paid_free * 3
     told = line("db-ping", replace(use({}, commits=int(most) + more), sessions=2), "commits-most")
     assert told is not None and told.holds is holds
+
+
+def test_a_query_for_each_row_pays_for_nothing() -> None:
+    """Its commits are as many as the scans of the table; the same number of commits without them is a payment."""
+    asked = use({USERS: 400}, commits=101 * GOOD, work=DatabaseWork({"users": TableWork(101 * GOOD, 200 * GOOD)}))
+    for database, holds in ((asked, True), (use({USERS: 400}, commits=101 * GOOD), False)):
+        told = line("users", database, "commits-most")
+        assert told is not None and told.holds is holds
+
+
+@pytest.mark.parametrize(("scans", "rows", "said"), [(100, 10_000, False), (2_000, 2_000, False), (1, 10_000, True)])
+def test_many_scans_of_few_rows_lack_no_index(scans: int, rows: int, said: bool) -> None:
+    """Queries for each row by a primary key, or on a table of a hundred rows, read many rows in all; a table that is read whole is one scan."""
+    work = DatabaseWork({"web_users": TableWork(scans * GOOD, rows * GOOD, 0)})
+    assert (statements.read_whole(WORKLOADS["db-ping"], work, GOOD, RULES) is not None) is said
 
 
 @pytest.mark.parametrize(("rows", "holds"), [(99 * GOOD, False), (100 * GOOD, True), (400 * (GOOD + 100), True), (10**9, False)])

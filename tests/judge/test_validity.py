@@ -19,6 +19,7 @@ from fairground.model import (
     Cell,
     CellSettings,
     Durability,
+    Gap,
     RoleUse,
     Second,
     Severity,
@@ -257,6 +258,24 @@ def test_littles_law_counts_pauses() -> None:
         if one.id == "little"
     )  # fmt: skip
     assert "the latencies and pauses add up to +400.0% of that" in said.sentence
+
+
+@pytest.mark.parametrize(("overflows", "connect_us", "said"), [(40, 1_010_000, False), (0, 1_010_000, True), (40, 900, True)])
+def test_a_short_listen_queue_is_no_fault_of_the_generator(overflows: int, connect_us: int, said: bool) -> None:
+    """Connections that wait for a place in it have no latency meanwhile, so that Little's law lacks their time."""
+    lacking = facts(CLOSED, latency_all=latency(count=500, mean_us=1000.0, max_us=2000), connect=latency(max_us=connect_us))
+    told = replace(lacking, host=replace(HOST, tcp={**HOST.tcp, "TcpExtListenOverflows": overflows}))
+    found = [one.id for one in validity.findings(told, STANDARD, of=("generator", "server"))]
+    assert ("little" in found) is said
+    assert ("backlog" in found) is bool(overflows)
+
+
+def test_a_stall_of_the_server_is_no_late_generator() -> None:
+    """An open loop waits for a connection while the server holds them all, and that between two counts of a second, too."""
+    rate_per_s, connections = OPEN.load.rate_per_s or 0.0, OPEN.load.connections
+    stall_us = round(2e6 * connections / rate_per_s) + 60_000
+    for own_us, capped in ((0, True), (stall_us, False)):
+        assert facts(OPEN, gaps=(Gap(0, stall_us, own_us),)).capped is capped
 
 
 def test_littles_law_asks_nothing_of_stages() -> None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from builders.fakes import LOAD, FakeStack, Server, World
+from fairground.host import network
+from fairground.judge import blame, thresholds
+from fairground.measure import path
 from fairground.measure.arm import Ended
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, whole
 from fairground.measure.session import ArmSession
@@ -78,3 +83,32 @@ def test_a_server_whose_folder_was_removed_is_not_rejected(tmp_path: Path, monke
     stack.server.folder = tmp_path / "gone"
     with pytest.raises(StorageError, match="gone.* was removed"), ArmSession(world.bench(), arms, tmp_path / "s"):
         shutil.rmtree(tmp_path / "gone", ignore_errors=True)
+
+
+@pytest.mark.parametrize(("passed_s", "said"), [(2.0, None), (2.4, None), (7.0, "stood still for 5.0 s")])
+def test_a_lab_that_stood_still_bills_no_server(passed_s: float, said: str | None) -> None:
+    """What a role used between two readings that are further apart than the window was not used in it."""
+    found = blame.standstill(passed_s, 2.0, thresholds.standard().rules)
+    assert (found is None) is (said is None)
+    if found is not None and said is not None:
+        assert found.severity is Severity.VOID and said in found.sentence
+
+
+def test_the_time_to_be_ready_counts_from_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What other arms take meanwhile is no time more; one that nobody has asked before is asked once."""
+    now, left = iter([100.0, 107.0]), list[float]()
+    monkeypatch.setattr(path, "time", SimpleNamespace(monotonic=lambda: next(now)))
+    monkeypatch.setattr(path, "RoleMeter", lambda _: None)
+    monkeypatch.setattr(path.server, "start", lambda *_: SimpleNamespace())
+    monkeypatch.setattr(path.server, "wait", lambda *given: left.append(given[-1]))
+    monkeypatch.setattr(path.Route, "url", "postgresql://x")
+    monkeypatch.setattr(path, "free_port", lambda **_: 1)
+    cell = World({"a": Server()}).arms()[0].cell
+    keeper = SimpleNamespace(front="127.0.0.1")
+    route = path.Route(cast(Any, keeper), tmp_path, cast(Any, None), cell, 2, tmp_path)
+    route.open_server(cast(Any, FakeStack("a")))
+    route.wait(30.0)
+    assert left == [23.0]
+    asked = list[int]()
+    monkeypatch.setattr(network, "_status", lambda *_: asked.append(1) or 204)
+    assert network.wait_ready("127.0.0.1", 1, "/ready", 204, -3.0, lambda: True) is None and asked == [1]

@@ -48,6 +48,11 @@ def test_escapes_are_taken_whole(text: str, left: str) -> None:
     assert foreign.clean(text) == left
 
 
+def test_a_string_ends_where_another_begins() -> None:
+    """Else each of many beginnings without an end would be looked through to the end of the text."""
+    assert foreign.clean("\x9done\x9dtwo\x07three\x90four\x9cfive") == "onethreefive"
+
+
 def test_a_line_is_one_and_not_too_long() -> None:
     """A sentence's piece has no ends of lines, and a sign where it was cut."""
     assert foreign.line("a\n b\t\x1b[1mc ") == "a b c"

@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from fairground.capacity.objective import LEAST_TAIL, Clause, Objective
+from fairground.judge import stalls, thresholds
 from fairground.model import Latency, Outcomes, RateStep, Second
 
 FEW_TAIL = 100
@@ -78,11 +79,11 @@ def judge(step: RateStep, objective: Objective, machine: str | None = None) -> S
     if (excuse := _generators_fault(step, objective)) is not None and any(word is not StepWord.KEPT for word, _ in words):
         return StepJudgement(StepWord.VOID, excuse)
     if backlog is not None:
-        return StepJudgement(StepWord.UNSTABLE, f"requests under way grew by {backlog:,.0f} a second", backlog)
+        return StepJudgement(StepWord.UNSTABLE, f"requests under way grew by {backlog:,.0f} a second{_stalled(step)}", backlog)
     missed = [clause for word, clause in words if word is StepWord.MISSED]
     if missed:
         share = bad(step, missed[0]) / step.due
-        return StepJudgement(StepWord.MISSED, f"{share:.2%} of the requests missed {missed[0].text}")
+        return StepJudgement(StepWord.MISSED, f"{share:.2%} of the requests missed {missed[0].text}{_stalled(step)}")
     return StepJudgement(StepWord.UNKNOWN, f"{step.due:,} requests are too few to judge {objective.text}")
 
 
@@ -235,21 +236,30 @@ def _clause(step: RateStep, clause: Clause, of_server: bool) -> StepWord:
 def _generators_fault(step: RateStep, objective: Objective) -> str | None:
     """The reason why a miss is the generator's and not the server's; None when the server missed by its own doing.
 
-    Where all connections were in use the server had them: a wait for one is its doing. Otherwise a server that keeps its
-    objective counted from the moment at which requests were sent has missed it only by the generator's lag; and a generator that
-    lags by more than the deadline sends in bursts, which are not the load that was asked for.
+    Where all connections were in use, or a stall of the server was long enough for that, the server had them: a wait for one is
+    its doing. Otherwise a server that keeps its objective counted from the moment at which requests were sent has missed it only
+    by the generator's lag. A generator that lags by more than the deadline sends in bursts, which are not the load that was asked
+    for.
     """
     share = step.busiest_thread_share
     if share is not None and share > GENERATOR_FULL:
         return f"the generator was the limit: its busiest thread was {share:.0%} busy"
     if step.in_flight and max(step.in_flight) >= CAP_REACHED * step.connections:
         return None
+    if stalls.holds_all(step.gaps, step.rate_per_s, step.connections, thresholds.standard().rules):
+        return None  # between two counts of a second, too
     lag_us, deadline_us = step.send_lag.p99_us if step.send_lag else None, objective.deadline_us
     slept = lag_us is not None and deadline_us is not None and lag_us > deadline_us
     if not slept and any(_clause(step, clause, of_server=True) is not StepWord.KEPT for clause in objective.clauses):
         return None
     late = "" if lag_us is None else f", p99 of its lag {lag_us / 1000:.1f} ms"
     return f"the generator sent too late (never sent: {step.outcomes.unsent or 0:,}{late})"
+
+
+def _stalled(step: RateStep) -> str:
+    """Say that the server stalled, as the end of a sentence; nothing where it did not."""
+    found = stalls.of_server(step.gaps, thresholds.standard().rules)
+    return f"; {stalls.stall_words(found)}" if found else ""
 
 
 def _later(latency: Latency | None, deadline_us: float | None) -> int:

@@ -323,6 +323,7 @@ def curve(document: Mapping[str, Any], load: Load) -> tuple[RateStep, ...]:
     window, share = document["window"], document["self"]["busiest_thread_busy_share"]
     if not window["duration_us"]:
         return ()
+    gaps = _gaps(window.get("gaps")) or ()
     whole = {"rate_per_s": load.rate_per_s, "start_us": 0, "due": window["sent"] + window["outcomes"]["unsent"]}
     found = []
     for row in window.get("steps") or [{**window, **whole}]:
@@ -341,6 +342,7 @@ def curve(document: Mapping[str, Any], load: Load) -> tuple[RateStep, ...]:
                     in_flight=_in_flight(document, row["start_us"] / 1e6, (row["start_us"] + row["duration_us"]) / 1e6),
                     connections=load.connections,
                     busiest_thread_share=share,
+                    gaps=tuple(gap for gap in gaps if 0 <= gap.start_us - row["start_us"] < row["duration_us"]),
                 )
             )
     return tuple(found)

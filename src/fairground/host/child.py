@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import math
 import os
 import signal
 import socket
@@ -18,6 +17,7 @@ from typing import IO
 
 import psutil
 
+from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
 from fairground.host.process import Process, below, look
@@ -184,12 +184,20 @@ class Keeper:
         for child in self._alive.values():
             if orphan.pid in (child.group.pids() or ()):
                 return child
+        return self.origin_by_environment(orphan)
+
+    def origin_by_environment(self, orphan: psutil.Process) -> Child | None:
+        """The child whose environment an orphan has, whatever group it has joined; None where it has left that behind."""
         try:
             has = orphan.environ().items()
         except psutil.Error:
             return None
         named = [child for child in self._alive.values() if child.env and child.env.items() <= has]
         return max(named, key=lambda child: len(child.env), default=None)
+
+    def roots(self, group: Group) -> frozenset[int]:
+        """The processes that the lab started in a group."""
+        return frozenset(child.pid for child in self._alive.values() if child.group == group)
 
     def end_nameless(self) -> tuple[str, ...]:
         """Kill the orphans of which nobody can tell what child they descend from, and name them."""
@@ -240,37 +248,6 @@ class Keeper:
         return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and _runs(p)]
 
 
-@dataclass(frozen=True)
-class ResourceBounds:
-    """The means that hold a process to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
-
-    cores: tuple[int, ...] | None
-    data_bytes: int | None
-    words: Mapping[str, str]
-    """`cores`, `cpus` and `memory` → by what and to how much, for the result."""
-
-    @classmethod
-    def of(cls, group: Group, limits: Limits) -> ResourceBounds:
-        """Find what holds a process of this group to its limits.
-
-        Without a quota the next whole number of cores has to do; without a memory controller each process has the limit.
-        """
-        cores, words = limits.cores or None, dict[str, str]()
-        if limits.cpus is not None and "cpus" in group.held:
-            words["cpus"] = f"cgroup{group.version} quota of {limits.cpus:g}"
-        elif limits.cpus is not None:
-            cores = (cores or tuple(sorted(os.sched_getaffinity(0))))[: math.ceil(limits.cpus)]
-            words["cpus"] = f"affinity to {len(cores)}, for want of a quota"
-        if cores:
-            words["cores"] = ",".join(map(str, cores))
-        if limits.memory_bytes is None:
-            return cls(cores, None, words)
-        held = "memory_bytes" in group.held
-        by = f"cgroup{group.version}" if held else "rlimit of each process's data, for want of a memory controller"
-        words["memory"] = f"{limits.memory_bytes / 1e6:g} MB by {by}"
-        return cls(cores, None if held else limits.memory_bytes, words)
-
-
 class Child:
     """One started process with all of its descendants."""
 
@@ -290,6 +267,8 @@ class Child:
         """The variables that its descendants are known by, wherever they go."""
         self._asked_s: float | None = None
         self._ended_before: int | None = None
+        self._own = set[int]()
+        """The members of its group that were found to be its own, while they are in it."""
 
     def exit_code(self) -> int | None:
         """The exit code, negative for a signal; None while it runs."""
@@ -359,6 +338,40 @@ class Child:
         self.group.remove()
         self._keeper.forget(self)
         return Stopped(seconds, code if code is not None else self.wait(2.0), names)
+
+    def intruders(self) -> tuple[str, ...]:
+        """Name the members of its group that neither the lab started there nor what descends from those: they joined it.
+
+        Only who is new in it is looked at: a database has hundreds of members.
+        """
+        members = set(self.group.pids() or ())
+        self._own &= members
+        roots, found = self._keeper.roots(self.group), list[str]()
+        for one in filter(None, map(look, members - self._own)):
+            if self._belongs(one.pid, roots):
+                self._own.add(one.pid)
+            else:
+                found.append(f"{one.pid} {one.name}")
+        return tuple(found)
+
+    def _belongs(self, pid: int, roots: frozenset[int]) -> bool:
+        """True if a member descends from the group's roots, or lost its parent and has its environment. One that ended does."""
+        seen, at = set[int](), pid
+        while at not in seen and at not in roots and at not in self._own:
+            seen.add(at)
+            one = look(at)
+            if one is None or not one.runs:
+                return True
+            if one.parent == self._keeper.pid:
+                return self._is_orphan_of_mine(at)
+            at = one.parent
+        return at in roots or at in self._own
+
+    def _is_orphan_of_mine(self, pid: int) -> bool:
+        try:
+            return self._keeper.origin_by_environment(psutil.Process(pid)) is self
+        except psutil.NoSuchProcess:
+            return True
 
     def outside(self) -> tuple[str, ...]:
         """Its processes that have left its group, where it has one: what they use is counted and limited by nobody."""

@@ -93,7 +93,7 @@ def wait_ready(host: str, port: int, path: str, status: int, timeout_s: float, a
     """
     deadline = time.monotonic() + timeout_s
     last, tries, refused = "no answer", 0, None
-    while time.monotonic() < deadline:
+    while not tries or time.monotonic() < deadline:  # once in any case: nobody has asked it before
         if not alive():
             return "the process ended"
         tries, refused = tries + 1, None

@@ -72,6 +72,8 @@ class RoleMeter:
     threads_peak: int | None = None
     memory_bytes: int | None = None
     """At the last sample."""
+    intruders: set[str] = field(default_factory=set)
+    """The members of its group, at some sample, that neither the lab nor its processes started there."""
     _spent: Spent = field(default_factory=Spent)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
     _instructions: counters.Instructions | None = None
@@ -86,6 +88,8 @@ class RoleMeter:
         reading them takes time from what is measured.
         """
         group = self.child.group
+        if isinstance(self.child, Child):
+            self.intruders |= set(self.child.intruders())
         memory, threads, exact = group.memory_bytes(), group.threads(), group.cpu_ns()
         known = memory is not None and threads is not None and exact is not None
         alive = [] if known and not self.closely else self.child.alive()

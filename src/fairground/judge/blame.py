@@ -6,12 +6,15 @@ one of the table in `model/cause.py`, and counts where its own evidence made the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from fairground.judge.thresholds import Rules
 from fairground.judge.validity import own_side
 from fairground.model import Finding, Result, Severity
-from fairground.model.cause import CAUSES, DATABASE_CRASHED, INSTRUMENT, Cause, DatabaseLifetime
+from fairground.model.cause import CAUSES, DATABASE_CRASHED, INSTRUMENT, INTRUDER, LAB_STOPPED, Cause, DatabaseLifetime
+
+SENTENCE_CHARACTERS = 500
 
 
 def absolve(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -51,3 +54,26 @@ def unreachable(result: Result, encrypted: bool) -> Finding:
     refused = next((one.reason for one in result.samples if one.outcome == "connect"), None) if encrypted else None
     why = "" if refused is None else f": {refused}"
     return Finding("unreachable", Severity.REJECT, f"the server could not be reached while it was measured{why}")
+
+
+def standstill(passed_s: float, window_s: float, rules: Rules) -> Finding | None:
+    """The finding on a lab that read its clocks too late; None: it did not.
+
+    What a role used until then was not used in the window.
+    """
+    late_s = passed_s - window_s
+    if late_s <= rules.lab_late_s or late_s <= rules.lab_late_share * window_s:
+        return None
+    sentence = f"{LAB_STOPPED.meaning} for {late_s:.1f} s: its clocks of a window of {window_s:.1f} s are {passed_s:.1f} s apart"
+    return LAB_STOPPED.finding(sentence, passed_s=round(passed_s, 3), window_s=round(window_s, 3))
+
+
+def intrusion(members: Mapping[str, Collection[str]]) -> Finding | None:
+    """The finding on processes that joined groups of roles; None: none did. `members`: role → who joined its group.
+
+    What they used is billed to a role that did not use it, and whoever they worked for has it for nothing.
+    """
+    named = [f"{', '.join(sorted(some))} in that of the {role}" for role, some in members.items() if some]
+    if not named:
+        return None
+    return INTRUDER.finding(f"{INTRUDER.meaning}, whose CPU is not its own: {'; '.join(named)}"[:SENTENCE_CHARACTERS])

@@ -7,9 +7,10 @@ from statistics import median, quantiles
 
 from fairground.judge.thresholds import Reasons, Rules
 from fairground.model import Cell, DatabaseUse, Evidence, Finding, Result, Severity
+from fairground.model.result import UNUSED
 
 ID = "distance"
-QUIET = ("idle", "idle in transaction", "Client:ClientRead")
+QUIET = ("idle", UNUSED, "idle in transaction", "Client:ClientRead")
 """What a backend does while its client, or the wire, has the word."""
 
 

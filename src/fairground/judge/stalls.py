@@ -57,6 +57,23 @@ def shortest_us(result: Result, rules: Rules) -> float | None:
     return max(rules.stall_least_us, rules.stall_times_gap * mean_gap_us, rules.stall_times_median * latency.p50_us)
 
 
+def of_server(gaps: Sequence[Gap], rules: Rules) -> list[Gap]:
+    """The stalls among gaps in which the engine looked out for answers, as far as its own clock tells."""
+    return [gap for gap in gaps if gap.duration_us >= rules.stall_least_us and gap.own_us < rules.stall_own * gap.duration_us]
+
+
+def holds_all(gaps: Sequence[Gap], rate_per_s: float, connections: int, rules: Rules) -> bool:
+    """True if a stall of the server was so long that a request was due for each connection: then others had to wait for one."""
+    return any(gap.duration_us / 1e6 * rate_per_s >= connections for gap in of_server(gaps, rules))
+
+
+def stall_words(stalls: Sequence[Gap]) -> str:
+    """Say how often a server stalled, as a clause."""
+    longest_ms = max(gap.duration_us for gap in stalls) / 1000
+    often = _times(len(stalls))
+    return f"the server stalls: {often} no answer came while requests were open, for {longest_ms:.0f} ms at the longest"
+
+
 def unhidden_p99_us(stalls: Sequence[Gap], window_s: float) -> float | None:
     """The p99 that stalls alone give to requests that come evenly, whether or not the server answers; None: too few meet one.
 

@@ -35,6 +35,8 @@ MOST_PARTS = 4
 """Statements of one message, at most; more of them, or a block of a procedural language, commit more than once for one answer."""
 SHOWN_CHARACTERS = 120
 OTHERS = "(other statements)"
+LEAST_SAMPLES = 20
+"""With fewer samples of backends at work nobody knows what takes their time."""
 Z_99 = 2.326
 """One-sided quantile of the normal distribution."""
 NAMES = {
@@ -42,16 +44,20 @@ NAMES = {
     "reset": "a reset of the connection",
     "ping": "a ping of the connection",
     "catalog": "a look into the catalogue",
+    "lock": "a lock that is taken or let go of",
     "other": "a statement that no answer needs",
 }
 """Kind of an undeclared statement → what it is, in words."""
-CONTROL = ("transaction", "reset")
+CONTROL = ("transaction", "reset", "lock")
 """These stand around a statement, and say nothing of whether it ran."""
+GAPS = ("idle", "idle in transaction", "Client:ClientRead")
+"""What a backend does whose statement is over, until the next one comes."""
 WORD = re.compile(r"[a-z_][a-z_0-9]*")
 CONSTANT = re.compile(r"'(?:[^']|'')*'|\$\d+|\b\d+(?:\.\d+)?\b|\b(?:true|false)\b")
 KINDS = (
     ("transaction", re.compile(r"begin|start transaction|commit|rollback|end\b|abort|savepoint|release")),
     ("reset", re.compile(r"discard|reset|set |close|unlisten|deallocate|show |select pg_advisory_unlock_all")),
+    ("lock", re.compile(r"select pg_(?:try_)?advisory_(?:xact_)?(?:un)?lock|lock ")),
     ("ping", re.compile(r"(?:select ?\??|values ?\(\?\))?$")),
     ("catalog", re.compile(r".*\b(?:pg_catalog|pg_type|pg_attribute|pg_class|information_schema)\b")),
 )
@@ -117,7 +123,7 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
         common = max(seen, key=lambda text: seen[text]) or "(an empty statement)"
         sentence = (
             f"declared statements behind each good answer, at most, by {sum(seen.values()):,} samples of what the backends were"
-            f" last asked, mostly `{common[:SHOWN_CHARACTERS]}`"
+            f" last asked between two statements, mostly `{common[:SHOWN_CHARACTERS]}`"
         )
         most = share * (database.commits or 0) / good
         found.append(AuditLine("statements", sentence, round(most, 3), rules.statement_least, None))
@@ -151,7 +157,8 @@ def busiest(database: DatabaseUse) -> tuple[str, float] | None:
     if not total:
         return None
     text = max(spent, key=lambda one: spent[one])
-    return text, spent[text] / total
+    counted = database.work is not None and bool(database.work.statements)
+    return (text, spent[text] / total) if counted or total >= LEAST_SAMPLES else None
 
 
 @dataclass(frozen=True)
@@ -184,7 +191,8 @@ def read_whole(workload: Workload, work: DatabaseWork | None, good: int, rules: 
     for name, table in work.tables.items() if work is not None and good else ():
         need = workload.audit.tables.get(name, TableNeed(0.0))
         needed, rows = max(need.rows, need.scans), table.rows / good
-        if rows > rules.table_rows_note * max(needed, 1.0) and rows - needed >= rules.table_rows_least:
+        many = table.rows >= rules.table_rows_least * max(table.scans, 1)  # else many scans read a row or two each
+        if many and rows > rules.table_rows_note * max(needed, 1.0) and rows - needed >= rules.table_rows_least:
             share = None if table.sequential_rows is None else table.sequential_rows / table.rows
             found.append(ReadWhole(name, rows, needed, share))
     return max(found, key=lambda one: one.rows_per_answer, default=None)
@@ -196,12 +204,14 @@ def read_whole(workload: Workload, work: DatabaseWork | None, good: int, rules: 
 def _most_commits(workload: Workload, database: DatabaseUse, life: Outcomes, rules: Rules) -> Iterable[AuditLine]:
     """The line on far more commits than requests. They pay for answers that come from elsewhere.
 
-    Pings, resets and connecting are allowed for.
+    Pings, resets and connecting are allowed for, and so is a statement that reads a table: a query for each row is honest.
     """
     each = workload.audit.commits_per_answer
     if each and database.commits is not None:
-        most = math.ceil(rules.paid_most * each * life.total) + rules.paid_free * (1 + (database.sessions or 0))
-        sentence = f"at most {rules.paid_most * each:g} commits for each request, and {rules.paid_free} for each connection"
+        scans = sum(table.scans for table in database.work.tables.values()) if database.work is not None else 0
+        most = math.ceil(rules.paid_most * each * life.total) + rules.paid_free * (1 + (database.sessions or 0)) + scans
+        sentence = f"at most {rules.paid_most * each:g} commits for each request, {rules.paid_free} for each connection"
+        sentence += ", and one for each scan of a table"
         yield AuditLine("commits-most", sentence, database.commits, 0, most)
 
 
@@ -245,8 +255,21 @@ def _samples(database: DatabaseUse) -> dict[str, int]:
 
 
 def _work_samples(workload: Workload, database: DatabaseUse) -> dict[str, int]:
-    """The samples without those of statements that only stand around others."""
-    return {text: count for text, count in _samples(database).items() if kind(text, workload) not in CONTROL}
+    """The samples that tell how often a statement was asked, without those of statements that only stand around others.
+
+    Samples weigh time. So one that sleeps, waits for a lock or reads for long before the declared statement would hide that one.
+    What an undeclared statement counts is the moments after it, and no more than as many in which it ran: it pays for answers
+    that come from elsewhere only where it takes little time.
+    """
+    found = {}
+    for text, doing in database.statements.items():
+        if (what := kind(text, workload)) in CONTROL:
+            continue
+        after = sum(count for state, count in doing.items() if state in GAPS)
+        count = sum(doing.values()) if what == DECLARED else after + min(after, doing.get("running", 0))
+        if count:
+            found[text] = count
+    return found
 
 
 def _most_likely_share(workload: Workload, database: DatabaseUse, rules: Rules) -> float | None:

@@ -108,6 +108,8 @@ class Rules:
     memory_full_warn_s: float
     wire_off_share: float
     wire_off_us: float
+    lab_late_s: float
+    lab_late_share: float
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,14 @@ class Reasons:
     idle_cores: float
     thread_full: float
     generator_idle: float
+    busy_samples: int
     locked: float
+    deadlocked: float
     committing: float
     pool_busy: float
+    pool_kept: float
+    pool_unused: float
+    pool_looks: int
     throttled: float
     memory_full: float
     delayed_ack_from_us: int

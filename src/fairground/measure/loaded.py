@@ -26,14 +26,14 @@ from fairground.measure.turntaking import SILENCE_S, TurnTaking
 from fairground.measure.warmup import WarmUp
 from fairground.measure.watch import ArmWatch, ClockReading, WatchedArm, roles_between
 from fairground.model import Doing, Fault, Finding, Handshakes, LabError, Load, Recovery, Result, Severity, Sizing, Workload
-from fairground.model.cause import CAUSES, DATABASE, INSTRUMENT
+from fairground.model.cause import CAUSES, DATABASE, INSTRUMENT, LAB_STOPPED
 from fairground.model.step import RateStep
 from fairground.model.wire import Tls
 
 FATAL = frozenset({"start", "pooler", "proxy", "wire", "ready", "server-exit", "unreachable", "no-good-answer", *CAUSES})
 """Findings after which an arm cannot be loaded any more; failed cases of the contract are others."""
 ENDLESS_S = 86_400.0
-OF_A_WINDOW = frozenset({"errors", "warm-up"})
+OF_A_WINDOW = frozenset({"errors", "warm-up", LAB_STOPPED.id})
 """Findings of a trial's window, which are made anew where another window takes its place."""
 
 
@@ -217,6 +217,10 @@ class Loaded:
         roles["lab"] = lab
         if "server" in roles:
             roles["server"] = replace(roles["server"], cpu_us_by_second=differences_us(run.clocks, "server"))
+        passed_s = after.here.host.at_s - before.here.host.at_s
+        late = blame.standstill(passed_s, result.window_s, self.bench.thresholds.rules)
+        if late is not None and ask.trial:
+            self.findings.append(late)
         host = replace(use, canary_before_us=before_us, canary_after_us=machine.pace_us())
         steps, handshakes = self._of_the_engine(ask, run)
         return ArmWindow(
@@ -228,7 +232,7 @@ class Loaded:
             window_s=result.window_s,
             roles=roles,
             host=host,
-            machine=self.bench.disturbances(result.window_s, host, there),
+            machine=(*(() if late is None else (late,)), *self.bench.disturbances(result.window_s, host, there)),
             result=generators.with_share(result, ask.load, roles["generator"]),
             steps=steps,
             database=self.seen.so_far() if self.seen.database is not None else None,

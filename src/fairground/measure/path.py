@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +25,8 @@ class Route:
         self.meters: dict[str, Meter] = {}
         self.server: Child | None = None
         self.server_port = 0
+        self._started_s = 0.0
+        """When the server was started, by the clock that its wait has."""
         self.pooler: topology.Pooler | None = None
         self.proxy: topology.Hop | None = None
         self.wire: topology.RunningWires | None = None
@@ -118,14 +121,16 @@ class Route:
         wired = None if self._cell.topology.proxy is not None else self._landing
         self.server_port = wired or free_port(host=self.host)  # not before the pooler has its own
         settings, log = settings or self._cell.settings, self._folder / "server.log"
+        self._started_s = time.monotonic()
         self.server = server.start(self._keeper, stack, settings, self.host, self.server_port, self.url, log)
         self.meters["server"] = RoleMeter(self.server)
         return self.server
 
     def wait(self, timeout_s: float) -> str | None:
-        """None once the server is ready, else one phrase on why it is not."""
+        """None once the server is ready, else one phrase on why not. The seconds count from its start."""
         assert self.server is not None
-        return server.wait(self.server, self.host, self.server_port, timeout_s)
+        left_s = self._started_s + timeout_s - time.monotonic()
+        return server.wait(self.server, self.host, self.server_port, left_s)
 
     def exposure(self) -> Finding | None:
         """A warning when other machines may reach the server."""

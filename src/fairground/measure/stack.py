@@ -311,6 +311,8 @@ class StartedStack(Loaded):
                 self.find(DATABASE.id, Severity.VOID, f"{DATABASE.meaning}: {_words(error)}")
         tail = foreign.clean(_tail(self.folder / "server.log")).strip()
         self._believe()
+        joined = {role: meter.intruders for role, meter in self.seen.meters.items() if isinstance(meter, RoleMeter)}
+        self.findings += [one for one in [blame.intrusion(joined)] if one is not None]
         deadlocks = WorkloadEvent.DEADLOCKS in self.workload.events
         excused = validity.excuse(self.findings, deadlocks, self.windows[0].window_s if self.windows else math.inf)
         self.findings[:] = blame.absolve(excused)

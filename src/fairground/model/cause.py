@@ -71,5 +71,17 @@ class DatabaseLifetime:
         return recovered or self.started_unix_s != now.started_unix_s
 
 
-CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT)}
+LAB_STOPPED = Cause(
+    "lab-stopped",
+    "the lab itself stood still",
+    "between its readings of the clocks more time went by than the window lasted, by the engine's own clock",
+    (),
+)
+INTRUDER = Cause(
+    "intruder",
+    "a process that nobody started there joined the control group of a role",
+    "a member of the group descends from none of the processes that the lab started in it",
+    (),
+)
+CAUSES: Mapping[str, Cause] = {one.id: one for one in (DATABASE_CRASHED, DATABASE, INSTRUMENT, LAB_STOPPED, INTRUDER)}
 """All causes by the id of their finding."""

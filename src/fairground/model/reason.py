@@ -89,7 +89,7 @@ DELAYED_ACK = Reason(
 DEADLOCK = Reason(
     "deadlock",
     "transactions lock each other out",
-    "{locked:%} of the busy backends waited for a lock, and there were deadlocks",
+    "{locked:%} of the busy backends waited for a lock, and deadlocks held theirs for {deadlocked:%} of the window",
     (
         *_rises("the smaller id locked first", "on `transfer`"),
         *_rises("a `deadlock_timeout` of 50 ms", "elsewhere"),
@@ -99,8 +99,8 @@ DEADLOCK = Reason(
 )
 DB_LOCK = Reason(
     "db-lock",
-    "requests wait for the same rows",
-    "{locked:%} of the busy backends waited for a lock, without deadlocks",
+    "requests wait for the same lock",
+    "{locked:%} of the busy backends waited for a lock, with fewer deadlocks or none; the finding says which kind of lock",
     (
         *_rises("ten times the rows; on transfers there are none, since their users are a hundred at any scale"),
         *_rises("functions of the locks' names that lock nothing", "of advisory locks"),
@@ -215,6 +215,24 @@ POOL = Reason(
     "{pool_busy:%} of the pool's connections were at work, requests waited for them, and nothing was full",
     _rises("twice and four times the pool"),
 )
+SMALL_POOL = Reason(
+    "small-pool",
+    "the server's pool is smaller than it may be",
+    "the same, where the server never held {pool_busy:%} of the connections that POOL_SIZE allows",
+    untested="the server does not follow POOL_SIZE, so the lab cannot give it a larger pool",
+)
+IDLE_TRANSACTION = Reason(
+    "idle-transaction",
+    "connections are held in transactions while nothing is asked",
+    "the same, where {pool_kept:%} of the connections in use were idle in a transaction",
+    untested="what a server does within its transactions is not the lab's to change",
+)
+POOL_LEAK = Reason(
+    "pool-leak",
+    "connections of the pool do not come back",
+    "the same, where {pool_unused:%} of the connections held were idle for a second while requests waited",
+    untested="what a server does not give back is not the lab's to change",
+)
 TOO_FEW_CONNECTIONS = Reason(
     "too-few-connections",
     "too few requests are under way at once",
@@ -232,7 +250,8 @@ REASONS: Mapping[str, Reason] = {
     one.id: one
     for one in (
         PREPARED_STATEMENTS, PORTS, DELAYED_ACK, DEADLOCK, DB_LOCK, DB_COMMIT, BACKLOG, CONNECT_PER_REQUEST, MEMORY, THROTTLED,
-        GENERATOR, APP_CPU, DB_CPU, PROXY_CPU, POOLER, WIRE_CPU, APP_SERIAL, WIRE, POOL, TOO_FEW_CONNECTIONS, SERIALISED,
+        GENERATOR, APP_CPU, DB_CPU, PROXY_CPU, POOLER, WIRE_CPU, APP_SERIAL, WIRE, POOL,
+        SMALL_POOL, IDLE_TRANSACTION, POOL_LEAK, TOO_FEW_CONNECTIONS, SERIALISED,
     )
 }  # fmt: skip
 """All reasons that a trial or a run can have, by id, in the order in which they are looked for."""

@@ -309,6 +309,10 @@ class HostUse:
     """… and how much."""
 
 
+UNUSED = "unused"
+"""The state of a backend that has been idle for a second."""
+
+
 @dataclass(frozen=True)
 class DatabaseUse:
     """The database over the whole life of the trial's database (verification and load)."""
@@ -320,7 +324,10 @@ class DatabaseUse:
     wal_bytes: int | None
     connections_peak: int | None
     wait_events: Mapping[str, int]
-    """Samples of `pg_stat_activity` in the window: wait event (or `running`, `idle`, `idle in transaction`) → backends seen."""
+    """Samples of `pg_stat_activity` in the window: wait event (or `running`, `idle`, `idle in transaction`) → backends seen.
+
+    Those that have been idle for a second are `unused`.
+    """
     wait_samples: int
     pooler_clients_peak: int | None = None
     """The server's connections to the pooler, where there is one; `connections_peak` is then the pooler's to the database."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairground.model.result import Latency, Outcomes
+from fairground.model.result import Gap, Latency, Outcomes
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class RateStep:
     """Of the generator, over the whole window that the step is a part of."""
     cpu_us: Mapping[str, float] = field(default_factory=dict)
     """CPU by role during the step; a role whose CPU is not known is not in it."""
+    gaps: tuple[Gap, ...] = ()
+    """The longest stretches that began in it and in which requests were open and no answer came; they count from the window."""
 
     @property
     def goodput_per_s(self) -> float:

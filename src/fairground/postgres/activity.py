@@ -12,14 +12,16 @@ from typing import Any
 
 import psycopg
 
+from fairground.model.result import UNUSED
 from fairground.postgres.names import ROLE, ROLES, THEIRS, TRIAL_DATABASE, TRIAL_DATABASES
 
 STATEMENT_CHARACTERS = 500
 DOING = (
-    "CASE WHEN state LIKE 'idle%%' THEN state WHEN wait_event IS NULL THEN 'running'"
+    f"CASE WHEN state = 'idle' AND state_change < now() - interval '1 second' THEN '{UNUSED}'"
+    " WHEN state LIKE 'idle%%' THEN state WHEN wait_event IS NULL THEN 'running'"
     " ELSE wait_event_type || ':' || wait_event END"
 )
-"""The state of a backend: `running`, `idle`, `idle in transaction` or the event that it waits for."""
+"""The state of a backend: `running`, `idle`, `unused`, `idle in transaction` or the event that it waits for."""
 
 
 @dataclass(frozen=True)

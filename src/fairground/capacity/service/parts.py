@@ -97,6 +97,8 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
     seen = checks(parts)
     loops = [part for part in parts if part.closed is not None]
     notes = [part.note for part in loops if part.note is not None][-1:]
+    # A limit is that of the loop whose goodput is told; another loop's says nothing of it.
+    best = max(loops, key=lambda part: part.closed.goodput_per_s if part.closed is not None else 0.0, default=None)
     found = Visit(
         url,
         method,
@@ -106,7 +108,7 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         None if seen is None else seen.server,
         closed=tuple(part.closed for part in loops if part.closed is not None),
         curve=tuple(point for part in parts for point in part.curve or ()),
-        limited_by=next((part.limited_by for part in reversed(loops) if part.limited_by), ()),
+        limited_by=() if best is None else best.limited_by,
         findings=tuple(finding for part in parts for finding in part.findings),
     )
     if loops and seen is not None and (most := most_connections(seen.body_bytes)) < OPEN_CONNECTIONS:

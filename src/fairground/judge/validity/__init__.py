@@ -18,6 +18,7 @@ from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCh
 from fairground.judge.validity.generator import own_side
 from fairground.judge.validity.identity import changes, identity
 from fairground.model import Finding, Severity
+from fairground.model.cause import LAB_STOPPED
 
 __all__ = [
     "BESIDE_FAULTS",
@@ -40,8 +41,8 @@ __all__ = [
 CHECKS: tuple[ValidityCheck, ...] = (*generator.CHECKS, *machine.CHECKS, *window.CHECKS, *database.CHECKS)
 KINDS = ("generator", "machine", "window", "database", "server")
 """What a check looks at."""
-OF_THE_MACHINE = frozenset(check.id for check in CHECKS if check.of == "machine")
-"""The checks whose findings are the machine's doing."""
+OF_THE_MACHINE = frozenset({*(check.id for check in CHECKS if check.of == "machine"), LAB_STOPPED.id})
+"""The ids of findings that are the machine's doing."""
 OF_DEADLOCKS = frozenset({"starved", "steadiness", "steady-median", "steady-cost"})
 """What deadlocks do to a window: it is news where they are not the workload's subject."""
 SHORTEST_S = 2.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from fairground.judge.thresholds import CheckBounds, CheckBoundsTable, Rules, WarnVoid
+from fairground.judge import stalls
+from fairground.judge.thresholds import CheckBounds, CheckBoundsTable, Rules, WarnVoid, standard
 from fairground.model import Cell, DatabaseUse, Evidence, Finding, HostUse, Result, RoleUse, Severity, Trial
 from fairground.stats.intervals import brief
 
@@ -77,9 +78,16 @@ class TrialFacts:
 
     @property
     def capped(self) -> bool:
-        """True if all connections of an open loop were in use at the end of a second. Then requests waited for one."""
-        seconds, cell = self.result.seconds if self.result else (), self.cell
-        return self.open and cell is not None and any((one.in_flight or 0) >= cell.load.connections for one in seconds)
+        """True if an open loop had all connections in use at the end of a second, or in a stall.
+
+        Then requests waited for one.
+        """
+        cell, result = self.cell, self.result
+        if not self.open or cell is None or result is None:
+            return False
+        most, rate_per_s, rules = cell.load.connections, cell.load.rate_per_s or 0.0, standard().rules
+        full = any((one.in_flight or 0) >= most for one in result.seconds)
+        return full or stalls.holds_all(result.gaps or (), rate_per_s, most, rules)
 
 
 @dataclass(frozen=True)

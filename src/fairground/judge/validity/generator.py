@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairground.judge.thresholds import Rules
+from fairground.judge.thresholds import Rules, standard
 from fairground.judge.validity.check import CheckReading, TrialFacts, ValidityCheck
 from fairground.model import Evidence, Result
 
@@ -100,9 +100,17 @@ def _connection_cap(facts: TrialFacts, _: Rules) -> CheckReading | None:
 def _counts_all(facts: TrialFacts) -> bool:
     """True for a trial that Little's law can check.
 
-    It needs a closed loop that says how long it pauses: the engine's, while every connection could be opened.
+    It needs a closed loop that says how long it pauses: the engine's, while every connection could be opened at once.
     """
-    return facts.closed and facts.cell is not None and facts.cell.load.generator == "engine" and not _lacks_connections(facts)
+    engines = facts.closed and facts.cell is not None and facts.cell.load.generator == "engine"
+    return engines and not _lacks_connections(facts) and not _waited_to_be_accepted(facts)
+
+
+def _waited_to_be_accepted(facts: TrialFacts) -> bool:
+    """True if connections waited because the server's listen queue was full: that time is in no latency, and is its doing."""
+    connect, tcp = facts.result.connect if facts.result else None, facts.host.tcp if facts.host else {}
+    dropped = tcp.get("TcpExtListenOverflows", 0) + tcp.get("TcpExtListenDrops", 0)
+    return bool(dropped) and connect is not None and (connect.max_us or 0) >= standard().reasons.retry_us
 
 
 def _lacks_connections(facts: TrialFacts) -> bool:

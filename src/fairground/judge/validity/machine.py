@@ -152,7 +152,7 @@ def _backlog(facts: TrialFacts, _: Rules) -> CheckReading | None:
     overflows = facts.host.tcp.get("TcpExtListenOverflows") if facts.host else None
     if overflows is None:
         return None
-    words = f"the listen queue overflowed {overflows:,} times: connections waited a second or more"
+    words = f"the server's listen queue was full {overflows:,} times: it is short, or the server accepts slowly"
     return CheckReading(overflows, words, {"overflows": overflows})
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from fairground.model import OWN_MAJOR, Cell, Limit, Run, Trial, foreign
+from fairground.model.result import UNUSED
 from fairground.report.boards import CONFIDENCE, Board, BoardRow
 from fairground.report.text import words
 from fairground.stats import differences, intervals
@@ -71,7 +72,7 @@ class Crossing:
     def locked(self) -> float | None:
         """Share of the busy backends that were seen waiting for a lock."""
         seen = [trial.database.wait_events for trial in self.row.numbered if trial.database is not None]
-        busy = sum(count for events in seen for event, count in events.items() if event != "idle")
+        busy = sum(count for events in seen for event, count in events.items() if event not in ("idle", UNUSED))
         held = sum(count for events in seen for event, count in events.items() if event.startswith("Lock:"))
         return held / busy if busy else None
 

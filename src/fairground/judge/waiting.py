@@ -1,0 +1,118 @@
+"""Name what everybody waited for: ports, locks, the log, the listen queue, connecting. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fairground.judge.counters import TrialCounters
+from fairground.model import Finding
+from fairground.model.reason import BACKLOG, CONNECT_PER_REQUEST, DB_COMMIT, DB_LOCK, DEADLOCK, DELAYED_ACK, PORTS
+
+DEADLOCK_S = 1.0
+"""How long a deadlock holds its locks, unless `deadlock_timeout` says otherwise."""
+LOCKS = {
+    "tuple": "a row lock",
+    "transactionid": "a row lock",
+    "relation": "a table lock",
+    "advisory": "an advisory lock",
+    "extend": "the growth of a table",
+}
+"""PostgreSQL's name of what is locked → the lock in words."""
+
+
+def _ports(counters: TrialCounters) -> Iterator[Finding]:
+    """A lack of ephemeral ports: the kernel refuses to open a connection before a packet is sent."""
+    failed = counters.result.window.connect or 0
+    if failed and any(sample.wanted_a_port for sample in counters.result.samples):
+        yield PORTS.finding(
+            f"{failed:,} connections could not be opened because no local port was free: "
+            "keep connections open, or use more addresses",
+            connect_errors=failed,
+        )
+
+
+def _delayed_ack(counters: TrialCounters) -> Iterator[Finding]:
+    """Answers that take 40 ms while the kernel delays acknowledgements: head and body went out apart, without TCP_NODELAY."""
+    latency, at = counters.result.latency_ok, counters.at
+    delayed = counters.tcp("TcpExtDelayedACKs")
+    if latency is None or latency.p50_us is None or delayed is None or counters.result.completed_ok == 0:
+        return
+    slow = at.delayed_ack_from_us <= latency.p50_us <= at.delayed_ack_to_us
+    if slow and delayed >= at.delayed_ack_share * counters.result.completed_ok:
+        yield DELAYED_ACK.finding(
+            f"half of the answers took {latency.p50_us / 1000:.1f} ms or more while the kernel held back {delayed:,}"
+            " acknowledgements: the server writes an answer in two parts without TCP_NODELAY",
+            p50_us=latency.p50_us,
+            delayed_acks=delayed,
+            answers=counters.result.completed_ok,
+        )
+
+
+def _locks(counters: TrialCounters) -> Iterator[Finding]:
+    locked = counters.share_waiting("Lock:")
+    if counters.database is None or locked < counters.at.locked:
+        return
+    deadlocks, what = counters.database.deadlocks, _lock_named(counters)
+    evidence = {"waiting_for_locks": locked, "deadlocks": deadlocks, "samples": counters.database.wait_samples}
+    if deadlocks and deadlocks * DEADLOCK_S >= counters.at.deadlocked * counters.result.window_s:
+        yield DEADLOCK.finding(
+            f"{locked:.0%} of the busy backends waited for {what}, and {deadlocks:,} deadlocks each held their locks until the"
+            " database noticed (deadlock_timeout, 1 s): take locks in one order",
+            **evidence,
+        )
+    else:
+        evidence |= {"waiting_for_advisory_locks": counters.share_waiting("Lock:advisory")} if what == "an advisory lock" else {}
+        rare = f". {deadlocks:,} deadlocks were too rare to be the limit" if deadlocks else ""
+        yield DB_LOCK.finding(f"{locked:.0%} of the busy backends waited for {what} that another held{rare}", **evidence)
+
+
+def _lock_named(counters: TrialCounters) -> str:
+    """Name the kind of lock that most of those who waited for one waited for."""
+    waited: dict[str, int] = {}
+    for event, count in counters.database.wait_events.items() if counters.database is not None else ():
+        if event.startswith("Lock:"):
+            name = LOCKS.get(event.partition(":")[2], "a lock")
+            waited[name] = waited.get(name, 0) + count
+    return max(waited, key=lambda name: waited[name])
+
+
+def _commits(counters: TrialCounters) -> Iterator[Finding]:
+    waiting = counters.share_waiting("IO:WAL", "IO:Wal", "LWLock:WALWrite")
+    if waiting >= counters.at.committing:
+        yield DB_COMMIT.finding(
+            f"{waiting:.0%} of the busy backends waited for the write-ahead log to reach the disk",
+            waiting_for_wal=waiting,
+        )
+
+
+def _backlog(counters: TrialCounters) -> Iterator[Finding]:
+    dropped = (counters.tcp("TcpExtListenDrops") or 0) + (counters.tcp("TcpExtListenOverflows") or 0)
+    connect = counters.result.connect or counters.result.latency_ok
+    longest = None if connect is None else connect.max_us
+    if dropped and longest is not None and longest >= counters.at.retry_us:
+        yield BACKLOG.finding(
+            f"the kernel dropped {dropped:,} connections that the server had not accepted yet, and each was tried again after 1 s"
+            " or 3 s: listen with a longer backlog, and accept more at once",
+            dropped=dropped,
+            longest_us=longest,
+        )
+
+
+def _connects(counters: TrialCounters) -> Iterator[Finding]:
+    opened = None if counters.database is None else counters.database.sessions
+    answers = (counters.result.life or counters.result.window).ok
+    if (
+        opened is not None
+        and answers
+        and opened >= counters.at.connects * answers
+        and opened > counters.at.connects_pools * counters.cell.settings.pool_total
+    ):
+        yield CONNECT_PER_REQUEST.finding(
+            f"{opened:,} connections to the database were opened for {answers:,} answers: keep them in a pool",
+            opened=opened,
+            answers=answers,
+        )
+
+
+WAITING = (_ports, _delayed_ack, _locks, _commits, _backlog, _connects)
+"""The reasons of this kind, in the order in which they are looked for."""
