@@ -312,6 +312,9 @@ class FakeDatabase:
     def wal_position(self) -> None:
         """It keeps none."""
 
+    def flushes(self) -> None:
+        """Its commits wait for no disk."""
+
     def wait_for_no_connections(self) -> bool:
         return True
 

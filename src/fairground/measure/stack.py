@@ -14,7 +14,19 @@ import psycopg
 
 from fairground import contract, topology
 from fairground.host import Child, RoleMeter, burner, machine
-from fairground.judge import answers, bottleneck, connecting, growth, prepared, recovery, stalls, statements, validity, written
+from fairground.judge import (
+    answers,
+    bottleneck,
+    connecting,
+    crash,
+    growth,
+    prepared,
+    recovery,
+    stalls,
+    statements,
+    validity,
+    written,
+)
 from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
@@ -66,10 +78,12 @@ class StartedStack(Loaded):
     prober: Prober | None = None
     lost_words: tuple[str, ...] = ()
     """What the database says of a prepared statement that is lost, where there is a pooler that may lose it."""
-    counted: tuple[int | None, int] = (None, 0)
-    """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
+    counted: tuple[int | None, int | None, int] = (None, None, 0)
+    """When the load in one piece began: the next number of a transaction, flushes of the log, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
     """Of each load in one piece: transactions that wrote, and its good answers."""
+    flushed: list[tuple[int, int]] = field(default_factory=list)
+    """Of each load in one piece: flushes of the log, and the good answers that were given while those were counted."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -236,14 +250,18 @@ class StartedStack(Loaded):
         window = super().whole(ask, number)
         if not self.workload.audit.writes or ask.load.fault is not None:
             return window
-        (before, loads), after = self.counted, self.database.transactions()
+        before, flushed, loads = self.counted
+        after, flushed_after = self.database.transactions(), self.database.flushes()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
+        if flushed is not None and flushed_after is not None:
+            self.flushed += [(flushed_after - flushed, written.counted_by(one)) for one in self.results[loads:]]
         return window
 
     def load_begins(self) -> None:
         """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
-        self.counted = self.database.transactions() if self.workload.audit.writes else None, len(self.results)
+        if self.workload.audit.writes:
+            self.counted = self.database.transactions(), self.database.flushes(), len(self.results)
 
     # ------------------------------------------------------------ after the load
 
@@ -301,6 +319,7 @@ class StartedStack(Loaded):
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
         refused = self.faults.with_earlier(self.database.refused_connections())
+        found = crash.without_counters(found) if self.faults.crashed else found
         self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
         self.findings.extend(answers.budget(self.use, self.arm.cell))
         result = self._joined()
@@ -310,14 +329,35 @@ class StartedStack(Loaded):
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         told = recovery.with_doubts(written.with_probes(result, probes, self.workload), self.arm.cell)
-        self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules)
+        self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, self._most_lost)
+        self._say_crash(told)
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
+        if self.flushed:
+            flushes, good = (sum(part) for part in zip(*self.flushed, strict=True))
+            self.audit += (written.flush_line(flushes, good, answers.connections_at_once(self.arm.cell)),)
         self.findings.extend(answers.audit_findings(self.audit))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))
         self._diagnose(result)
+
+    @property
+    def _most_lost(self) -> int | None:
+        """The most acknowledged writes that a crash may have taken; None where there was none, or it may take none."""
+        if not self.faults.crashed or self.recovery is None:
+            return None
+        return crash.most_lost(self.recovery, self.arm.cell.settings.durability)
+
+    def _say_crash(self, told: Result) -> None:
+        """Count what a crash took, and say it."""
+        if not self.faults.crashed or self.recovery is None:
+            return
+        of = [one.id for one in self.workload.audit.invariants if "acknowledged" in one.equals]
+        lossy = self._most_lost is not None
+        self.recovery = replace(self.recovery, lost=crash.count_lost(self.audit, of, lossy))
+        if self.workload.audit.writes:
+            self.findings.append(crash.finding(self.recovery, told.done, lossy))
 
     def _diagnose(self, result: Result) -> None:
         """Name what limited a trial, unless a fault did. A search names each load's limits, and a comparison asks for none."""
