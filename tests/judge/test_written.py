@@ -99,3 +99,11 @@ def test_answers_whose_flushes_may_not_be_counted_yet() -> None:
     assert written.counted_by(replace(told, window_s=8.5)) == 1000 - 4 - 100 - 16
     assert written.counted_by(replace(told, seconds=())) == 1000 - 4 - 800 - 16
     assert written.counted_by(replace(told, seconds=(), completed_ok=1000)) == 0
+
+
+def test_answers_of_the_last_turns_are_left_out() -> None:
+    """What was given within 1.5 s before the last turn's end; it does not matter how long ago that is."""
+    ends = [(10.0, 100), (10.9, 200), (11.1, 300), (12.5, 400)]
+    assert written.counted_in_turns(ends) == 200
+    assert written.counted_in_turns([*ends, (40.0, 500)]) == 400
+    assert written.counted_in_turns(ends[-1:]) == written.counted_in_turns([]) == 0

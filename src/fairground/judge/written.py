@@ -66,6 +66,14 @@ def counted_by(result: Result) -> int:
     return max(0, result.done - late - (result.in_flight_end or 0))
 
 
+def counted_in_turns(ends: Sequence[tuple[float, int]]) -> int:
+    """The good answers of turns that were given before the counts of the last ones were handed in.
+
+    `ends`: of each turn, when it ended and how many there were by then.
+    """
+    return max((good for end, good in ends if end <= ends[-1][0] - LATE_S), default=0)
+
+
 def flush_line(flushes: int, good: int, connections: int) -> AuditLine:
     """The line that asks for the disk: a connection waits for its commit, so that no flush of the log ends two of one's."""
     sentence = (

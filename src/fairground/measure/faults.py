@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
 from fairground.host import Child, Keeper, RoleMeter
+from fairground.judge import crash
 from fairground.measure.path import Route
 from fairground.measure.watch import WatchedArm
-from fairground.model import Cell, Fault, FaultKind
+from fairground.model import AuditLine, Cell, Fault, FaultKind, Finding, Recovery, Workload
 from fairground.postgres import Database
 
 UNLIMITED = -1
@@ -68,6 +69,23 @@ class Faults:
         }
         cut = deeds[fault.kind]()
         return Happened(fault, began_unix_s, time.time(), cut)
+
+    def most_lost(self, found: Recovery | None) -> int | None:
+        """The most acknowledged writes that a crash may have taken; None where there was none, or it may take none."""
+        return crash.most_lost(found, self.cell.settings.durability) if self.crashed and found is not None else None
+
+    def count_lost(
+        self, found: Recovery, lines: Sequence[AuditLine], workload: Workload, acknowledged: int
+    ) -> tuple[Recovery, tuple[Finding, ...]]:
+        """Count what a crash took, by the audit's lines: the recovery with it, and what is to be said."""
+        if not self.crashed:
+            return found, ()
+        of, lossy = (
+            [one.id for one in workload.audit.invariants if "acknowledged" in one.equals],
+            self.most_lost(found) is not None,
+        )
+        found = replace(found, lost=crash.count_lost(lines, of, lossy))
+        return found, (crash.finding(found, acknowledged, lossy),) if workload.audit.writes else ()
 
     def with_earlier(self, refused: int | None) -> int | None:
         """The refused connections, with those that were refused before the fault."""

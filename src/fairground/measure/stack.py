@@ -31,10 +31,12 @@ from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
 from fairground.measure.faults import Faults, Happened
+from fairground.measure.flushes import Flushes
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import Route
 from fairground.measure.prober import PATIENCE_S, Prober
 from fairground.measure.schedule import Whole
+from fairground.measure.turntaking import TurnTaking
 from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
@@ -43,6 +45,7 @@ from fairground.model import (
     Finding,
     HostUse,
     LabError,
+    Load,
     MachineError,
     Result,
     RoleUse,
@@ -78,18 +81,18 @@ class StartedStack(Loaded):
     prober: Prober | None = None
     lost_words: tuple[str, ...] = ()
     """What the database says of a prepared statement that is lost, where there is a pooler that may lose it."""
-    counted: tuple[int | None, int | None, int] = (None, None, 0)
-    """When the load in one piece began: the next number of a transaction, flushes of the log, and how many results there were."""
+    counted: tuple[int | None, int] = (None, 0)
+    """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
     """Of each load in one piece: transactions that wrote, and its good answers."""
-    flushed: list[tuple[int, int]] = field(default_factory=list)
-    """Of each load in one piece: flushes of the log, and the good answers that were given while those were counted."""
+    flushes: Flushes = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         bench = self.bench
         self.path = Route(bench.keeper, bench.engine, self.database, self.arm.cell, bench.cores, self.folder)
         self.path.meters = self.seen.meters
+        self.flushes = Flushes(self.database, self.workload)
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
@@ -250,18 +253,30 @@ class StartedStack(Loaded):
         window = super().whole(ask, number)
         if not self.workload.audit.writes or ask.load.fault is not None:
             return window
-        before, flushed, loads = self.counted
-        after, flushed_after = self.database.transactions(), self.database.flushes()
+        (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
-        if flushed is not None and flushed_after is not None:
-            self.flushed += [(flushed_after - flushed, written.counted_by(one)) for one in self.results[loads:]]
+        self.flushes.add(self.flushes.since("whole"), map(written.counted_by, self.results[loads:]))
         return window
 
     def load_begins(self) -> None:
         """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
-        if self.workload.audit.writes:
-            self.counted = self.database.transactions(), self.database.flushes(), len(self.results)
+        self.counted = self.database.transactions() if self.workload.audit.writes else None, len(self.results)
+        self.flushes.begin("whole")
+
+    def begin_turns(self, load: Load) -> TurnTaking:
+        """Start its generator, as of any arm, and note the flushes so far."""
+        if self.turns is None:
+            self.flushes.begin("turns")
+        return super().begin_turns(load)
+
+    def end_turns(self) -> None:
+        """End its generator, and count the flushes of its turns while the connections of all arms are open."""
+        if self.turns is None:
+            return
+        good, flushes, loads = written.counted_in_turns(self.turns.ends), self.flushes.since("turns"), len(self.results)
+        super().end_turns()
+        self.flushes.add(flushes, (max(0, good - one.refused) for one in self.results[loads:]))
 
     # ------------------------------------------------------------ after the load
 
@@ -329,35 +344,20 @@ class StartedStack(Loaded):
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         told = recovery.with_doubts(written.with_probes(result, probes, self.workload), self.arm.cell)
-        self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules, self._most_lost)
-        self._say_crash(told)
+        self.audit = audit.lines(
+            self.database, self.workload, told, self.use, self.before, rules, self.faults.most_lost(self.recovery)
+        )
+        if self.recovery is not None:
+            self.recovery, said = self.faults.count_lost(self.recovery, self.audit, self.workload, told.done)
+            self.findings.extend(said)
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
-        if self.flushed:
-            flushes, good = (sum(part) for part in zip(*self.flushed, strict=True))
-            self.audit += (written.flush_line(flushes, good, answers.connections_at_once(self.arm.cell)),)
+        self.audit += self.flushes.line(self.arm.cell)
         self.findings.extend(answers.audit_findings(self.audit))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))
         self._diagnose(result)
-
-    @property
-    def _most_lost(self) -> int | None:
-        """The most acknowledged writes that a crash may have taken; None where there was none, or it may take none."""
-        if not self.faults.crashed or self.recovery is None:
-            return None
-        return crash.most_lost(self.recovery, self.arm.cell.settings.durability)
-
-    def _say_crash(self, told: Result) -> None:
-        """Count what a crash took, and say it."""
-        if not self.faults.crashed or self.recovery is None:
-            return
-        of = [one.id for one in self.workload.audit.invariants if "acknowledged" in one.equals]
-        lossy = self._most_lost is not None
-        self.recovery = replace(self.recovery, lost=crash.count_lost(self.audit, of, lossy))
-        if self.workload.audit.writes:
-            self.findings.append(crash.finding(self.recovery, told.done, lossy))
 
     def _diagnose(self, result: Result) -> None:
         """Name what limited a trial, unless a fault did. A search names each load's limits, and a comparison asks for none."""
