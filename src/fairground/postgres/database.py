@@ -185,6 +185,7 @@ class Database:
             password=self.admin.password,
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
+            client_encoding="UTF8",
             autocommit=True,
             connect_timeout=10,
             **libpq,
