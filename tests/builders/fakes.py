@@ -96,6 +96,8 @@ class Server:
     """What its database has counted of them at each reading; none are left: 0."""
     transactions: list[int] = field(default_factory=list)
     """The next number of a transaction at each reading; none are left: unknown."""
+    flushes: list[int] = field(default_factory=list)
+    """Flushes of the log at each reading; none are left: nobody counts."""
     warm_up: Sequence[tuple[int, float]] = ()
     """Good answers of each second before its window, and what each of them costs the server, in µs of CPU."""
     used_us: float = 0.0
@@ -342,6 +344,10 @@ class FakeDatabase:
 
     def wal_position(self) -> None:
         """It keeps none."""
+
+    def flushes(self) -> int | None:
+        """Flushes of its log, at each reading; where none is left, its commits wait for no disk."""
+        return self._server.flushes.pop(0) if self._server.flushes else None
 
     def wait_for_no_connections(self) -> bool:
         return True

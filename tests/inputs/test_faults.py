@@ -30,6 +30,7 @@ window_s = 8.0
     ("text", "fault"),
     [
         ("database-restart@3s", Fault(FaultKind.DATABASE_RESTART, 3.0)),
+        ("database-crash@3s", Fault(FaultKind.DATABASE_CRASH, 3.0)),
         ("connections-cut@2.5s", Fault(FaultKind.CONNECTIONS_CUT, 2.5)),
         ("pooler-restart@1s", Fault(FaultKind.POOLER_RESTART, 1.0)),
         ("stall=500ms@3s", Fault(FaultKind.STALL, 3.0, 500.0)),
@@ -49,7 +50,11 @@ def test_a_stall_may_be_told_in_seconds() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("earthquake@3s", "`--fault`: there is no fault `earthquake`", "choose among none, database-restart, connections-cut"),
+        (
+            "earthquake@3s",
+            "`--fault`: there is no fault `earthquake`",
+            "choose among none, database-restart, database-crash, connections-cut",
+        ),
         ("database-restart", "`--fault`: `database-restart` does not say what happens when", "for instance database-restart@3s"),
         ("database-restart=5ms@3s", "does not say what happens when", "for instance database-restart@3s"),
         ("stall@3s", "`--fault`: `stall@3s` does not say what happens when", "for instance stall=500ms@3s"),

@@ -39,6 +39,12 @@ def test_an_outage_has_its_length_and_its_end() -> None:
     )
 
 
+def test_a_crash_says_how_long_the_database_was_away() -> None:
+    """Its recovery is the database's own, and no server can be back before it."""
+    said = recovery.finding(Fault(FaultKind.DATABASE_CRASH, 3.0), found(40, 0, 0, 0, 0, *[RATE] * 25))
+    assert said.sentence.startswith("after the database's crash at 3 s, which was back after 0.4 s: no answer failed")
+
+
 @pytest.mark.parametrize(
     ("cut", "severity", "words"),
     [

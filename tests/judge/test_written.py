@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from builders.facts import outcomes, second
+from builders.facts import result as result_of
 from builders.paths import ROOT
 from builders.trials import trial
 from fairground.inputs import manifest
@@ -77,3 +79,31 @@ def test_a_generator_without_a_ledger_keeps_none() -> None:
     """Where nobody knows what rows the load named, the probes alone are no ledger."""
     found = written.with_probes(replace(RESULT, ledgers=None), [ON_TIME], WORKLOAD)
     assert found.ledgers is None and found.life is not None and found.life.ok == LIFE.ok + 1
+
+
+@pytest.mark.parametrize(
+    ("flushes", "good", "connections", "holds"),
+    [(500, 500, 1, True), (500, 4000, 8, True), (500, 4001, 8, False), (20, 6000, 25, False), (0, 0, 8, True)],
+)
+def test_a_flush_ends_one_commit_of_each_connection(flushes: int, good: int, connections: int, holds: bool) -> None:
+    """Group commit gives each connection one, and never two."""
+    assert written.flush_line(flushes, good, connections).holds is holds
+
+
+def test_answers_whose_flushes_may_not_be_counted_yet() -> None:
+    """The last seconds and what came after the window are left out; a window without seconds is left out whole."""
+    life = outcomes(1000)
+    seconds = tuple(second(number, ok=100) for number in range(8))
+    told = result_of(life, life=life, window_s=8.0, seconds=seconds, completed_ok=800, in_flight_end=16, refused=4)
+    assert written.counted_by(told) == 1000 - 4 - 200 - 16
+    assert written.counted_by(replace(told, window_s=8.5)) == 1000 - 4 - 100 - 16
+    assert written.counted_by(replace(told, seconds=())) == 1000 - 4 - 800 - 16
+    assert written.counted_by(replace(told, seconds=(), completed_ok=1000)) == 0
+
+
+def test_answers_of_the_last_turns_are_left_out() -> None:
+    """What was given within 1.5 s before the last turn's end; it does not matter how long ago that is."""
+    ends = [(10.0, 100), (10.9, 200), (11.1, 300), (12.5, 400)]
+    assert written.counted_in_turns(ends) == 200
+    assert written.counted_in_turns([*ends, (40.0, 500)]) == 400
+    assert written.counted_in_turns(ends[-1:]) == written.counted_in_turns([]) == 0

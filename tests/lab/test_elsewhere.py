@@ -34,8 +34,8 @@ def test_what_cannot_be_had() -> None:
 def test_what_cannot_be_had_of_a_database_elsewhere() -> None:
     """Faults that are done on its machine; other generators can, since they are here."""
     elsewhere.check(suite(Load(generator="wrk"), Load(fault=Fault(FaultKind.CONNECTIONS_CUT, 3.0))), None, STORE)
-    for kind, words in ((FaultKind.DATABASE_RESTART, "database-restart"), (FaultKind.STALL, "stall")):
-        with pytest.raises(LabError, match=f"`{words}.*` needs the database on the lab's machine"):
+    for kind in (FaultKind.DATABASE_RESTART, FaultKind.DATABASE_CRASH, FaultKind.STALL):
+        with pytest.raises(LabError, match=f"`{kind}.*` needs the database on the lab's machine"):
             elsewhere.check(suite(Load(fault=Fault(kind, 3.0, 0.5))), None, STORE)
 
 

@@ -72,6 +72,7 @@ def test_a_dry_run_plans_and_starts_nothing(inputs: Inputs, tmp_path: Path) -> N
     [
         (FaultKind.POOLER_RESTART, None, "`pooler-restart@3s` needs a pooler in the path, and `healthy:asyncio ping direct"),
         (FaultKind.DATABASE_RESTART, "postgresql://127.0.0.1/x", "`database-restart@3s` needs the lab's own database"),
+        (FaultKind.DATABASE_CRASH, "postgresql://127.0.0.1/x", "`database-crash@3s` needs the lab's own database"),
         (FaultKind.STALL, "postgresql://127.0.0.1/x", "needs the lab's own database"),
     ],
 )

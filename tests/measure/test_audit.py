@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders.paths import ROOT
 from fairground.inputs import manifest
 from fairground.measure import audit
-from fairground.model import Audit, DatabaseUse, DatabaseWork, Invariant, LedgerCheck, LedgerRow, Outcomes, Result
+from fairground.model import Audit, DatabaseUse, DatabaseWork, Invariant, LedgerCheck, LedgerEntry, LedgerRow, Outcomes, Result
 from fairground.postgres import Database
 
 NAMES = {"before": 100, "acknowledged": 7}
@@ -144,6 +144,28 @@ def lines(after: Answers, refused: int = 0) -> dict[str, tuple[bool, int | float
         {"credits": {"1": LedgerRow(7, -4, 0, 0), "2": LedgerRow(0, 0, 3, 9)}}, (), None, None, refused=refused,
     )  # fmt: skip
     return {line.id: (line.holds, line.found) for line in audit.lines(cast(Database, after), WORKLOAD, result, USE, before)}
+
+
+def test_lines_after_a_crash() -> None:
+    """Counters say nothing, writes may be missing up to a bound, and what must add up in itself still must."""
+    was = audit.before(cast(Database, Answers(count=[(100,)], total=[(5,)], by_account=[(1, 10), (2, 20)])), WORKLOAD)
+    result = Result(
+        "engine", (), 1.0, LIFE, LIFE, 10, 7, 0, 0, None, None, None, None, None, (),
+        {"credits": {"1": LedgerRow(7, -4, 0, 0), "2": LedgerRow(0, 0, 3, 9)}}, (), None, None,
+    )  # fmt: skip
+    use = replace(USE, commits=None, rows_read=None)
+    workload = replace(WORKLOAD, ledger=(LedgerEntry("credits", "from", "1"),))
+
+    def found(count: int, total: int, account: int, most: int | None) -> dict[str, bool]:
+        after = Answers(count=[(count,)], total=[(total,)], by_account=[(1, account), (2, 20)])
+        lines = audit.lines(cast(Database, after), workload, result, use, was, most_lost=most)
+        return {line.id: line.holds for line in lines}
+
+    assert found(107, 5, 6, None) == {"rows": True, "sum": True, "ledger-credits": True}
+    assert found(104, 5, 8, None) == {"rows": False, "sum": True, "ledger-credits": False}
+    assert found(104, 5, 8, 3) == {"rows": True, "sum": True, "ledger-credits": True}
+    assert found(103, 5, 8, 3)["rows"] is False and found(111, 5, 8, 3)["rows"] is False
+    assert found(104, 4, 8, 3)["sum"] is False
 
 
 def test_lines_of_an_honest_server() -> None:

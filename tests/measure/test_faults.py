@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +17,12 @@ import pytest
 from builders.benches import bench_on
 from builders.paths import ROOT
 from builders.trials import CELL
+from fairground import postgres
 from fairground.host import Keeper
 from fairground.inputs import manifest
-from fairground.measure import faults, run
+from fairground.measure import Bench, faults, run
 from fairground.measure.watch import WatchedArm
-from fairground.model import Cell, CellSettings, Fault, FaultKind, Load, PlanSlot, Severity, Topology
+from fairground.model import Cell, CellSettings, Durability, Fault, FaultKind, Load, PlanSlot, Severity, Topology, Trial, Verdict
 from fairground.postgres import Activity, Database
 from fairground.topology import Census
 
@@ -118,25 +120,61 @@ def test_a_stall_leaves_the_budget_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
     assert one.seen.counts_connections and one.with_earlier(4) == 4
 
 
-@pytest.mark.live
-def test_a_restart_under_load_loses_nothing_that_was_acknowledged(keeper: Keeper, database: Database, tmp_path: Path) -> None:
-    """The database restarts while a sound server is loaded: answers fail, good ones come again, the audit holds, and the trial says
-    what became of the answers."""
-    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), "healthy")
+@pytest.fixture(scope="module")
+def durable(keeper: Keeper, cache: Path) -> Iterator[Database]:
+    """A database whose commits wait for the disk."""
+    found = postgres.start(keeper, cache, Durability.DURABLE, ROOT / "contract")
+    yield found
+    found.stop()
+
+
+def under_load(bench: Bench, stack_id: str, kind: FaultKind, durability: Durability, folder: Path) -> Trial:
+    """A trial of a server of the zoo in whose window the database goes away."""
+    (stack,) = manifest.find_stack(manifest.load_servers(ROOT / "tests" / "zoo"), stack_id)
     workload = manifest.render(next(one for one in manifest.load_workloads(ROOT / "workloads") if one.id == "tx"), 1)
-    load = Load(
-        8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=Fault(FaultKind.DATABASE_RESTART, 2.0)
-    )
-    cell = Cell(stack.id, workload.id, Topology(), load, CellSettings(workers=1, pool_size=4, scale=1))
-    bench = bench_on(keeper, database)
+    load = Load(8, window_s=5.0, warmup_min_s=1.0, warmup_max_s=1.0, timeout_ms=5000, fault=Fault(kind, 2.0))
+    settings = CellSettings(workers=1, pool_size=4, scale=1, durability=durability)
+    cell = Cell(stack.id, workload.id, Topology(), load, settings)
+    return run(bench, PlanSlot(1, 1, cell, 7), 1, stack, workload, folder, "trial")
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("kind", "durability"),
+    [
+        (FaultKind.DATABASE_RESTART, Durability.RELAXED),
+        (FaultKind.DATABASE_CRASH, Durability.RELAXED),
+        (FaultKind.DATABASE_CRASH, Durability.DURABLE),
+    ],
+)
+def test_a_database_that_goes_away_under_load(
+    keeper: Keeper, request: pytest.FixtureRequest, tmp_path: Path, kind: FaultKind, durability: Durability
+) -> None:
+    """A sound server is loaded meanwhile: answers fail, good ones come again, the audit holds, and the trial says what became of
+    the answers and of what was acknowledged."""
+    database: Database = request.getfixturevalue("durable" if durability is Durability.DURABLE else "database")
     before = database.child
-    trial = run(bench, PlanSlot(1, 1, cell, 7), 1, stack, workload, tmp_path / "trial", "trial")
+    trial = under_load(bench_on(keeper, database), "healthy", kind, durability, tmp_path / "trial")
     told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
     assert database.child is not None and before is not None and database.child.pid != before.pid
     assert not [one for one in trial.findings if one.severity is Severity.REJECT], told
-    found = trial.recovery
+    found, crashed = trial.recovery, kind is FaultKind.DATABASE_CRASH
     assert found is not None and found.good, told
     assert trial.audit and all(line.holds for line in trial.audit), told
+    assert (trial.database is not None and trial.database.commits is None) is crashed
+    assert ("commits" in {line.id for line in trial.audit}) is not crashed
+    if durability is Durability.DURABLE:
+        assert found.lost == 0, told
+    assert ((found.lost is not None) is crashed) and (("crash" in {one.id for one in trial.findings}) is crashed), told
     assert "fault" in {one.id for one in trial.findings} and trial.diagnosis is None, told
     assert trial.roles["database"].cpu_us, "the CPU of both processes is one role's"
     assert not keeper.orphans() and os.path.exists(f"/proc/{database.child.pid}")
+
+
+@pytest.mark.live
+def test_what_did_not_wait_for_the_disk_is_missing_after_a_crash(keeper: Keeper, durable: Database, tmp_path: Path) -> None:
+    """A server that has told a durable database not to wait has acknowledged writes that the crash took."""
+    trial = under_load(bench_on(keeper, durable), "sly:busy", FaultKind.DATABASE_CRASH, Durability.DURABLE, tmp_path / "trial")
+    told = "\n".join(f"{one.id} {one.severity}: {one.sentence}" for one in trial.findings)
+    assert trial.verdict is Verdict.REJECTED and "audit:tx-history-rows" in {one.id for one in trial.findings}, told
+    assert trial.recovery is not None and trial.recovery.lost, told

@@ -11,6 +11,7 @@ import pytest
 
 from builders.fakes import GOOD, LOAD, WORKLOAD, FakeEngine, FakePath, Server, World
 from fairground.host import disk
+from fairground.judge import written
 from fairground.measure import loaded, stack, stand
 from fairground.measure.arm import ArmWindow, Ended
 from fairground.measure.schedule import InTurns, Schedule, SideBySide, Turns, Whole, WholeWindows, whole
@@ -219,6 +220,26 @@ def test_answers_that_share_a_transaction(
     played = trial(Server(transactions=list(numbers)), folder, monkeypatch)
     assert played.grave("a") == found
     assert ("transactions" in {line.id for line in played.ended["a"].audit}) is (len(numbers) == 2)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [([5, 5 + GOOD], {}), ([5, 5], {"audit:flushes": "reject"}), ([5], {}), ([], {})],
+    ids=["waits", "does not wait", "unknown afterwards", "unknown"],
+)
+def test_answers_without_a_flush_of_the_log(
+    numbers: list[int], found: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commits that wait for the disk need its flushes, in a window and in turns; what nobody counts is held against nobody."""
+    monkeypatch.setattr(written, "counted_by", lambda one: one.done)
+    monkeypatch.setattr(written, "LATE_S", 0.0)
+    played = trial(Server(flushes=list(numbers)), folder, monkeypatch)
+    assert played.grave("a") == found
+    assert ("flushes" in {line.id for line in played.ended["a"].audit}) is (len(numbers) == 2)
+    world = World({"a": Server(flushes=list(numbers)), "b": Server()}).moved_into(monkeypatch)
+    with ArmSession(world.bench(), world.arms(), folder / "turns") as session:
+        session.load(Turns(("a", "b"), LOAD, 1.0, 1.0))
+    assert {one.id: str(one.severity) for one in session.ended["a"].findings if one.id.startswith("audit")} == found
 
 
 def test_nobody_looking_on_makes_arms_void(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ import pytest
 from builders.paths import ROOT
 from fairground import postgres
 from fairground.host import Keeper
+from fairground.judge import written
 from fairground.model import MAJORS, OWN_MAJOR, DatabaseEnded, Durability, LabError
 from fairground.postgres import Database, embedded, packages
 
@@ -249,3 +250,28 @@ def test_as_an_ordinary_user(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     who, owner, rows, _ = json.loads(done.stdout)
     assert (who, owner, rows) == (user, user, 100)
+
+
+@pytest.mark.live
+def test_flushes_tell_who_waits_for_the_disk(crashing: Callable[[], Database]) -> None:
+    """Each commit of one connection that waits has a flush of its own; of one that does not, many share one. Others' are left out."""
+    server = crashing()
+    arm, other = server.arm(1), server.arm(2)
+    for one in (arm, other):
+        one.reset(1)
+
+    def flushed(waits: str) -> int:
+        before = arm.flushes()
+        with psycopg.connect(arm.server_url(), autocommit=True) as client:
+            client.execute(f"SET synchronous_commit = {waits}".encode())
+            for _ in range(300):
+                client.execute("SELECT pgbench_tx(1, 1, 1, 1)")
+        assert arm.wait_for_no_connections()
+        after = arm.flushes()
+        assert before is not None and after is not None
+        return after - before
+
+    with psycopg.connect(other.server_url(), autocommit=True) as client:
+        assert flushed("on") >= 300
+        client.execute("SELECT pgbench_tx(1, 1, 1, 1)")
+        assert not written.flush_line(flushed("off"), 300, 1).holds

@@ -72,6 +72,17 @@ def test_the_manuals_part_has_a_table_for_each_fault() -> None:
     assert faults.markdown(faults.rows(run(recovered(30)))).endswith("None of 1 stack had its full rate again in the window.\n")
 
 
+def test_a_crash_has_a_column_of_what_was_lost() -> None:
+    """The sum of its trials; other faults have no such column, and a crash of which nobody counts it has none."""
+    crash, other = replace(recovered(4), lost=312), recovered(4)
+    assert f"| {STACK} | 1,000 | 1.9 % | 0.4 | 0.4 | 0.4 | 2 | 330 |" in faults.markdown(
+        faults.rows(run(crash, replace(crash, lost=18)))
+    )
+    (row,) = faults.rows(run(crash, other))
+    assert row.lost == row.document["lost"] == 312
+    assert faults.LOST not in faults.markdown(faults.rows(run(other)))
+
+
 def test_the_page_has_a_table_of_faults_where_there_are_some() -> None:
     """The section, its link and the Markdown's lines are there with a fault, and not without."""
     broken, plain = run(recovered(4), recovered(5)), fixture.run()

@@ -140,8 +140,8 @@ LOADS = (
     Option("stage", "Closed loop: within so many seconds to so many connections, from --connections on; repeatable. They make the"
            " window.", list[str] | None, None, Of.LOAD, ("stages",),
            lambda spelling, texts: numbers.stages(spelling, texts or ()), "stages", metavar="SECONDS=MANY"),
-    Option("fault", "What goes wrong in the window: none, database-restart@3s, connections-cut@3s, pooler-restart@3s or"
-           " stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
+    Option("fault", "What goes wrong in the window: none, database-restart@3s, database-crash@3s, connections-cut@3s,"
+           " pooler-restart@3s or stall=500ms@3s, one or several.", str, "none", Of.LOAD, parse=faults.parse, key="faults"),
 )  # fmt: skip
 ONE_PATH = (
     Option("proxy", "Before the server: none, nginx or nginx-close.", str, "none", Of.TOPOLOGY,

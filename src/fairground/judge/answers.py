@@ -208,6 +208,11 @@ def connection_limit(cell: Cell, rules: Rules) -> int:
     return budget + max(int(rules.renewed_least), math.ceil(budget * rules.renewed_share))
 
 
+def connections_at_once(cell: Cell) -> int:
+    """The most connections to the database that work for a server at once: of its pool, or of its pooler's."""
+    return min(cell.settings.pool_total, cell.topology.pooler_size) if cell.topology.pooler else cell.settings.pool_total
+
+
 def budget(database: DatabaseUse, cell: Cell) -> tuple[Finding, ...]:
     """Check the connection budget (V18): more connections than POOL_SIZE is a breach of the contract.
 

@@ -16,6 +16,7 @@ LEAST_PER_S = 100.0
 """With fewer good answers a second a tenth may be without one by chance, and nothing can be said of tenths."""
 WORDS = {
     FaultKind.DATABASE_RESTART: "the database's restart",
+    FaultKind.DATABASE_CRASH: "the database's crash",
     FaultKind.CONNECTIONS_CUT: "the cut of all connections to the database",
     FaultKind.POOLER_RESTART: "the pooler's restart",
 }
@@ -69,7 +70,8 @@ def finding(fault: Fault, found: Recovery) -> Finding:
         words = f"a cut of {found.cut} connection{'s' if found.cut != 1 else ''} to the database"
     failed = "no answer failed" if not found.failed else f"{found.failed:,} answer{'s' if found.failed != 1 else ''} failed"
     share = f" ({100 * found.failed_share:.3g}%)" if found.failed else ""
-    sentence = f"after {words} at {fault.at_s:g} s: {failed}{share}, {_times(found)}"
+    back = f", which was back after {found.lasted_s:.2g} s" if fault.kind is FaultKind.DATABASE_CRASH else ""
+    sentence = f"after {words} at {fault.at_s:g} s{back}: {failed}{share}, {_times(found)}"
     evidence = {
         "before_per_s": round(found.before_per_s, 1),
         "after_per_s": None if found.after_per_s is None else round(found.after_per_s, 1),

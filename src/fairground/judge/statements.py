@@ -118,6 +118,8 @@ def lines(workload: Workload, result: Result, database: DatabaseUse, rules: Rule
         done = sum(count for text, count in calls.items() if kind(text, workload) == DECLARED)
         sentence = f"at least {needed:g} of the declared statements run for each good answer"
         found.append(AuditLine("statements", sentence, done, math.floor(good * needed), None))
+    elif database.commits is None:
+        pass  # they were lost with a crash
     elif workload.audit.statements and good and (share := _most_likely_share(workload, database, rules)) is not None:
         seen = _work_samples(workload, database)
         common = max(seen, key=lambda text: seen[text]) or "(an empty statement)"

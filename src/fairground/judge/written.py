@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairground.model import Finding, LedgerEntry, LedgerRow, Result, Severity, Workload
+from fairground.model import AuditLine, Finding, LedgerEntry, LedgerRow, Result, Severity, Workload
+
+LATE_S = 1.5
+"""What is counted in the last second of a load is not handed in by its end; half a second more for a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,33 @@ def _late(probes: Sequence[Probe], patience_s: float) -> tuple[Finding, ...]:
     sentence = f"of {len(told)} writes that the lab looked for at the moment of their answer, {' and '.join(words)}"
     evidence = {"looked_for": len(told), "late": len(late), "lost": len(lost), "late_ms": round(max(late), 1) if late else None}
     return (Finding("late-writes", Severity.REJECT, sentence, evidence),)
+
+
+def counted_by(result: Result) -> int:
+    """The good answers of a load that were given before the counts of its last moments were handed in.
+
+    Backends hand in what they count once a second. Left out are the last of the window's seconds, and what followed it.
+    """
+    counted = sum(one.ok for end, one in enumerate(result.seconds, 1) if end <= result.window_s - LATE_S)
+    late = result.completed_ok - counted
+    return max(0, result.done - late - (result.in_flight_end or 0))
+
+
+def counted_in_turns(ends: Sequence[tuple[float, int]]) -> int:
+    """The good answers of turns that were given before the counts of the last ones were handed in.
+
+    `ends`: of each turn, when it ended and how many there were by then.
+    """
+    return max((good for end, good in ends if end <= ends[-1][0] - LATE_S), default=0)
+
+
+def flush_line(flushes: int, good: int, connections: int) -> AuditLine:
+    """The line that asks for the disk: a connection waits for its commit, so that no flush of the log ends two of one's."""
+    sentence = (
+        f"a flush of the log to the disk ends one commit of each connection at most; good answers beside {flushes:,} flushes"
+        f" and {connections:,} connections"
+    )
+    return AuditLine("flushes", sentence, good, 0, flushes * connections)
 
 
 def with_probes(result: Result, probes: Sequence[Probe], workload: Workload) -> Result:

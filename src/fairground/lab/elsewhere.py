@@ -14,13 +14,12 @@ from fairground.generators import ENGINE, EngineHost
 from fairground.inputs.hosts import HostsAsked
 from fairground.inputs.placing import Placed
 from fairground.lab import setup
-from fairground.model import FaultKind, LabError, Load, Plan, Suite
+from fairground.model import LabError, Load, Plan, Suite
+from fairground.model.fault import DATABASE_FAULTS
 from fairground.postgres import DatabaseHost
 
 SERVER = "server"
 """The role whose host measures: the others' hosts are asked from there."""
-OWN_FAULTS = (FaultKind.DATABASE_RESTART, FaultKind.STALL)
-"""Faults that occur on the database server's own machine."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def check_load(load: Load, place: Placed) -> None:
             f"`{load.generator}` makes its load on the lab's machine: only the lab's engine can be on another host",
             "leave `--generator` or `--place` out",
         )
-    if load.fault is not None and load.fault.kind in OWN_FAULTS and "database" in dict(place):
+    if load.fault is not None and load.fault.kind in DATABASE_FAULTS and "database" in dict(place):
         hint = "leave the database here, or ask for connections-cut"
         raise LabError(f"`{load.fault}` needs the database on the lab's machine", hint)
 

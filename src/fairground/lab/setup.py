@@ -32,6 +32,7 @@ from fairground.model import (
     Stack,
     StackInfo,
 )
+from fairground.model.fault import DATABASE_FAULTS
 from fairground.postgres import Database, packages
 
 AWAKE = "FAIRGROUND_AWAKE"
@@ -127,7 +128,7 @@ def check_fault(cell: Cell, database_url: str | None) -> None:
         return
     if fault.kind is FaultKind.POOLER_RESTART and cell.topology.pooler is None:
         raise LabError(f"`{fault}` needs a pooler in the path, and `{cell.id}` has none", "add one: --pooler pgbouncer-tx")
-    if database_url and fault.kind in (FaultKind.DATABASE_RESTART, FaultKind.STALL):
+    if database_url and fault.kind in DATABASE_FAULTS:
         hint = "leave out `--database`; `connections-cut` can be had with a given one, too"
         raise LabError(f"`{fault}` needs the lab's own database: a given one is not the lab's to stop", hint)
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import psycopg
 
 from fairground.generators.tool import together
-from fairground.judge import answers, statements, thresholds
+from fairground.judge import answers, crash, statements, thresholds
 from fairground.judge.thresholds import Rules
 from fairground.model import AuditLine, DatabaseUse, DatabaseWork, LedgerRow, Result, Workload
 from fairground.postgres import Database
@@ -48,21 +48,34 @@ def work(database: Database, was: Before | None) -> DatabaseWork | None:
 
 
 def lines(
-    database: Database, workload: Workload, result: Result, use: DatabaseUse, was: Before, rules: Rules | None = None
+    database: Database,
+    workload: Workload,
+    result: Result,
+    use: DatabaseUse,
+    was: Before,
+    rules: Rules | None = None,
+    most_lost: int | None = None,
 ) -> tuple[AuditLine, ...]:
-    """Every line of the audit with its arithmetic. A statement that fails is a line with nothing found, which does not hold."""
+    """Every line of the audit with its arithmetic. A statement that fails is a line with nothing found, which does not hold.
+
+    `most_lost`: acknowledged writes that the database may have lost by itself. None: it may have lost none.
+    """
     life = result.life or result.window
     unknown = None if result.uncounted_most is None else life.unknown + result.uncounted_most
-    found = list(answers.work_lines(workload, result, use))
+    found = list(answers.work_lines(workload, result, use)) if use.commits is not None else []
     found += statements.lines(workload, result, use, rules or thresholds.standard().rules)
     for invariant in workload.audit.invariants:
         names = {"before": was.values[invariant.id], "acknowledged": result.done}
         # A generator that drops requests at its end cannot say how many good answers there were, only the least.
         above = invariant.may_exceed or (result.uncounted_most != 0 and "acknowledged" in invariant.equals)
         value = _if_there(_value, database, invariant.sql)
-        found.append(
-            answers.invariant_line(invariant.id, invariant.sentence, value, evaluate(invariant.equals, names), unknown, above)
+        line = answers.invariant_line(
+            invariant.id, invariant.sentence, value, expected := evaluate(invariant.equals, names), unknown, above
         )
+        if most_lost is not None and "acknowledged" in invariant.equals:
+            least = evaluate(invariant.equals, {**names, "acknowledged": result.done - most_lost})
+            line = crash.loss_line(line, expected - least)
+        found.append(line)
     if result.ledgers is None:
         return tuple(found)
     for ledger in workload.audit.ledgers:
@@ -71,7 +84,9 @@ def lines(
             sentence = f"the rows that the entries name can be read ({ledger.name}); rows that moved otherwise"
             found.append(AuditLine(f"ledger-{ledger.name}", sentence, None, 0, 0))
         else:
-            found.append(answers.ledger_line(ledger.name, rows, was.ledgers[ledger.name], after))
+            line = answers.ledger_line(ledger.name, rows, was.ledgers[ledger.name], after)
+            entries = sum(entry.name == ledger.name for entry in workload.ledger)
+            found.append(line if most_lost is None else crash.loss_ledger(line, most_lost * entries))
     return tuple(found)
 
 

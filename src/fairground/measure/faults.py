@@ -1,24 +1,26 @@
 """Faults as they are carried out: what a cell's load says shall go wrong in its window, done to the path of one arm.
 
-The database is ended as its manual calls fast: it writes out what it has and closes all connections, so that nothing committed is
-lost where durability is relaxed. A pooler is killed, since it holds nothing but connections. All of this is done by the thread
-that reads the generator's events, for the keeper serves one thread.
+A restart ends the database as its manual calls fast: it writes out what it has and closes all connections, so that nothing
+committed is lost where durability is relaxed. A crash kills all of its processes: what they had not written out is lost, and its
+counters with that. A pooler is killed, since it holds nothing but connections. All of this is done by the thread that reads the
+generator's events, for the keeper serves one thread.
 """
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
 from fairground.host import Child, Keeper, RoleMeter
+from fairground.judge import crash
 from fairground.measure.path import Route
 from fairground.measure.watch import WatchedArm
-from fairground.model import Cell, Fault, FaultKind
+from fairground.model import AuditLine, Cell, Fault, FaultKind, Finding, Recovery, Workload
 from fairground.postgres import Database
 
 UNLIMITED = -1
@@ -49,6 +51,8 @@ class Faults:
     cell: Cell
     refused: int | None = None
     """Connections beyond the limit that the database had refused before the fault; None: there was none, or nobody counts."""
+    crashed: bool = False
+    """The database was made to crash, so that it has lost its counters."""
 
     def carry_out(self, fault: Fault) -> Happened:
         """Do it now, and come back once it is done: after a restart, when connections are accepted again. LabError if they are
@@ -58,12 +62,30 @@ class Faults:
         began_unix_s = time.time()
         deeds: Mapping[FaultKind, Callable[[], int | None]] = {
             FaultKind.DATABASE_RESTART: self._restart_database,
+            FaultKind.DATABASE_CRASH: lambda: self._restart_database(crash=True),
             FaultKind.CONNECTIONS_CUT: self.database.sever,
             FaultKind.POOLER_RESTART: self._restart_pooler,
             FaultKind.STALL: lambda: self._stall((fault.for_ms or 0.0) / 1000),
         }
         cut = deeds[fault.kind]()
         return Happened(fault, began_unix_s, time.time(), cut)
+
+    def most_lost(self, found: Recovery | None) -> int | None:
+        """The most acknowledged writes that a crash may have taken; None where there was none, or it may take none."""
+        return crash.most_lost(found, self.cell.settings.durability) if self.crashed and found is not None else None
+
+    def count_lost(
+        self, found: Recovery, lines: Sequence[AuditLine], workload: Workload, acknowledged: int
+    ) -> tuple[Recovery, tuple[Finding, ...]]:
+        """Count what a crash took, by the audit's lines: the recovery with it, and what is to be said."""
+        if not self.crashed:
+            return found, ()
+        of, lossy = (
+            [one.id for one in workload.audit.invariants if "acknowledged" in one.equals],
+            self.most_lost(found) is not None,
+        )
+        found = replace(found, lost=crash.count_lost(lines, of, lossy))
+        return found, (crash.finding(found, acknowledged, lossy),) if workload.audit.writes else ()
 
     def with_earlier(self, refused: int | None) -> int | None:
         """The refused connections, with those that were refused before the fault."""
@@ -75,11 +97,12 @@ class Faults:
         self.database.limit_connections(UNLIMITED)
         self.seen.counts_connections = False
 
-    def _restart_database(self) -> None:
+    def _restart_database(self, crash: bool = False) -> None:
         owner, meter = self.database.owner, self.path.meters["database"]
         assert owner is not None and isinstance(meter, RoleMeter), "the lab restarts a database of its own alone"
         spent_ns = meter.cpu_ns()
-        owner.restart(self.keeper, self.cell.settings.durability)
+        self.crashed = crash
+        owner.restart(self.keeper, self.cell.settings.durability, crash=crash)
         assert owner.child is not None
         owner.child.pin(self.cell.settings.cores_of("database"))
         meter.succeed(owner.child, spent_ns)

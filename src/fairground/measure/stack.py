@@ -19,6 +19,7 @@ from fairground.judge import (
     blame,
     bottleneck,
     connecting,
+    crash,
     growth,
     prepared,
     recovery,
@@ -31,10 +32,12 @@ from fairground.measure import audit, backends, distance
 from fairground.measure.arm import ArmWindow, Ended, StackArm
 from fairground.measure.bench import HOST
 from fairground.measure.faults import Faults, Happened
+from fairground.measure.flushes import Flushes
 from fairground.measure.loaded import Loaded
 from fairground.measure.path import Route
 from fairground.measure.prober import PATIENCE_S, Prober
 from fairground.measure.schedule import Whole
+from fairground.measure.turntaking import TurnTaking
 from fairground.measure.watch import database_use
 from fairground.model import (
     AuditLine,
@@ -43,6 +46,7 @@ from fairground.model import (
     Finding,
     HostUse,
     LabError,
+    Load,
     MachineError,
     Result,
     RoleUse,
@@ -85,12 +89,14 @@ class StartedStack(Loaded):
     """When the load in one piece began: the database's next number of a transaction, and how many results there were."""
     written: list[tuple[int, int]] = field(default_factory=list)
     """Of each load in one piece: transactions that wrote, and its good answers."""
+    flushes: Flushes = field(init=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         bench = self.bench
         self.path = Route(bench.keeper, bench.engine, self.database, self.arm.cell, bench.cores, self.folder)
         self.path.meters = self.seen.meters
+        self.flushes = Flushes(self.database, self.workload)
         self.faults = Faults(bench.keeper, self.database, self.path, self.seen, self.arm.cell)
 
     @property
@@ -273,11 +279,27 @@ class StartedStack(Loaded):
         (before, loads), after = self.counted, self.database.transactions()
         if before is not None and after is not None:
             self.written += [(after - before, one.done) for one in self.results[loads:]]
+        self.flushes.add(self.flushes.since("whole"), map(written.counted_by, self.results[loads:]))
         return window
 
     def load_begins(self) -> None:
         """Note the counts so far. Who took turns is gone by now, and what that one counted is among the results."""
         self.counted = self.database.transactions() if self.workload.audit.writes else None, len(self.results)
+        self.flushes.begin("whole")
+
+    def begin_turns(self, load: Load) -> TurnTaking:
+        """Start its generator, as of any arm, and note the flushes so far."""
+        if self.turns is None:
+            self.flushes.begin("turns")
+        return super().begin_turns(load)
+
+    def end_turns(self) -> None:
+        """End its generator, and count the flushes of its turns while the connections of all arms are open."""
+        if self.turns is None:
+            return
+        good, flushes, loads = written.counted_in_turns(self.turns.ends), self.flushes.since("turns"), len(self.results)
+        super().end_turns()
+        self.flushes.add(flushes, (max(0, good - one.refused) for one in self.results[loads:]))
 
     # ------------------------------------------------------------ after the load
 
@@ -339,6 +361,7 @@ class StartedStack(Loaded):
         wal_bytes = wal - self.wal_before if wal is not None and self.wal_before is not None else None
         found = database_use(counters, self.seen, wal_bytes, audit.work(self.database, self.before))
         refused = self.faults.with_earlier(self.database.refused_connections())
+        found = crash.without_counters(found) if self.faults.crashed else found
         self.use = replace(found, connect_cpu_us=self.connect_cpu_us, refused=refused)
         self.findings.extend(answers.budget(self.use, self.arm.cell))
         result = self._joined()
@@ -348,10 +371,16 @@ class StartedStack(Loaded):
         rules, probes = self.bench.thresholds.rules, self.prober.probes if self.prober is not None else []
         self.findings.extend(written.findings(probes, PATIENCE_S))
         told = recovery.with_doubts(written.with_probes(result, probes, self.workload), self.arm.cell)
-        self.audit = audit.lines(self.database, self.workload, told, self.use, self.before, rules)
+        self.audit = audit.lines(
+            self.database, self.workload, told, self.use, self.before, rules, self.faults.most_lost(self.recovery)
+        )
+        if self.recovery is not None:
+            self.recovery, said = self.faults.count_lost(self.recovery, self.audit, self.workload, told.done)
+            self.findings.extend(said)
         if self.written:
             transactions, good = (sum(part) for part in zip(*self.written, strict=True))
             self.audit += (answers.transactions_line(transactions, good),)
+        self.audit += self.flushes.line(self.arm.cell)
         self.findings.extend(answers.audit_findings(self.audit))
         self.findings.extend(answers.chatter(self.workload, result, self.use, rules))
         self.findings.extend(statements.findings(self.workload, result, self.use, rules))

@@ -49,6 +49,8 @@ class TurnTaking:
         self.shared_us: dict[str, float] = {}
         """CPU of roles that all arms share, while it was this one's turn."""
         self.measured = False
+        self.ends: list[tuple[float, int]] = []
+        """Of each turn: when it ended, and how many good answers there were by then."""
         self._await_held()
 
     def measure(self) -> None:
@@ -66,6 +68,7 @@ class TurnTaking:
         self.session.hold()
         self._await_held()
         self._watch.turn = None
+        self.ends.append((time.monotonic(), self.told.ok))
         for role, spent_ns in self._shared_ns().items():
             self.shared_us[role] = self.shared_us.get(role, 0.0) + (spent_ns - before[role]) / 1000
 

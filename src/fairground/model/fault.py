@@ -10,9 +10,14 @@ class FaultKind(StrEnum):
     """The kinds of fault. `stall`: the processes of the database stand still for a while. All others cut connections."""
 
     DATABASE_RESTART = "database-restart"
+    DATABASE_CRASH = "database-crash"
     CONNECTIONS_CUT = "connections-cut"
     POOLER_RESTART = "pooler-restart"
     STALL = "stall"
+
+
+DATABASE_FAULTS = (FaultKind.DATABASE_RESTART, FaultKind.DATABASE_CRASH, FaultKind.STALL)
+"""Faults of the database server itself: it has to be the lab's own, and on the lab's machine."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,8 @@ class Recovery:
     """Answers of the window with a wrong body, or that are no HTTP."""
     cut: int | None = None
     """How many connections to the database the fault ended; None where nobody counted."""
+    lost: int | None = None
+    """How many acknowledged writes a crash took from the database; None where nothing crashed, or nothing counts them."""
 
     @property
     def failed_share(self) -> float:

@@ -26,7 +26,7 @@ from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
 from fairground.postgres.wording import lost_statement_errors
-from fairground.postgres.work import work
+from fairground.postgres.work import flushes, work
 
 HOME = "postgres"
 """The database that the lab connects to in order to make and drop others."""
@@ -194,6 +194,7 @@ class Database:
             password=self.admin.password,
             dbname=database or self.name,
             application_name=APPLICATION_NAME,
+            client_encoding="UTF8",
             autocommit=True,
             connect_timeout=10,
             **libpq,
@@ -384,6 +385,14 @@ class Database:
             with self.connect(HOME) as connection:
                 row = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint").fetchone()
                 return int(row[0]) if row else None
+        except psycopg.Error:
+            return None
+
+    def flushes(self) -> int | None:
+        """Count the flushes of the log to the disk so far; None where commits do not wait for them, or nobody counts."""
+        try:
+            with self.connect() as connection:
+                return flushes(connection)
         except psycopg.Error:
             return None
 

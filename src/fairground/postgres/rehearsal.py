@@ -20,8 +20,9 @@ ENDS_S = 5.0
 """How long a session may outlive its connection: an ordinary one ends within milliseconds."""
 PLAIN = "allow `host` beside `hostssl` for them in pg_hba.conf"
 DIRECT = "give the address of PostgreSQL itself; `--pooler` puts one in between, and measures it"
-BACKEND = "SELECT pg_backend_pid(), extract(epoch FROM backend_start)::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"
-STILL = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND extract(epoch FROM backend_start)::text = %s"
+BEGAN_US = "(extract(epoch FROM backend_start) * 1000000)::bigint"
+BACKEND = f"SELECT pid, {BEGAN_US} FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+STILL = f"SELECT 1 FROM pg_stat_activity WHERE pid = %s AND {BEGAN_US} = %s"
 
 
 def require_sessions(database: Database) -> None:
@@ -33,9 +34,7 @@ def require_sessions(database: Database) -> None:
         other.prepare_threshold = None
         while other.execute(STILL.encode(), backend).fetchone():
             if time.monotonic() > deadline or other.execute(BACKEND.encode()).fetchone() == backend:
-                sentence = (
-                    "a pooler answers at the given address, so that nobody could tell the connections of a server under test"
-                )
+                sentence = "a pooler answers at the given address, and hides which connections a server has"
                 raise LabError(sentence, DIRECT)
             time.sleep(0.02)
 
@@ -47,13 +46,13 @@ def rehearse(database: Database) -> tuple[str, ...]:
     """
     database.make_empty()
     if (said := _refused(database.connect)) is not None:
-        raise LabError(
-            f"the given server does not let the lab into its own database `{database.name}`: {said}", "see pg_hba.conf"
-        )
+        sentence = f"the given server does not let the lab into the database `{database.name}`, which it made: {said}"
+        raise LabError(sentence, "see pg_hba.conf")
     _require_plain(database)
     with _login(database) as connection:
         found = session.other(connection)
-    database.settled = [name for name in (*found, session.MESSAGES) if _can_be_set(database, name)]
+    wanted = ("client_encoding", *found, session.MESSAGES)  # our own session has its encoding whatever the role's is
+    database.settled = [name for name in wanted if _can_be_set(database, name)]
     with _login(database) as connection:
         _require(session.other(connection))
         language = str(_value(connection, f"SHOW {session.MESSAGES}"))
@@ -84,8 +83,8 @@ def _login(database: Database, encrypted: bool = False) -> psycopg.Connection[An
     """A session as of a server under test. Encrypted as the lab's own are: what servers cannot have."""
     own = dict(database.admin.libpq) if encrypted else {}
     words: dict[str, Any] = {**own, "sslmode": "require" if encrypted else "disable"}
-    url = database.server_url()
-    return psycopg.connect(url, connect_timeout=10, application_name=APPLICATION_NAME, autocommit=True, options="", **words)
+    words |= {"connect_timeout": 10, "application_name": APPLICATION_NAME, "options": "", "client_encoding": "UTF8"}
+    return psycopg.connect(database.server_url(), autocommit=True, **words)
 
 
 def _can_be_set(database: Database, name: str) -> bool:

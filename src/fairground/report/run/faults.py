@@ -11,6 +11,9 @@ from fairground.report.text import words
 
 HEADS = ("good answers/s before", "failed", "longest without, s", "first good after, s", "full rate after, s", "trials")
 
+LOST = "acknowledged, and lost"
+"""The column of a crash: writes, of all trials."""
+
 
 @dataclass(frozen=True)
 class FaultRow:
@@ -38,6 +41,12 @@ class FaultRow:
     def recovered_s(self) -> float | None:
         """Seconds from the fault's beginning until the full rate was back; None where it was not in the window."""
         return self._median(lambda one: one.recovered_s)
+
+    @property
+    def lost(self) -> int | None:
+        """The acknowledged writes that crashes took, of all trials; None where nothing crashed, or nothing counts them."""
+        known = [one.lost for one in self.recoveries if one.lost is not None]
+        return sum(known) if known else None
 
     @property
     def trials(self) -> str:
@@ -76,6 +85,7 @@ class FaultRow:
             "longest_silence_s": self._median(lambda one: one.longest_silence_s),
             "first_good_s": self._median(lambda one: one.first_good_s),
             "recovered_s": self.recovered_s,
+            "lost": self.lost,
         }
 
 
@@ -93,9 +103,13 @@ def markdown(found: Sequence[FaultRow]) -> str:
     """Write a table for each workload and fault, by name, the quickest to its full rate first. Say when the stacks came back."""
     lines = list[str]()
     for (workload, fault), some in _by_fault(found).items():
-        lines += ["", f"### `{fault}` on `{workload}`", "", f"| {' | '.join(('stack', *HEADS))} |", "|--|" + "--:|" * len(HEADS)]
+        crashes = any(row.lost is not None for row in some)
+        heads = (*HEADS, LOST) if crashes else HEADS
+        lines += ["", f"### `{fault}` on `{workload}`", "", f"| {' | '.join(('stack', *heads))} |", "|--|" + "--:|" * len(heads)]
         ordered = sorted(some, key=lambda row: (row.recovered_s is None, row.recovered_s or 0.0, row.cell.id))
-        lines += [f"| {' | '.join(map(words.cell, (_who(row.cell), *row.values)))} |" for row in ordered]
+        for row in ordered:
+            lost = (words.NO_NUMBER if row.lost is None else f"{row.lost:,}",) if crashes else ()
+            lines.append(f"| {' | '.join(map(words.cell, (_who(row.cell), *row.values, *lost)))} |")
         lines += ["", f"{_back(some)}"]
     return foreign.clean("\n".join(lines)) + "\n"
 
