@@ -21,6 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import IO
 
+import psycopg
 from psycopg import sql
 from psycopg.pq import PGconn, Ping
 
@@ -133,8 +134,8 @@ class Cluster:
                     with psycopg.connect(DatabaseAddress(address, self._port, SUPERUSER, one).url(HOME)):
                         return one
                 except psycopg.OperationalError as error:
-                    if "authentication" not in str(error):
-                        raise
+                    if error.pgconn is None or not error.pgconn.used_password:
+                        raise  # it did not come to a password
             raise self._passwords.refusal("the server does not take the password in it")
         except BaseException:
             self._stop_postmaster(signal.SIGINT)
