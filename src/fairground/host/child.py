@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import math
 import os
 import signal
 import socket
@@ -18,6 +17,7 @@ from typing import IO
 
 import psutil
 
+from fairground.host.bounds import ResourceBounds as ResourceBounds
 from fairground.host.cgroup import Group, Groups, Limits
 from fairground.host.network import LOOPBACK
 from fairground.host.process import Process, below, look
@@ -62,6 +62,15 @@ class Stopped:
     strays: tuple[str, ...]
 
 
+ANSWERS_S = 20.0
+"""A keeper that does not answer within so long stands still."""
+LOOK_S = 1.0
+"""So often it is looked whether it stands still: somebody may have stopped it."""
+CLOSES_S = 20.0
+"""The time in which a keeper ends what it keeps."""
+STOPPED = frozenset("Tt")
+
+
 class Keeper:
     """The process that starts and outlives all others of this lab; see `keeper.py` for why.
 
@@ -84,7 +93,7 @@ class Keeper:
             )
         self.spinners: tuple[psutil.Process, ...] = ()
         """The processes that keep the processors from idling at present, other labs' included; see `awake`."""
-        self._sent = 0
+        self._sent, self._looked_s = 0, time.monotonic()
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
         self._alive: dict[int, Child] = {}
@@ -106,7 +115,20 @@ class Keeper:
     def close(self) -> None:
         """End the keeper, which kills whatever is still running below it."""
         self._socket.close()
-        self._process.wait()
+        self._resume()  # one that stands still could not end what it keeps
+        try:
+            self._process.wait(CLOSES_S)
+        except subprocess.TimeoutExpired:
+            self._lost()
+
+    def _resume(self) -> None:
+        """Let the keeper go on, if somebody has stopped it."""
+        if self._stands_still():
+            self._process.send_signal(signal.SIGCONT)
+
+    def _stands_still(self) -> bool:
+        found = look(self.pid)
+        return found is not None and found.state in STOPPED
 
     @property
     def awake(self) -> bool:
@@ -211,10 +233,16 @@ class Keeper:
     def _receive(self, wait_for: int | None) -> dict[str, object]:
         """Take in what the keeper says: until the reply `wait_for`, or (None) only what is already there."""
         while True:
-            self._socket.settimeout(None if wait_for is not None else 0)
+            self._socket.settimeout(ANSWERS_S if wait_for is not None else 0)
             try:
                 packet = self._socket.recv(1 << 18)
+            except TimeoutError:
+                raise self._lost() from None
             except BlockingIOError:
+                if time.monotonic() - self._looked_s > LOOK_S:
+                    self._looked_s = time.monotonic()
+                    if self._stands_still():
+                        raise self._lost() from None
                 return {}
             if not packet:
                 raise self._lost()
@@ -227,6 +255,8 @@ class Keeper:
 
     def _lost(self) -> LabError:
         """End what the killed keeper kept, since it has come to us, and what forks meanwhile."""
+        self._process.kill()  # where it stands still
+        self._process.wait()
         deadline = time.monotonic() + 5
         while (left := self._left_over()) and time.monotonic() < deadline:
             for process in left:
@@ -238,37 +268,6 @@ class Keeper:
     def _left_over(self) -> list[psutil.Process]:
         """The processes that run below the lab, apart from the keeper."""
         return [p for p in psutil.Process().children(recursive=True) if p.pid != self.pid and _runs(p)]
-
-
-@dataclass(frozen=True)
-class ResourceBounds:
-    """The means that hold a process to its cores and limits: what its cgroup does not hold falls to affinity and rlimit."""
-
-    cores: tuple[int, ...] | None
-    data_bytes: int | None
-    words: Mapping[str, str]
-    """`cores`, `cpus` and `memory` → by what and to how much, for the result."""
-
-    @classmethod
-    def of(cls, group: Group, limits: Limits) -> ResourceBounds:
-        """Find what holds a process of this group to its limits.
-
-        Without a quota the next whole number of cores has to do; without a memory controller each process has the limit.
-        """
-        cores, words = limits.cores or None, dict[str, str]()
-        if limits.cpus is not None and "cpus" in group.held:
-            words["cpus"] = f"cgroup{group.version} quota of {limits.cpus:g}"
-        elif limits.cpus is not None:
-            cores = (cores or tuple(sorted(os.sched_getaffinity(0))))[: math.ceil(limits.cpus)]
-            words["cpus"] = f"affinity to {len(cores)}, for want of a quota"
-        if cores:
-            words["cores"] = ",".join(map(str, cores))
-        if limits.memory_bytes is None:
-            return cls(cores, None, words)
-        held = "memory_bytes" in group.held
-        by = f"cgroup{group.version}" if held else "rlimit of each process's data, for want of a memory controller"
-        words["memory"] = f"{limits.memory_bytes / 1e6:g} MB by {by}"
-        return cls(cores, None if held else limits.memory_bytes, words)
 
 
 class Child:
