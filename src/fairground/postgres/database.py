@@ -19,7 +19,7 @@ from psycopg import sql
 
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import DatabaseWork, Durability, LabError
-from fairground.postgres import role, storage
+from fairground.postgres import role, storage, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
@@ -194,11 +194,13 @@ class Database:
                     connection.execute(statement.format(database=f'"{self.name}"').encode())
 
     def stop(self) -> None:
-        """Stop the server if it is ours; of a given one the databases of all arms are removed."""
+        """Stop the server if it is ours; from a given one all that the lab made is removed."""
         if self.owner:
             self.owner.stop()
         else:
             self.drop_arms()
+            with self.connect(HOME) as connection:
+                traces.remove_traces(connection)
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
