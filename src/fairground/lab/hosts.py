@@ -18,8 +18,8 @@ from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.inputs.hosts import HostsAsked
 from fairground.judge import validity
+from fairground.lab import host_trial, setup
 from fairground.lab import run as runs
-from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
 from fairground.model import Cell, Ending, LabError, Plan, PlanSlot, Run, Seats, Stack, StackInfo, Suite, Trial
@@ -424,11 +424,4 @@ def trials_of(known: Run, share: PlanShare | None, found: OrderAnswer) -> list[T
     slots = {slot.number: slot for slot in (share.slots if share is not None else ())}
     if any(one.number not in slots or one.cell != slots[one.number].cell for one in found.trials):
         raise LabError(f"host `{found.host}` answered for slots that it was not given")
-    return [
-        replace(
-            one,
-            machine=found.machine.hostname_hash,
-            folder=str(records.trial_folder(known.folder, slots[one.number], one.attempt).relative_to(known.folder)),
-        )
-        for one in found.trials
-    ]
+    return [host_trial.take(known, slots[one.number], one, found.machine) for one in found.trials]

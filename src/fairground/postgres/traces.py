@@ -1,4 +1,4 @@
-"""What a session leaves in a given server beside its arms: the templates of their data, and the role with their rights."""
+"""Remove what a session leaves in a given server beside its arms: templates of their data, and the role with their rights."""
 
 from __future__ import annotations
 
