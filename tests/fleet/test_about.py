@@ -28,6 +28,13 @@ def test_what_an_owner_allows() -> None:
     assert host("a", allowed=("all",)).allows("any", "other")
 
 
+def test_a_server_cannot_be_called_by_the_hash_of_another() -> None:
+    """What is allowed by content is allowed under any name, and a name that looks like that content allows nothing."""
+    digest = "fae51a1b" * 8
+    told = host("a", allowed=(digest, "named"))
+    assert told.allows("any", digest) and not told.allows(digest, "0" * 64) and not told.allows(digest, "other")
+
+
 def test_machines_are_of_a_kind_whatever_they_are_called() -> None:
     """The largest group is first; a kernel of its own makes another kind."""
     other = replace(MACHINE, kernel="6.2")

@@ -15,7 +15,7 @@ from fairground.fleet.order import Order, OrderAnswer, OrderWork, Refusal
 from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.lab import hosts
-from fairground.model import LabError, Run, Trial, Verdict
+from fairground.model import Finding, LabError, Run, Severity, Trial, Verdict
 from fleet.made import MACHINE, member, plan
 
 
@@ -164,3 +164,18 @@ def test_other_sources_than_were_announced_are_refused(server: Path, tmp_path: P
     with pytest.raises(LabError, match="not those that were announced"):
         build.unpack("alder", build.pack_sources(server), "0" * 64, tmp_path / "cache")
     assert build.sent_folder("0" * 64, tmp_path / "cache") is None
+
+
+@pytest.mark.parametrize(("id", "told"), [("ready", True), ("server-exit", True), ("steal", False)])
+def test_a_server_that_failed_on_a_host_leaves_its_last_words(id: str, told: bool, known: Run) -> None:
+    """In the sentence that says so, and in the trial's folder; a trial whose server was silent has neither."""
+    share = PlanShare(known.plan.slots[:1])
+    finding = Finding(id, Severity.REJECT, "it ended", {})
+    one = replace(made(known, 1), findings=(finding,), stderr_tail="first\nno module `x`\x1b[1m\n\n")
+    for tail in (one.stderr_tail, ""):
+        answer = OrderAnswer("b", MACHINE, {"engine": "1"}, trials=(replace(one, stderr_tail=tail),))
+        (kept,) = hosts.trials_of(known, share, answer)
+        said = "it ended; its last words: no module `x`" if told and tail else "it ended"
+        assert kept.findings[0].sentence == said
+        log = known.folder / kept.folder / "server.log"
+        assert log.exists() is bool(tail) and (not tail or "no module" in log.read_text())

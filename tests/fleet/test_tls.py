@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,27 @@ def test_a_certificate_is_made_once(tmp_path: Path) -> None:
     before = made.certificate.read_bytes()
     assert tls.make_certificate(folder).certificate.read_bytes() == before
     assert tls.of_fleet(folder) == made
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
+def test_a_key_that_others_can_use_is_refused(mode: int, tmp_path: Path) -> None:
+    """As after a careless copy; for its owner alone it is taken."""
+    made = tls.make_certificate(tmp_path / "fleet")
+    assert tls.of_fleet(made.folder) == made
+    made.key.chmod(mode)
+    for ask in (lambda: tls.of_fleet(made.folder), lambda: tls.make_certificate(made.folder)):
+        with pytest.raises(LabError, match="others than its owner") as raised:
+            ask()
+        assert raised.value.hint == f"chmod 600 {made.key}"
+
+
+@pytest.mark.parametrize(("days", "words"), [(-1, "is valid from"), (tls.VALID_DAYS + 1, "expired on"), (4000, "expired on")])
+def test_a_certificate_that_is_not_valid_now_says_so(days: int, words: str, tmp_path: Path) -> None:
+    """With the day, and what the clock says: it may be the clock that is wrong."""
+    made = tls.make_certificate(tmp_path / "fleet")
+    now = datetime.now(UTC)
+    tls._check(made, now)
+    with pytest.raises(LabError, match=words) as raised:
+        tls._check(made, now + timedelta(days=days))
+    assert "clock says" in raised.value.message
+    assert now + timedelta(days=364) < tls.expiry_of(made) < now + timedelta(days=366)

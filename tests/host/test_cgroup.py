@@ -183,3 +183,22 @@ def test_real_version_2() -> None:
         for folder in groups.folders:
             folder.rmdir()
     assert not any(folder.exists() for folder in (*group.folders, *groups.folders))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_groups_of_labs_that_have_ended_are_removed(version: int, tmp_path: Path) -> None:
+    """With those of their roles, at the next start. What lives, what is busy and what is no lab's stays."""
+    parents = [tmp_path] if version == 2 else [tmp_path / "cpuacct", tmp_path / "memory"]
+    dead, living = 4_194_305, os.getpid()  # above the largest number that a process can have
+    gone = [f"fairground-{dead}", f"fairground-{dead}-last", f"fairground-doctor-{dead}"]
+    kept = [f"fairground-{living}", f"fairground-{dead}x", "other-1", f"fairground-{dead + 1}"]
+    for parent in parents:
+        for name in (*gone, *kept):
+            (parent / name / "server-1").mkdir(parents=True)
+        (parent / kept[-1] / "server-1" / "busy").touch()  # as of a group with processes, which cannot be removed
+    if version == 2:
+        (tmp_path / "cgroup.controllers").touch()
+    Groups.create("fairground-test", tmp_path)
+    for parent in parents:
+        there = {path.name for path in parent.iterdir() if path.is_dir()}
+        assert there & {*gone} == set() and {*kept} <= there

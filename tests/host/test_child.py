@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 from builders.children import ENVIRONMENT, TREE, is_alive, python
+from builders.paths import ROOT
 from builders.waiting import PATIENCE_S, eventually
 from fairground.host import Child, Keeper, Streams
 from fairground.model import LabError
@@ -274,3 +276,40 @@ def test_who_joins_a_group_is_named(whose: str, keeper: Keeper, tmp_path: Path) 
     assert other.intruders() == ()
     victim.stop(0.0)
     other.stop(0.0)
+
+
+STANDS_STILL = """
+import os, signal, sys, time
+import psutil
+from fairground.host import child
+from fairground.model import LabError
+
+child.ANSWERS_S, child.LOOK_S = 0.5, 0.0
+keeper = child.Keeper(os.environ)
+kept = keeper.spawn(["sleep", "60"], role="server", env={"PATH": os.environ["PATH"]})
+process = psutil.Process(kept.pid)
+os.kill(keeper.pid, signal.SIGSTOP)
+while psutil.Process(keeper.pid).status() != psutil.STATUS_STOPPED:
+    time.sleep(0.01)
+try:
+    if sys.argv[1] == "exit code":
+        kept.exit_code()
+    if sys.argv[1] == "spawn":
+        keeper.spawn(["true"], role="other", env={})
+except LabError as error:
+    print(error.message)
+keeper.close()
+while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+    time.sleep(0.01)
+print("ended")
+"""
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("what", ["close", "spawn", "exit code"])
+def test_a_keeper_that_stands_still_holds_nobody_up(what: str) -> None:
+    """Somebody stopped it: the end of the lab lets it go on; a question ends it, and all that it kept, in a sentence."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run([sys.executable, "-c", STANDS_STILL, what], env=environment, capture_output=True, text=True, timeout=60)
+    told = "" if what == "close" else "the keeper process was killed; everything that this run had started has been ended\n"
+    assert (done.stdout, done.stderr) == (f"{told}ended\n", "")

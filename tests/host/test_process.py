@@ -114,6 +114,27 @@ def test_a_server_listens_where_it_was_told_to(
     assert (None if found is None else found.evidence["addresses"]) == named
 
 
+@pytest.mark.parametrize(
+    ("ip", "port", "pid", "named"),
+    [
+        ("0.0.0.0", 9999, 7, "0.0.0.0 at port 9999"),
+        ("::", 22, 8, ":: at port 22"),
+        ("10.0.0.5", 9999, 7, "10.0.0.5 at port 9999"),
+        ("127.0.0.1", 9999, 7, None),
+        ("0.0.0.0", 9999, 9, None),
+        ("0.0.0.0", 9999, None, None),
+    ],
+)
+def test_a_server_that_listens_at_another_port_is_warned_of(
+    ip: str, port: int, pid: int | None, named: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any process of the server, at any port beyond loopback; what others have is theirs."""
+    one = SimpleNamespace(status=psutil.CONN_LISTEN, laddr=SimpleNamespace(ip=ip, port=port), pid=pid)
+    monkeypatch.setattr(server.psutil, "net_connections", lambda _: [one])
+    found = server.exposure_of(HOST, 80, [7, 8])
+    assert (None if found is None else found.evidence["addresses"]) == named
+
+
 @pytest.mark.parametrize(("host", "shown"), [("10.0.0.5", "10.0.0.5:80"), ("::1", "[::1]:80")])
 def test_host_and_port_in_one(host: str, shown: str) -> None:
     """An IPv6 address stands in brackets, or its last group would be the port."""

@@ -95,6 +95,25 @@ def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
 
 
 @pytest.mark.live
+def test_a_given_server_is_left_as_it_was(bare: Database) -> None:
+    """Neither templates nor roles of the lab stay, and what somebody else called so does."""
+    ours = "SELECT datname FROM pg_database WHERE datname ~ 'fairground' UNION SELECT rolname FROM pg_roles WHERE rolname ~ 'fairground_'"
+    drop_templates(bare)
+    with bare.connect("postgres") as connection:
+        connection.execute("CREATE DATABASE fairground_template_7_0123456789")
+        before = set(connection.execute(ours.encode()).fetchall())
+        try:
+            found = postgres.given_database(url_of(bare), CONTRACT)
+            found.reset(SCALE)
+            found.arm(2).reset(SCALE)
+            assert len(set(connection.execute(ours.encode()).fetchall()) - before) >= 5
+            found.stop()
+            assert set(connection.execute(ours.encode()).fetchall()) == before
+        finally:
+            connection.execute("DROP DATABASE fairground_template_7_0123456789")
+
+
+@pytest.mark.live
 def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
     """Databases that carry our mark are dropped when a session begins, and one that somebody else called so is left alone."""
     killed = postgres.given_database(url_of(bare), CONTRACT)

@@ -59,7 +59,8 @@ def serve(
             streams.note(f"on each machine: {join}")
         if certificate:
             streams.note(
-                f"certificate  {folder}: copy it to each machine by a safe way; who has it can run programs on all hosts"
+                f"certificate  {folder}, valid until {tls.expiry_of(certificate):%Y-%m-%d}: copy it to each machine by a safe"
+                " way; who has it can run programs on all hosts"
             )
 
     scheduler.serve(at, certificate, say_started)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ PROTOCOL = 1
 ROLES = ("server", "database", "generator")
 """The roles that a host may take on. One that measures a share by itself takes all of them."""
 EVERY_SERVER = "all"
+HASH = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class About:
             ) from error
 
     def allows(self, server: str, digest: str) -> bool:
-        """True if the owner lets this host run a server with these sources."""
-        return any(name in self.allowed for name in (EVERY_SERVER, server, digest))
+        """True if the owner lets this host run a server with these sources. An allowed hash is of sources, and nobody's id."""
+        named = server in self.allowed and HASH.fullmatch(server) is None
+        return named or EVERY_SERVER in self.allowed or digest in self.allowed
 
     def unfit(self, version: str, roles: Sequence[str] = ROLES) -> str | None:
         """The reason why the host cannot take these roles for a lab of this version; None: it can."""

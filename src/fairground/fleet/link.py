@@ -41,7 +41,9 @@ It also takes five minutes by default to notice that a host is silent.
 def settle() -> None:
     """Let Dask be quiet: little work while it waits, and no log but of what the lab cannot tell itself."""
     dask.config.set(SETTINGS)
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in [*logging.root.manager.loggerDict]:  # Dask gives some of its own a level of their own
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def security(address: SchedulerAddress, certificate: Certificate | None) -> Security | None:

@@ -90,7 +90,34 @@ def of_fleet(folder: Path) -> Certificate:
     found = Certificate(folder)
     if not found.is_there:
         raise LabError(f"`{folder}` holds no certificate of a fleet: `{CERTIFICATE}` and `{KEY}`", COPY)
+    _check(found, datetime.now(UTC))
     return found
+
+
+def _check(found: Certificate, now: datetime) -> None:
+    """LabError for a key that others can read, and for a certificate that is not valid now."""
+    if found.key.stat().st_mode & 0o077:
+        raise LabError(f"others than its owner can use `{found.key}`: who has it belongs to the fleet", f"chmod 600 {found.key}")
+    from cryptography import x509
+
+    try:
+        one = x509.load_pem_x509_certificate(found.certificate.read_bytes())
+    except ValueError:
+        return  # that it cannot be used is told where it is used
+    if not one.not_valid_before_utc <= now <= one.not_valid_after_utc:
+        since = "expired on" if now > one.not_valid_after_utc else "is valid from"
+        day = one.not_valid_after_utc if now > one.not_valid_after_utc else one.not_valid_before_utc
+        raise LabError(
+            f"the certificate in `{found.folder}` {since} {day:%Y-%m-%d}, and this machine's clock says {now:%Y-%m-%d %H:%M} UTC",
+            "set the clock, or make another one, `./fairground host serve --tls` with a new folder, and copy it to all hosts",
+        )
+
+
+def expiry_of(found: Certificate) -> datetime:
+    """The moment when a certificate ends."""
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificate(found.certificate.read_bytes()).not_valid_after_utc
 
 
 def link(text: str, folder: Path | None) -> tuple[SchedulerAddress, Certificate | None]:
@@ -107,7 +134,7 @@ def make_certificate(folder: Path) -> Certificate:
     """The certificate in a folder, made there if there is none; only its owner may read the key."""
     found = Certificate(folder)
     if found.is_there:
-        return found
+        return of_fleet(folder)
     with storing(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         certificate, key = _new(datetime.now(UTC))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -146,6 +147,8 @@ class Groups:
             candidates: list[tuple[int, tuple[Path, ...]]] = [(2, (root / name,)), (2, (root / own.lstrip("/") / name,))]
         else:
             candidates = [(1, (root / "cpuacct" / name, root / "memory" / name)), (1, (root / "cpuacct" / name,))]
+        for parent in {root, (root / "cpu").resolve(), *(folder.parent for _, folders in candidates for folder in folders)}:
+            _remove_stale(parent)
         for version, folders in candidates:
             if _make(folders):
                 _enable(folders[0], "memory")
@@ -224,6 +227,22 @@ def pressure_us(path: Path, kind: str) -> int | None:
         return int(line.rpartition("total=")[2])
     except (OSError, ValueError, StopIteration):
         return None
+
+
+STALE = re.compile(r"fairground-(?:doctor-)?(\d+)(?:-last)?")
+
+
+def _remove_stale(parent: Path) -> None:
+    """Remove the groups of labs that have ended: a kernel that was busy kept them then. One that has processes stays."""
+    for folder in parent.glob("fairground-*"):
+        named = STALE.fullmatch(folder.name)
+        if named is None or folder.is_symlink() or Path("/proc", named[1]).exists():
+            continue
+        for one in (*folder.glob("*/"), folder):
+            try:
+                one.rmdir()
+            except OSError:
+                break
 
 
 def _make(folders: tuple[Path, ...]) -> bool:

@@ -62,6 +62,15 @@ class Stopped:
     strays: tuple[str, ...]
 
 
+ANSWERS_S = 20.0
+"""A keeper that does not answer within so long stands still."""
+LOOK_S = 1.0
+"""So often it is looked whether it stands still: somebody may have stopped it."""
+CLOSES_S = 20.0
+"""The time in which a keeper ends what it keeps."""
+STOPPED = frozenset("Tt")
+
+
 class Keeper:
     """The process that starts and outlives all others of this lab; see `keeper.py` for why.
 
@@ -84,7 +93,7 @@ class Keeper:
             )
         self.spinners: tuple[psutil.Process, ...] = ()
         """The processes that keep the processors from idling at present, other labs' included; see `awake`."""
-        self._sent = 0
+        self._sent, self._looked_s = 0, time.monotonic()
         self._exits: dict[int, int] = {}
         self._children: set[int] = set()
         self._alive: dict[int, Child] = {}
@@ -106,7 +115,20 @@ class Keeper:
     def close(self) -> None:
         """End the keeper, which kills whatever is still running below it."""
         self._socket.close()
-        self._process.wait()
+        self._resume()  # one that stands still could not end what it keeps
+        try:
+            self._process.wait(CLOSES_S)
+        except subprocess.TimeoutExpired:
+            self._lost()
+
+    def _resume(self) -> None:
+        """Let the keeper go on, if somebody has stopped it."""
+        if self._stands_still():
+            self._process.send_signal(signal.SIGCONT)
+
+    def _stands_still(self) -> bool:
+        found = look(self.pid)
+        return found is not None and found.state in STOPPED
 
     @property
     def awake(self) -> bool:
@@ -219,10 +241,16 @@ class Keeper:
     def _receive(self, wait_for: int | None) -> dict[str, object]:
         """Take in what the keeper says: until the reply `wait_for`, or (None) only what is already there."""
         while True:
-            self._socket.settimeout(None if wait_for is not None else 0)
+            self._socket.settimeout(ANSWERS_S if wait_for is not None else 0)
             try:
                 packet = self._socket.recv(1 << 18)
+            except TimeoutError:
+                raise self._lost() from None
             except BlockingIOError:
+                if time.monotonic() - self._looked_s > LOOK_S:
+                    self._looked_s = time.monotonic()
+                    if self._stands_still():
+                        raise self._lost() from None
                 return {}
             if not packet:
                 raise self._lost()
@@ -235,6 +263,8 @@ class Keeper:
 
     def _lost(self) -> LabError:
         """End what the killed keeper kept, since it has come to us, and what forks meanwhile."""
+        self._process.kill()  # where it stands still
+        self._process.wait()
         deadline = time.monotonic() + 5
         while (left := self._left_over()) and time.monotonic() < deadline:
             for process in left:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import psutil
@@ -52,17 +52,23 @@ def wait(child: Child, host: str, port: int, timeout_s: float = 30.0) -> str | N
     return wait_ready(host, port, "/ready", 204, timeout_s, lambda: child.exit_code() is None)
 
 
-def exposure_of(host: str, port: int) -> Finding | None:
-    """A warning when something listens on `port` beyond `host`, the server's HOST, and the loopback addresses."""
+def exposure_of(host: str, port: int, pids: Collection[int] = ()) -> Finding | None:
+    """A warning when something listens beyond `host`, the server's HOST, and the loopback addresses.
+
+    That is whatever listens on `port`, and the server's processes, `pids`, wherever they listen.
+    """
     listening = {
-        one.laddr.ip for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port
+        (one.laddr.ip, one.laddr.port)
+        for one in psutil.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN and (one.laddr.port == port or one.pid in pids)
     }
     own = ipaddress.ip_address(host)
-    beyond = sorted(text for text in listening if (one := _plain(text)) != own and not one.is_loopback)
+    beyond = sorted((text, at) for text, at in listening if ((one := _plain(text)) != own or at != port) and not one.is_loopback)
     if not beyond:
         return None
-    sentence = f"it listens on {', '.join(beyond)}, whatever HOST says: other machines may reach it while it runs"
-    return Finding("exposed", Severity.WARN, sentence, {"addresses": ", ".join(beyond), "port": port})
+    named = ", ".join(text if at == port else f"{text} at port {at}" for text, at in beyond)
+    sentence = f"it listens on {named}, whatever HOST says: other machines may reach it while it runs"
+    return Finding("exposed", Severity.WARN, sentence, {"addresses": named, "port": port})
 
 
 def _plain(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,8 @@ from fairground.fleet.shares import PlanShare
 from fairground.host import build
 from fairground.inputs.hosts import HostsAsked
 from fairground.judge import validity
+from fairground.lab import host_trial, setup
 from fairground.lab import run as runs
-from fairground.lab import setup
 from fairground.lab.events import Absent, Began, Event, Planned, Said, TrialDone
 from fairground.lab.preparation import Inputs
 from fairground.model import Cell, Ending, LabError, Plan, PlanSlot, Run, Seats, Stack, StackInfo, Suite, Trial
@@ -39,6 +40,8 @@ class Fleet:
     remarks: tuple[str, ...] = ()
     roles: tuple[str, ...] = about.ROLES
     client: Any = field(default=None, repr=False, compare=False)
+    again: str = ""
+    """The options that name them, for the command that goes on."""
 
     @property
     def seats(self) -> Seats:
@@ -51,7 +54,14 @@ def fleet(asked: HostsAsked, roles: Sequence[str] = about.ROLES) -> Iterator[Fle
     """The hosts that have joined at an address and take these `roles`. LabError where none can be reached, or can measure."""
     at, certificate = tls.link(asked.address, asked.tls)
     with cluster.connect(at, certificate) as client:
-        yield replace(choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at), roles), client=client)
+        chosen = choose(cluster.members(client), setup.lab_version(), asked.hosts, str(at), roles)
+        yield replace(chosen, client=client, again=_again(asked))
+
+
+def _again(asked: HostsAsked) -> str:
+    """Write the options that name the hosts again."""
+    secured = [] if asked.tls is None else ["--tls", str(asked.tls)]
+    return " " + shlex.join(["--hosts", asked.address, *secured])
 
 
 def choose(members: Sequence[Member], version: str, wanted: Sequence[str], at: str, roles: Sequence[str] = about.ROLES) -> Fleet:
@@ -290,7 +300,8 @@ def measure_shares(known: Run, there: Fleet, digests: Mapping[str, str]) -> Gene
         asked = yield from _in_waves(known, there, digests)
     done = records.done_slots(records.load_run(known.folder))
     if missing := [slot for slot in asked if slot.number not in done]:
-        yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: ./fairground run --resume {known.id}")
+        again = f"./fairground run --resume {known.id}{there.again}"
+        yield Said(f"{len(missing)} of {len(asked)} trials are missing; go on with: {again}")
 
 
 def _in_waves(known: Run, there: Fleet, digests: Mapping[str, str]) -> Generator[Event, None, tuple[PlanSlot, ...]]:
@@ -413,11 +424,4 @@ def trials_of(known: Run, share: PlanShare | None, found: OrderAnswer) -> list[T
     slots = {slot.number: slot for slot in (share.slots if share is not None else ())}
     if any(one.number not in slots or one.cell != slots[one.number].cell for one in found.trials):
         raise LabError(f"host `{found.host}` answered for slots that it was not given")
-    return [
-        replace(
-            one,
-            machine=found.machine.hostname_hash,
-            folder=str(records.trial_folder(known.folder, slots[one.number], one.attempt).relative_to(known.folder)),
-        )
-        for one in found.trials
-    ]
+    return [host_trial.take(known, slots[one.number], one, found.machine) for one in found.trials]

@@ -134,7 +134,8 @@ class Route:
 
     def exposure(self) -> Finding | None:
         """A warning when other machines may reach the server."""
-        return server.exposure_of(self.host, self.server_port)
+        pids = [] if self.server is None else [one.pid for one in self.server.alive()]
+        return server.exposure_of(self.host, self.server_port, pids)
 
     def listens(self) -> bool:
         """True if the server accepts connections, ready or not."""

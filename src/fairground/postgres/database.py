@@ -21,7 +21,7 @@ from psycopg import sql
 from fairground.host import Child, Keeper, Meter, Moment
 from fairground.model import DatabaseEnded, DatabaseWork, Durability, LabError, foreign
 from fairground.model.cause import DatabaseLifetime
-from fairground.postgres import role, session, storage
+from fairground.postgres import role, session, storage, traces
 from fairground.postgres.activity import waits
 from fairground.postgres.errorlog import ErrorLog
 from fairground.postgres.names import APPLICATION_NAME, MARK, ROLE, THEIRS, TRIAL_DATABASES, of_arm
@@ -239,12 +239,14 @@ class Database:
         return DatabaseLifetime(*row)
 
     def stop(self) -> None:
-        """Stop the server if it is ours; of a given one the databases of all arms are removed, if it still answers."""
+        """Stop the server if it is ours; from a given one all that the lab made is removed, if it still answers."""
         if self.owner:
             self.owner.stop()
-        else:
-            with suppress(psycopg.OperationalError):
-                self.drop_arms()
+            return
+        with suppress(psycopg.OperationalError):
+            self.drop_arms()
+            with self.connect(HOME) as connection:
+                traces.remove_traces(connection)
 
     def drop_arms(self) -> None:
         """Remove databases and roles of all arms, an earlier session's too: in a given server only those that the lab made."""
