@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from builders.waiting import eventually
-from fairground.host import Limits
+from fairground.host import Limits, cgroup
 from fairground.host.bounds import ResourceBounds
 from fairground.host.cgroup import Group, Groups
 
@@ -202,3 +202,17 @@ def test_groups_of_labs_that_have_ended_are_removed(version: int, tmp_path: Path
     for parent in parents:
         there = {path.name for path in parent.iterdir() if path.is_dir()}
         assert there & {*gone} == set() and {*kept} <= there
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_quota_of_a_group_above_is_read(version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container's processes are in a group below the one with the quota; a group without periods tells nothing."""
+    top = tmp_path if version == 2 else tmp_path / "cpu"
+    own = top / "box" / "inner"
+    own.mkdir(parents=True)
+    (own / "cpu.stat").write_text("usage_usec 5\n" if version == 2 else "nr_periods 0\nnr_throttled 0\n")
+    line = "0::/box/inner" if version == 2 else "7:memory:/elsewhere\n4:cpu,cpuacct:/box/inner"
+    monkeypatch.setattr(cgroup.Path, "read_text", lambda self, read=Path.read_text: line if "/proc/" in str(self) else read(self))
+    assert cgroup.periods_of(1, tmp_path) is None
+    (top / "box" / "cpu.stat").write_text("nr_periods 80\nnr_throttled 31\n")
+    assert cgroup.periods_of(1, tmp_path) == (80, 31)

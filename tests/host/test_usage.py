@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,8 +14,9 @@ from typing import Any, cast
 import psycopg
 import pytest
 
+from builders.children import python
 from builders.waiting import eventually
-from fairground.host import Child, CpuClock, RoleMeter, cgroup, counters, surroundings
+from fairground.host import Child, CpuClock, Keeper, RoleMeter, cgroup, counters, surroundings
 from fairground.host.cgroup import Group
 from fairground.host.process import Process, look
 from fairground.host.spent import Ran, threads_of
@@ -347,3 +349,19 @@ def test_looks_are_of_windows_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(arm.looks) == 2
     arm.open_window()
     assert arm.looks == []
+
+
+@pytest.mark.live
+def test_a_process_that_is_stopped_is_seen(keeper: Keeper) -> None:
+    """The share of the looks since the window began in which a signal had stopped it; one that sleeps is not."""
+    child = python(keeper, "import time; time.sleep(600)")
+    meter = RoleMeter(child)
+    meter.start()
+    before = meter.clock()
+    meter.sample()
+    os.kill(child.pid, signal.SIGSTOP)
+    assert eventually(lambda: (one := look(child.pid)) is not None and one.state == "T")
+    meter.sample()
+    os.kill(child.pid, signal.SIGCONT)
+    assert meter.use(before, meter.clock()).stopped_share == 0.5
+    child.stop(0.0)

@@ -363,6 +363,33 @@ def test_limit_by_memory(peak: float | None, allowed: int | None, said: str | No
     assert limit({"server": use}, cell=replace(CELL, settings=replace(CELL.settings, memory_mb=allowed))) == said
 
 
+@pytest.mark.parametrize(("throttled", "said"), [(30, "throttled"), (3, "too-few-connections")])
+def test_a_quota_that_is_somebody_elses_is_named(throttled: int, said: str) -> None:
+    """A service in a container with a quota leaves the machine idle, and more connections would give nothing."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    use = RoleUse(3e6, None, None, "cgroup2", periods=100, throttled_periods=throttled)
+    assert limit({"server": use}, waiting) == said
+    assert limit({"server": replace(use, periods=None, throttled_periods=None)}, waiting) == "too-few-connections"
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.4, "stopped"), (0.0, "too-few-connections"), (None, "too-few-connections")])
+def test_a_server_that_is_stopped_again_and_again_is_named(share: float | None, said: str) -> None:
+    """`cpulimit` stops a process by signals, and no quota tells of it."""
+    waiting = result(latency_ok=latency(900_000, mean_us=1_000_000.0))
+    assert limit({"server": RoleUse(3e6, None, None, "cgroup2", stopped_share=share)}, waiting) == said
+
+
+@pytest.mark.parametrize(
+    ("p50_us", "p99_us", "said"), [(204_000, 208_000, True), (204_000, 900_000, False), (9_000, 9_100, False)]
+)
+def test_answers_that_all_take_as_long_may_wait_for_a_timer(p50_us: int, p99_us: int, said: bool) -> None:
+    """Connections were too few for it by Little's law, and the sentence says what else it may be; short or scattered ones have no word."""
+    held = Latency(1000, 1, 1_000_000.0, p99_us, p50_us, p50_us, p99_us, p99_us, None)
+    held = replace(held, p99_us=p99_us)
+    (found,) = bottleneck.limits(CELL, result(latency_ok=held), roles(server=0.3), HOST, DATABASE, 2, REASONS)
+    assert found.id == "too-few-connections" and ("as if a timer held it" in found.sentence) is said
+
+
 def test_limit_by_throttling() -> None:
     """A server that is out of quota in a tenth of its periods is throttled, though its mean is below the quota."""
     cell = replace(CELL, settings=replace(CELL.settings, cpus=1.0))

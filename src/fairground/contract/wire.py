@@ -64,6 +64,8 @@ class CaseWire:
         self._left = b""
         self._came = 0
         """Bytes of the answer that is being read."""
+        self.began_s = 0.0
+        """When the first of them came, by the clock of deadlines."""
         self._send_failed = False
         try:
             self._socket = socket.create_connection((host, port), timeout=self._remaining_s())
@@ -195,6 +197,8 @@ class CaseWire:
             raise Trouble("timeout", stopped if self._came else "no answer in time") from None
         except OSError as error:
             raise Trouble("reset", f"the connection broke before a whole answer: {error}") from None
+        if not self._came:
+            self.began_s = time.monotonic()
         self._came += len(data)
         return data
 

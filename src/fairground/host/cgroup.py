@@ -220,6 +220,24 @@ def own_periods(root: Path = ROOT) -> tuple[int, int] | None:
     return max(counts, default=None)
 
 
+def periods_of(pid: int, root: Path = ROOT) -> tuple[int, int] | None:
+    """Scheduler periods and those out of quota, of the group above a process that was out of it most; None: none is told."""
+    folders = list[Path]()
+    try:
+        lines = Path(f"/proc/{pid}/cgroup").read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        number, controllers, path = line.split(":", 2)
+        if number == "0" or "cpu" in controllers.split(","):
+            top = root if number == "0" else root / "cpu"
+            own = top / path.lstrip("/")
+            folders += [folder for folder in (own, *own.parents) if folder.is_relative_to(top)]
+    shown = [_fields(folder / "cpu.stat") for folder in folders]
+    counts = [(fields["nr_throttled"], fields["nr_periods"]) for fields in shown if fields.get("nr_periods")]
+    return max(counts)[::-1] if counts else None
+
+
 def pressure_us(path: Path, kind: str) -> int | None:
     """Time that `some`, or all that had work (`full`), waited, from a file of /proc/pressure or of a cgroup."""
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import psutil
 
+from fairground.host import cgroup
 from fairground.host.cgroup import Group
 from fairground.host.process import Process, below
 
@@ -18,6 +19,11 @@ class Resident:
     pids: tuple[int, ...]
     group: Group = Group(None, ())
     bounds: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def quota_periods(self) -> tuple[int, int] | None:
+        """Scheduler periods of its groups, and those in which they were out of a quota; None where no group has one."""
+        return cgroup.periods_of(self.pids[0]) if self.pids else None
 
     def alive(self) -> list[Process]:
         """Those that still run, as the kernel shows them now."""

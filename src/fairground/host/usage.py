@@ -10,7 +10,7 @@ from typing import Protocol
 
 from fairground.host import cgroup, counters
 from fairground.host.child import Child, tasks
-from fairground.host.process import NS_PER_TICK
+from fairground.host.process import NS_PER_TICK, look
 from fairground.host.resident import Resident
 from fairground.host.spent import Ran, Spent, Thread
 from fairground.host.spent import threads_of as threads_of
@@ -18,6 +18,8 @@ from fairground.host.strangers import Strangers
 from fairground.host.surroundings import Surroundings, difference
 from fairground.model import HostUse, RoleUse
 
+STOPPED = "Tt"
+"""States of a process that a signal, or a tracer, has stopped."""
 TCP_COUNTERS = (
     "TcpOutSegs",
     "TcpRetransSegs",
@@ -74,6 +76,8 @@ class RoleMeter:
     """At the last sample."""
     intruders: set[str] = field(default_factory=set)
     """The members of its group, at some sample, that neither the lab nor its processes started there."""
+    _looks: list[bool] = field(default_factory=list)
+    """At each sample since the window began: whether it was stopped."""
     _spent: Spent = field(default_factory=Spent)
     _seen: dict[Thread, Ran] = field(default_factory=dict)
     _instructions: counters.Instructions | None = None
@@ -90,6 +94,9 @@ class RoleMeter:
         group = self.child.group
         if isinstance(self.child, Child):
             self.intruders |= set(self.child.intruders())
+            self._look_at(self.child.pid)
+        elif isinstance(self.child, Resident):
+            self._look_at(*self.child.pids)
         memory, threads, exact = group.memory_bytes(), group.threads(), group.cpu_ns()
         known = memory is not None and threads is not None and exact is not None
         alive = [] if known and not self.closely else self.child.alive()
@@ -132,6 +139,11 @@ class RoleMeter:
     def start(self) -> None:
         """Forget the peaks: the window begins."""
         self.memory_peak_bytes = self.threads_peak = None
+        self._looks.clear()
+
+    def _look_at(self, *pids: int) -> None:
+        """Note whether a signal has stopped a process."""
+        self._looks.append(any(one is not None and one.state in STOPPED for one in map(look, pids)))
 
     def clock(self) -> CpuClock:
         """All that is read of the role when a window opens and when it closes."""
@@ -144,8 +156,10 @@ class RoleMeter:
         if self._earlier_ns is not None:  # what its group counts began anew with it
             return CpuClock(cpu_ns, at_ns=time.monotonic_ns(), threads=threads)
         instructions = None if self._instructions is None else self._instructions.read()
+        told = self.child.quota_periods if isinstance(self.child, Resident) else None
+        periods, throttled = told or (group.periods(), group.throttled_periods())
         return CpuClock(
-            cpu_ns, group.periods(), group.throttled_periods(), time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
+            cpu_ns, periods, throttled, time.monotonic_ns(), threads, group.pressure_cpu_some_us(),
             instructions,
         )  # fmt: skip
 
@@ -168,6 +182,7 @@ class RoleMeter:
             involuntary_switches_per_s=_over(switches, passed_ns / 1e9),
             pressure_cpu_some_share=_over(pressed_us, passed_ns / 1e3),
             instructions=difference(before.instructions, after.instructions),
+            stopped_share=sum(self._looks) / len(self._looks) if self._looks else None,
         )
 
 

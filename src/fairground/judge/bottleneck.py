@@ -85,7 +85,10 @@ def _bound(counters: TrialCounters) -> Iterator[Finding]:
 
 
 def _filled_roles(counters: TrialCounters) -> Iterator[tuple[float, Finding]]:
-    """Roles that filled their quota, their cores, or the one thread that they are, and how full that was."""
+    """Roles that filled their quota, their cores, or the one thread that they are, and how full that was.
+
+    A quota may be somebody else's: that of a container, or of a group above. The periods that it took tell of any.
+    """
     for role, reason in OF_ROLE.items():
         cores, away = counters.cores_for(role), role in counters.used and role not in counters.used_here
         allowed = min(len(counters.cell.settings.cores_of(role) or ()) or cores, cores, _threads(counters.cell, role) or cores)
@@ -93,7 +96,17 @@ def _filled_roles(counters: TrialCounters) -> Iterator[tuple[float, Finding]]:
         bound = allowed if quota is None else min(allowed, quota)
         used, use = counters.used.get(role, 0.0), counters.roles.get(role)
         throttled = (_throttled_share(use) or 0.0) >= counters.at.throttled
-        if (bound < cores or away) and (used >= counters.cores_full * bound or throttled):
+        if throttled and bound != quota:
+            yield (
+                1.0,
+                THROTTLED.finding(
+                    f"the {role} was out of a CPU quota in {_throttled_share(use) or 0.0:.0%} of the scheduler's periods, with"
+                    f" {used:.2f} cores in use: its group, or one above, has a quota",
+                    cores=round(used, 3),
+                    throttled_periods=None if use is None else use.throttled_periods,
+                ),
+            )
+        elif (bound < cores or away) and (used >= counters.cores_full * bound or throttled):
             yield (
                 max(used / bound, float(throttled)),
                 (THROTTLED if bound == quota else reason).finding(

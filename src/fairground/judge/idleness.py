@@ -36,11 +36,25 @@ def _connections(counters: TrialCounters) -> Iterator[Finding]:
         yield TOO_FEW_CONNECTIONS.finding(
             f"{_connections_named(load.connections)} with {latency.mean_us / 1000:.2f} ms{pause} each give"
             f" {result.goodput_per_s:,.0f} a second (Little's law), and nothing was full. More connections may give more, or the"
-            f" server serves one request after the other: the same with {2 * load.connections} connections would tell",
+            f" server serves one request after the other: the same with {2 * load.connections} connections would tell"
+            f"{_timer(counters)}",
             connections=load.connections,
             mean_us=latency.mean_us,
             cores_used=round(sum(counters.used.values()), 3),
         )
+
+
+def _timer(counters: TrialCounters) -> str:
+    """Say that a timer may hold the answers, where nearly all took about as long."""
+    latency = counters.result.latency_ok
+    if latency is None or latency.p50_us is None or latency.p99_us is None or latency.p50_us < counters.at.timer_ms * 1000:
+        return ""
+    if not latency.p50_us <= latency.p99_us <= 1.1 * latency.p50_us:
+        return ""
+    return (
+        f". Nearly each answer took {latency.p50_us / 1000:.0f} ms, as if a timer held it: a sleep, an accept that polls, or"
+        " TCP_CORK (200 ms)"
+    )
 
 
 def _connections_named(count: int) -> str:

@@ -129,6 +129,8 @@ class Reasons:
     pool_unused: float
     pool_looks: int
     throttled: float
+    stopped: float
+    timer_ms: float
     memory_full: float
     delayed_ack_from_us: int
     delayed_ack_to_us: int

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fairground.judge.counters import TrialCounters
 from fairground.model import Finding
-from fairground.model.reason import BACKLOG, CONNECT_PER_REQUEST, DB_COMMIT, DB_LOCK, DEADLOCK, DELAYED_ACK, PORTS
+from fairground.model.reason import BACKLOG, CONNECT_PER_REQUEST, DB_COMMIT, DB_LOCK, DEADLOCK, DELAYED_ACK, PORTS, STOPPED
 
 DEADLOCK_S = 1.0
 """How long a deadlock holds its locks, unless `deadlock_timeout` says otherwise."""
@@ -98,6 +98,17 @@ def _backlog(counters: TrialCounters) -> Iterator[Finding]:
         )
 
 
+def _stopped(counters: TrialCounters) -> Iterator[Finding]:
+    """A server that is stopped by a signal again and again, as `cpulimit` does: it has less of a processor than it wants."""
+    use = counters.roles.get("server")
+    share = None if use is None else use.stopped_share
+    if share is not None and share >= counters.at.stopped:
+        yield STOPPED.finding(
+            f"the server's process was stopped by a signal in {share:.0%} of the looks at it, as `cpulimit` or a debugger does",
+            stopped_share=round(share, 4),
+        )
+
+
 def _connects(counters: TrialCounters) -> Iterator[Finding]:
     opened = None if counters.database is None else counters.database.sessions
     answers = (counters.result.life or counters.result.window).ok
@@ -114,5 +125,5 @@ def _connects(counters: TrialCounters) -> Iterator[Finding]:
         )
 
 
-WAITING = (_ports, _delayed_ack, _locks, _commits, _backlog, _connects)
+WAITING = (_ports, _stopped, _delayed_ack, _locks, _commits, _backlog, _connects)
 """The reasons of this kind, in the order in which they are looked for."""

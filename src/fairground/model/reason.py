@@ -122,6 +122,14 @@ BACKLOG = Reason(
     waits=True,
     alone=True,
 )
+STOPPED = Reason(
+    "stopped",
+    "something stops the server again and again",
+    "a signal had stopped the server's process in {stopped:%} of the looks at it",
+    untested="who stops it is not the lab's to change",
+    waits=True,
+    alone=True,
+)
 CONNECT_PER_REQUEST = Reason(
     "connect-per-request",
     "each request opens a connection",
@@ -249,7 +257,8 @@ SERIALISED = Reason(
 REASONS: Mapping[str, Reason] = {
     one.id: one
     for one in (
-        PREPARED_STATEMENTS, PORTS, DELAYED_ACK, DEADLOCK, DB_LOCK, DB_COMMIT, BACKLOG, CONNECT_PER_REQUEST, MEMORY, THROTTLED,
+        PREPARED_STATEMENTS, PORTS, DELAYED_ACK, DEADLOCK, DB_LOCK, DB_COMMIT, BACKLOG, STOPPED, CONNECT_PER_REQUEST, MEMORY,
+        THROTTLED,
         GENERATOR, APP_CPU, DB_CPU, PROXY_CPU, POOLER, WIRE_CPU, APP_SERIAL, WIRE, POOL,
         SMALL_POOL, IDLE_TRANSACTION, POOL_LEAK, TOO_FEW_CONNECTIONS, SERIALISED,
     )

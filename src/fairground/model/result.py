@@ -269,6 +269,8 @@ class RoleUse:
     """The cores of that host; None: it ran on the lab's own machine."""
     instructions: int | None = None
     """Instructions in user space, of the server; None: this machine does not count them."""
+    stopped_share: float | None = None
+    """The share of the looks at it in which a signal had stopped its process; None: nobody looked."""
 
 
 @dataclass(frozen=True)
