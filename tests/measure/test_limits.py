@@ -7,7 +7,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,8 +16,10 @@ from builders.paths import ENGINE, ROOT
 from fairground.host import Child, Keeper
 from fairground.inputs import manifest
 from fairground.measure import Bench, ceiling, pgbench
-from fairground.model import CellSettings, LabError, Load, Workload
-from fairground.postgres import Database
+from fairground.measure.arm import PgbenchArm
+from fairground.measure.watch import WatchedArm
+from fairground.model import Cell, CellSettings, LabError, Load, Topology, Workload
+from fairground.postgres import Database, DatabaseAddress
 
 REPORT = """pgbench (18.1)
 transaction type: tx.sql
@@ -60,6 +63,25 @@ def test_limit_is_measured(keeper: Keeper, database: Database, tmp_path: Path, n
     assert {"ping": not tried, "db-ping": {2, 4} <= set(tried), "transfer": set(tried) == {4}}[name]
     assert found.clients is None or tried[found.clients] == found.rate_per_s == max(tried.values())
     assert not keeper.orphans()
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_pgbench_has_the_sessions_of_servers_on_a_given_database(tmp_path: Path, own: bool) -> None:
+    """There the settings of somebody else would be measured; on a database of the lab's own they are what was asked for."""
+    given = Database(DatabaseAddress("h", 1, "u", "word"), tmp_path, cast(Any, SimpleNamespace(log=None)) if own else None)
+    cell = Cell("pgbench", "tx", Topology(), Load(), CellSettings())
+    one = pgbench.Pgbench(
+        cast(Any, None),
+        PgbenchArm("a", cell, workload("tx"), 1, ""),
+        tmp_path,
+        cast(Any, None),
+        WatchedArm("d"),
+        print,
+        database=given,
+    )
+    told = one._environment()
+    assert told["PGPASSWORD"] == "word"
+    assert ("default_transaction_isolation=read\\ committed" in told.get("PGOPTIONS", "")) is not own
 
 
 @pytest.mark.live

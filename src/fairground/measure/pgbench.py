@@ -73,12 +73,18 @@ class Pgbench(Loaded):
         cores, log = settings.cores_of("server"), self.folder / f"{self.workload.id}-{number}.pgbench"
         with open(log, "wb") as output:
             child = self.bench.keeper.spawn(
-                argv, role="pgbench", env={"PGPASSWORD": address.password}, cwd=self.folder, streams=Streams.into(output),
+                argv, role="pgbench", env=self._environment(), cwd=self.folder, streams=Streams.into(output),
                 limits=Limits(cores=cores),
             )  # fmt: skip
         code = child.wait(seconds + GRACE_S)
         child.stop()
         return log.read_text(errors="replace"), code
+
+    def _environment(self) -> dict[str, str]:
+        """The variables that libpq reads: on a given server the settings, too, that servers under test have there."""
+        address = self.database.admin
+        options = {} if self.database.owner is not None else {"PGOPTIONS": address.options}
+        return {"PGPASSWORD": address.password, **options}
 
     def close(self) -> None:
         """Its process ended with its window."""

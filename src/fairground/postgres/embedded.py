@@ -16,6 +16,7 @@ import subprocess
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -170,8 +171,10 @@ class Cluster:
         It is stopped as its manual calls fast: it cuts connections, and writes out what it has. A `crash` kills all of its
         processes: what they had not written out is lost, and the next start recovers from the log.
         """
-        self._stop_postmaster(signal.SIGKILL if crash else signal.SIGINT)
-        self._end_leftover()
+        if crash:
+            self._kill()
+        else:
+            self._stop_postmaster(signal.SIGINT)
         time.sleep(pause_s)
         self._launch(keeper, durability)
 
@@ -182,8 +185,19 @@ class Cluster:
 
     def _stop_postmaster(self, number: int) -> None:
         if self._child is not None:
-            self._child.stop(grace_s=0.0 if number == signal.SIGKILL else 30.0, number=number)
+            self._child.stop(grace_s=30.0, number=number)
             self._child = None
+
+    def _kill(self) -> None:
+        """Kill all of its processes at once, the postmaster first: no other is left to serve, or to write anything out."""
+        child = self._child
+        assert child is not None
+        for one in sorted(child.alive(), key=lambda one: one.pid != child.pid):
+            with suppress(ProcessLookupError):
+                os.kill(one.pid, signal.SIGKILL)
+        child.stop(grace_s=0.0, number=signal.SIGKILL)
+        self._child = None
+        self._end_leftover()
 
     def _launch(self, keeper: Keeper, durability: Durability) -> None:
         self._port = self._port or free_port(17_000, 17_999, keeper.address)
