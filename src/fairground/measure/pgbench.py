@@ -38,7 +38,7 @@ class Pgbench(Loaded):
         if self.database.child is not None:
             self.database.child.pin(self.arm.cell.settings.cores_of("database"))
         self.database.reset(self.arm.cell.settings.scale)
-        (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
+        (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script, encoding="utf-8")
 
     def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Run pgbench once, and return its own report as a window. None, and a finding with its last line, where it has none."""
