@@ -55,6 +55,9 @@ def has_settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[floa
         return True
     costs = [tested / generator if generator else 0.0 for tested, generator in spent]
     paced = [generator for _, generator in spent[-last:]]
+    each = [own / rate if rate else 0.0 for own, rate in zip(paced, rates[-last:], strict=False)]
+    if each and rising(rates[-last:], rules.settled_drift) and not rising(each[::-1], rules.settled_drift):
+        return False  # a machine that gets faster makes the generator cheaper, too: here the answers alone come faster
     return steady(costs, last, rules.settled_tolerance, rules.settled_drift) and not rising(paced, rules.settled_drift)
 
 
