@@ -60,7 +60,11 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         ((*ONE, "--blocks", "0"), "`--blocks 0` should be more than 0", None),
         ((*ONE, "--blocks", "1000000"), "`--blocks 1000000` should be 1,000 at most", "a budget ends sooner: --budget 1h"),
         *(
-            ((*ONE, "--rate", text), f"`--rate {text}` should be 0.001 to 10,000,000 requests a second", "for instance --rate 1000")
+            (
+                (*ONE, "--rate", text),
+                f"`--rate {text}` should be 0.001 to 10,000,000 requests a second",
+                "for instance --rate 1000",
+            )
             for text in ("1e+12", "1e-05")
         ),
         ((*ONE, "--timeout-ms", "60001"), "`--timeout-ms 60001` should be 1 to 60,000 ms", "for instance --timeout-ms 5000"),

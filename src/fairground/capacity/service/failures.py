@@ -12,12 +12,11 @@ from dataclasses import replace
 
 from fairground.capacity.service.values import LoadTally
 from fairground.judge import answers
-from fairground.model import BadAnswer, Finding, Outcomes, Severity, foreign
+from fairground.model import Finding, Outcomes, Severity
 
 CURVE = "the load curve"
 MANY_BROKEN = 0.01
 """Connections that break: a share of the requests up to which they are a warning, for clients ask again on a new one."""
-SAMPLE_LETTERS = 120
 
 
 def findings(tallies: Sequence[LoadTally], compared: bool) -> tuple[Finding, ...]:
@@ -32,15 +31,14 @@ def _failures(name: str, tallies: Sequence[LoadTally], beyond: bool) -> Iterator
     """One finding on the requests of some loads that got no good answer, with one of them as a sample."""
     for own in dict.fromkeys(one.own for one in tallies if one.own is not None):
         yield Finding("generator-errors", Severity.WARN, f"the generator itself could open too few connections: {own}")
-    total = _sum([_of_service(one) for one in tallies])
+    total = answers.together([_of_service(one) for one in tallies])
     if not total.not_ok:
         return
     void = next((one.void for one in tallies if one.void is not None), None)
     words = answers.outcome_words(total)
     few = "none got a good answer" if not total.ok else f"{total.not_ok:,} got no good answer"
     sentence = f"of {total.total:,} requests of {name} {few}: {words}"
-    sample = _sample([sample for one in tallies for sample in one.samples], total)
-    sentence += f"; for instance {sample}" if sample else ""
+    sentence += answers.instance([sample for one in tallies for sample in one.samples], total)
     grave = total.not_ok > total.ok or not beyond and _unanswered(total)
     if grave and void is not None and not total.bad:
         grave, sentence = False, f"{sentence}; the machine was disturbed: {void}"
@@ -84,28 +82,3 @@ def _unread(tallies: Sequence[LoadTally], compared: bool) -> Iterator[Finding]:
     why = "" if compared else ", as the checks say"
     sentence = f"of {right:,} good answers under load the body of {left:,} was not compared{why}"
     yield Finding("compared", Severity.NOTE, sentence, {"good": right, "left": left})
-
-
-def _sample(samples: Sequence[BadAnswer], total: Outcomes) -> str:
-    """One bad answer in words, of the kind that there is most of."""
-    if not samples:
-        return ""
-
-    def often(one: BadAnswer) -> int:
-        count = total.status.get(one.status or 0, 0) if one.outcome == "status" else getattr(total, one.outcome, 0)
-        return count or 0
-
-    found = max(samples, key=often)
-    body = "" if not found.body else f" with the body `{foreign.line(found.body)[:SAMPLE_LETTERS]}`"
-    return f"`{foreign.line(found.request)[:SAMPLE_LETTERS]}`: {foreign.line(found.reason)}{body}"
-
-
-def _sum(some: Sequence[Outcomes]) -> Outcomes:
-    """All outcomes together."""
-    statuses: dict[int, int] = {}
-    for one in some:
-        for code, count in one.status.items():
-            statuses[code] = statuses.get(code, 0) + count
-    kinds = ("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight", "unclassified")
-    counts = {kind: sum(getattr(one, kind) or 0 for one in some) for kind in kinds}
-    return Outcomes(ok=sum(one.ok for one in some), status=statuses, **counts)
