@@ -116,7 +116,9 @@ def test_few_open_files_are_told_with_what_helps(tmp_path: Path) -> None:
         words = f"exec {sys.executable} -m fairground try http://127.0.0.1:{port}/ --results {tmp_path}"
         environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
         few = [
-            subprocess.run(["sh", "-c", f"ulimit -n 80; {words} {more}"], env=environment, capture_output=True, text=True, timeout=60)
+            subprocess.run(
+                ["sh", "-c", f"ulimit -n 80; {words} {more}"], env=environment, capture_output=True, text=True, timeout=60
+            )
             for more in ("", "--no-load")
         ]
     assert few[0].returncode == 2 and "100 connections are more than can be opened" in few[0].stderr
