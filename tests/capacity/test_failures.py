@@ -90,7 +90,7 @@ def test_kept_connections_that_are_closed_are_told() -> None:
     announced = only(replace(told(ok=9_990), closed=10, dropped=0), id="closed")
     assert silently is not None and announced is not None
     assert silently.sentence == (
-        "under load the service closed 10 kept connections, one for each 1,000 requests; "
+        "under load the service closed 10 kept connections in 10,000 requests; "
         "10 of them without a word before, and 10 requests were lost"
     )
     assert (silently.severity, announced.severity) == (Severity.WARN, Severity.NOTE)

@@ -65,7 +65,7 @@ def _closed(tallies: Sequence[LoadTally]) -> Iterator[Finding]:
         return
     requests = sum(one.outcomes.total for one in tallies)
     lost = sum(one.outcomes.reset or 0 for one in tallies)
-    sentence = f"under load the service closed {closed:,} kept connections, one for each {requests / closed:,.0f} requests"
+    sentence = f"under load the service closed {closed:,} kept connections in {requests:,} requests"
     if dropped:
         sentence += f"; {dropped:,} of them without a word before" + (f", and {lost:,} requests were lost" if lost else "")
     evidence = {"closed": closed, "dropped": dropped, "lost": lost}
