@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from builders.full import full
 from builders.steps import step
 from fairground.capacity import objective
 from fairground.capacity.loadcurve import CurvePoint, StepJudgement, StepWord
@@ -15,7 +16,7 @@ from fairground.capacity.service import drive
 from fairground.capacity.service.parts import Ahead, ServicePart
 from fairground.capacity.service.values import Visit, doubtful, kept_by_rate
 from fairground.measure.schedule import Rates
-from fairground.model import Load, RateStep
+from fairground.model import Load, RateStep, Result
 from fairground.report import visit as words
 
 Answer = Callable[[float, int], RateStep]
@@ -44,7 +45,7 @@ def curve(answer: Answer, asked: list[Rates] | None = None, best_per_s: float = 
             steps.append(answer(rate, seen.get(rate, 0)))
             seen[rate] = seen.get(rate, 0) + 1
         loads.append(rates)
-        return SimpleNamespace(steps=steps, void=None)
+        return SimpleNamespace(steps=steps, void=None, whole=full(Result))
 
     *ahead, part = drive._curve(load, best_per_s, drive.ServiceEffort(objective.parse("p99<50ms"), 2, 5000, threads=3))
     assert isinstance(part, ServicePart) and all(isinstance(one, Ahead) for one in ahead)
@@ -81,6 +82,14 @@ def test_large_rates_are_written_out() -> None:
     """No rate is told with an exponent."""
     text = " ".join(words.sentences(curve(lambda rate, _: kept(rate), best_per_s=63_625.0)))
     assert "76,400 requests a second" in text and "e+" not in text
+
+
+def test_a_limit_above_all_rates_is_said_to_be_higher() -> None:
+    """Where the highest rate kept the objective, the limit was not reached; where a rate missed, it was."""
+    rising = " ".join(words.sentences(curve(lambda rate, _: kept(rate))))
+    ended = " ".join(words.sentences(curve(lambda rate, _: kept(rate) if rate < 1000 else missed(rate))))
+    assert "up to 1,200 requests a second, measured once: the highest rate offered, so its limit is higher" in rising
+    assert "up to 850 requests a second, measured once" in ended and "highest rate offered" not in ended
 
 
 @pytest.mark.parametrize(

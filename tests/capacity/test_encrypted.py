@@ -14,7 +14,8 @@ from builders.encrypted import Frames, encrypted, paper
 from builders.paths import ROOT
 from builders.service import served
 from fairground.capacity.service import behaviour
-from fairground.capacity.service.behaviour import Asked, Encrypted
+from fairground.capacity.service.behaviour import Encrypted
+from fairground.capacity.service.request import Asked
 from fairground.contract import encryption
 from fairground.model import LabError, Severity
 from fairground.model.wire import Tls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -67,13 +68,19 @@ def test_each_load_is_told_with_what_is_left() -> None:
     """Closed loops and the curve are announced with their planned seconds; what a record holds already is not counted."""
 
     def load(whole: Whole) -> list[Any]:
+        quiet = replace(full(model.Result), completed=200, completed_ok=200, window_s=2.0, latency_ok=None, samples=())
         if whole.rates:
-            return [SimpleNamespace(steps=[], void=None)]
-        result = SimpleNamespace(
-            goodput_per_s=100.0, latency_ok=None, window=SimpleNamespace(total=200, not_ok=0), completed_ok=200, window_s=2.0
-        )
+            return [SimpleNamespace(steps=[], void=None, whole=quiet)]
         limits: tuple[model.Finding, ...] = ()
-        window = {"whole": result, "load": whole.load, "roles": {}, "host": None, "void": None, "handshakes": None}
+        window = {
+            "whole": quiet,
+            "window_s": 2.0,
+            "load": whole.load,
+            "roles": {},
+            "host": None,
+            "void": None,
+            "handshakes": None,
+        }
         return [SimpleNamespace(**window, limits=lambda *_: limits)]
 
     session: Any = SimpleNamespace(load=load)
@@ -81,9 +88,11 @@ def test_each_load_is_told_with_what_is_left() -> None:
     whole = list(drive.measure((), session, "the service", effort, 2))
     ahead = [one for one in whole if isinstance(one, Ahead)]
     assert [one.what for one in ahead] == [
-        "closed loop, 1 connection", "closed loop, 10 connections", "closed loop, 100 connections", "load curve, 7 steps"
+        "warm-up", "closed loop, 1 connection", "closed loop, 10 connections", "closed loop, 100 connections", "load curve, 7 steps"
     ]  # fmt: skip
-    assert [one.left_s for one in ahead] == [pytest.approx(CURVE_S + rest * LOOP_S) for rest in (3, 2, 1, 0)]
-    done = [one for one in whole if isinstance(one, ServicePart)][:2]
+    warm_s = drive.WARM_LOOKS * drive.WARM_S
+    assert ahead[0].left_s == pytest.approx(warm_s + CURVE_S + 3 * LOOP_S)
+    assert [one.left_s for one in ahead[1:]] == [pytest.approx(CURVE_S + rest * LOOP_S) for rest in (3, 2, 1, 0)]
+    done = [one for one in whole if isinstance(one, ServicePart)][:3]
     rest = [one for one in drive.measure(done, session, "the service", effort, 2) if isinstance(one, Ahead)]
-    assert [one.left_s for one in rest] == [pytest.approx(CURVE_S + LOOP_S), pytest.approx(CURVE_S)]
+    assert [one.left_s for one in rest[1:]] == [pytest.approx(CURVE_S + LOOP_S), pytest.approx(CURVE_S)]

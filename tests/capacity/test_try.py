@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from builders.odd import answer, odd
 from builders.paths import ROOT
 from builders.service import ENGINE, served
 from fairground import records
 from fairground.capacity.service import address
+from fairground.cli import attempt as attempting
 from fairground.host import free_port, listens
+from fairground.lab import service
+from fairground.model import LabError
+from fairground.model.record import TryAsked
 
 pytestmark = pytest.mark.live
 
@@ -61,6 +68,71 @@ def test_broken_conduct_is_exit_code_one(tmp_path: Path) -> None:
         done = attempt(f"http://127.0.0.1:{port}/", "--no-load", "--results", str(tmp_path), "-q")
     assert done.returncode == 1 and done.stderr == ""
     assert "✗ status      the same request got the statuses 200, 404" in done.stdout
+
+
+def test_errors_alone_are_not_loaded(tmp_path: Path) -> None:
+    """A service that refuses everybody ends with 1 after the checks, and is told how to go on; one that is meant to is measured."""
+    with odd(lambda *_: answer(401)) as port:
+        done = attempt(f"http://127.0.0.1:{port}/", "--results", str(tmp_path))
+        meant = attempt(f"http://127.0.0.1:{port}/", "--expect-status", "401", "--no-load", "--results", str(tmp_path))
+    assert done.returncode == 1 and "every answer has status 401: it asks who you are" in done.stdout
+    assert (
+        "nothing was loaded, for no answer is good; if 401 is: --expect-status 401" in done.stdout
+        and "closed loop" not in done.stderr
+    )
+    assert meant.returncode == 0, meant.stderr
+
+
+def test_a_lie_in_a_compressed_body_is_found(tmp_path: Path) -> None:
+    """One answer in ten holds something else, as gzip: the load finds it."""
+
+    def lies(number: int, _: bytes) -> bytes:
+        text = b"another" if number > 100 and number % 10 == 0 else b"the one"
+        return answer(200, gzip.compress(text, mtime=number), "content-encoding: gzip")
+
+    with odd(lies) as port:
+        done = attempt(f"http://127.0.0.1:{port}/", "--window", "1", "--results", str(tmp_path))
+    assert done.returncode == 1 and "wrong body" in done.stdout, done.stdout + done.stderr
+    assert "are compared under load (as gzip: what they hold)" in done.stdout
+
+
+def test_a_name_with_one_address_that_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name may have several addresses, and the service listens on one of them alone; IPv4 is asked first."""
+    both = [(socket.AF_INET6, 1, 6, "", ("::1", 80, 0, 0)), (socket.AF_INET, 1, 6, "", ("127.0.0.1", 80))]
+    with odd(lambda *_: answer(), "::1") as port:
+        monkeypatch.setattr(address.socket, "getaddrinfo", lambda *_, **__: both)
+        asked = TryAsked(f"http://name:{port}/", "GET", (), None, "p99<50ms", 1, 700, False, False, None)
+        request = address.request(asked)
+        monkeypatch.undo()
+        there = service.answering_address(request)
+    assert (request.host, request.others, request.patience_s) == ("127.0.0.1", ("::1",), 0.7)
+    assert there is not None and (there.host, there.others) == ("::1", ("127.0.0.1",))
+    assert service.answering_address(request) is None, "it has ended"
+
+
+def test_few_open_files_are_told_with_what_helps(tmp_path: Path) -> None:
+    """The hint names no option that `try` has not; the checks alone need few."""
+    with odd(lambda *_: answer()) as port:
+        words = f"exec {sys.executable} -m fairground try http://127.0.0.1:{port}/ --results {tmp_path}"
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "CI": "1", "NO_COLOR": "1"}
+        few = [
+            subprocess.run(
+                ["sh", "-c", f"ulimit -n 80; {words} {more}"], env=environment, capture_output=True, text=True, timeout=60
+            )
+            for more in ("", "--no-load")
+        ]
+    assert few[0].returncode == 2 and "100 connections are more than can be opened" in few[0].stderr
+    assert "ulimit -n 4096" in few[0].stderr and "--connections" not in few[0].stderr
+    assert few[1].returncode == 0, few[1].stderr
+
+
+def test_a_body_is_its_bytes(tmp_path: Path) -> None:
+    """No line end of a file is changed; what is no text is refused with a sentence."""
+    (tmp_path / "body").write_bytes(b"a\r\nb\n\r")
+    assert attempting._body(f"@{tmp_path / 'body'}") == "a\r\nb\n\r" and attempting._body("plain") == "plain"
+    (tmp_path / "body").write_bytes(b"\xff")
+    with pytest.raises(LabError, match="cannot be read"):
+        attempting._body(f"@{tmp_path / 'body'}")
 
 
 def test_a_command_that_ends_is_a_finding(tmp_path: Path) -> None:

@@ -58,6 +58,26 @@ TRY = "a service without a contract: ./fairground try http://localhost:3000/x"
         ),
         ((*RUN, "--stack", "alder-one", "--scale", "0"), "`--scale 0` should be more than 0", None),
         ((*ONE, "--blocks", "0"), "`--blocks 0` should be more than 0", None),
+        ((*ONE, "--blocks", "1000000"), "`--blocks 1000000` should be 1,000 at most", "a budget ends sooner: --budget 1h"),
+        *(
+            (
+                (*ONE, "--rate", text),
+                f"`--rate {text}` should be 0.001 to 10,000,000 requests a second",
+                "for instance --rate 1000",
+            )
+            for text in ("1e+12", "1e-05")
+        ),
+        ((*ONE, "--timeout-ms", "60001"), "`--timeout-ms 60001` should be 1 to 60,000 ms", "for instance --timeout-ms 5000"),
+        (
+            (*ONE, "--window", "100000"),
+            "`--window 100000` is longer than a day",
+            "many short windows tell more than a long one: --blocks 3",
+        ),
+        (
+            ("compare", "alder-one:plain", "alder-one:fancy", "--fail-on", "slower:500%"),
+            "`--fail-on slower:500%` can never fire: nothing is slower by 100 % or more",
+            "write less: slower:5%",
+        ),
         ((*ONE, "--budget", "soon"), "`--budget soon` should be a time", "for instance --budget 90s, --budget 5m or --budget 1h"),
         ((*ONE, "--anchor", "alder-one"), "`alder-one` has 2 stacks", "name one: alder-one:plain, alder-one:fancy"),
         (

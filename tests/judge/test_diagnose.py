@@ -177,6 +177,7 @@ def test_answers_sentences() -> None:
     assert wrong.sentence == "3 of 3,016 answers had the right status and a wrong body: `ok` is false"
     assert errors.sentence == (
         "66.84% of the window's requests got no good answer: 1 × status 404, 12 × status 500, 3 × wrong body, 2,000 × timeout"
+        "; for instance `POST /tx`: `ok` is false with the body `{}`"
     )
     assert errors.evidence == {"not_ok": 2016, "expected": 0, "sent": 3016}
 
@@ -228,6 +229,7 @@ def test_fewer_seconds_settle_a_warmup_that_turns_follow() -> None:
         ([1000, 700, 1000], [(900, 50), (700, 60), (550, 55)], False),  # still compiling: cheaper against the generator
         ([600, 800, 1000], [(300, 30), (400, 40), (510, 50)], False),  # cheap already, but more and more of them
         ([600, 800, 1000], [(510, 50), (490, 50), (500, 50)], True),  # a machine that gets faster: as many in its own time
+        ([588, 626, 667], [(294, 59), (313, 58), (333, 67)], False),  # it waits less and less: an answer costs both the same
         ([1000, 700, 1000], [], False),  # nobody told what they cost
         ([1000, 700, 1000], [(900, 0), (900, 0), (900, 0)], False),  # nobody told what the generator costs
         ([0, 0, 0], [(0, 0), (0, 0), (0, 0)], False),  # nothing has started

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairground.model import CellSettings, Load
-from fairground.model.pair import WindowPair, WindowTally
+from fairground.model import CellSettings, Finding, Load, Severity
+from fairground.model.pair import Round, WindowPair, WindowTally
 from fairground.model.record import ComparisonAsked
 from fairground.report.text import caveats
 from fairground.stats import rounds
@@ -72,3 +72,12 @@ def test_two_modes_are_told_with_their_shares() -> None:
         "`b` has two modes: in 3 of 8 starts (38%; rounds 2, 7, 8) its CPU per answer is 22.1% higher than in the other 5, "
         "and the mean says nothing of either"
     ]
+
+
+def test_what_failed_is_told_once_for_each_arm() -> None:
+    """The first start's sentence, with its sample; a note on what was expected is none."""
+    errors = Finding("errors", Severity.WARN, "2 % got no good answer: 9 × status 429")
+    subject = Finding("errors", Severity.NOTE, "409s are this workload's subject")
+    starts = [Round(number, (), 1.0, {"a": (subject,), "b": (errors,)}) for number in (1, 2)]
+    assert caveats.of_errors(starts) == ("`b`, start 1: 2 % got no good answer: 9 × status 429",)
+    assert caveats.of_errors([Round(1, (), 1.0, {"a": (subject,)})]) == ()

@@ -74,3 +74,11 @@ def test_no_rule(text: str) -> None:
     with pytest.raises(LabError, match="is not a rule") as caught:
         fail_on.parse(text)
     assert "slower:5%" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("rule", ["slower:100%", "any:150%"])
+def test_a_rule_that_cannot_fire_is_refused(rule: str) -> None:
+    """Nothing gives less than nothing; what costs more than twice as much can be."""
+    with pytest.raises(LabError, match="can never fire"):
+        fail_on.parse(rule)
+    assert fail_on.parse("dearer:150%").share == 1.5 and fail_on.parse("slower:99.9%").share == pytest.approx(0.999)

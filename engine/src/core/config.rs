@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 
 use crate::core::error::EngineError;
-use crate::core::lines::Lines;
+use crate::core::lines::{self, Lines};
 use crate::core::plan::{self, Arrivals, Load, Model, Plan, Target, Tls};
 use crate::core::random;
 use crate::core::request::Request;
@@ -53,7 +53,7 @@ pub struct Outside<'a> {
 impl Config {
     /// Parses and checks a plan; the error is one sentence for a person.
     pub fn parse(json: &str, outside: &Outside) -> Result<Config, EngineError> {
-        let plan: Plan = serde_json::from_str(json)
+        let plan: Plan = serde_json::from_str(lines::unmarked(json))
             .map_err(|error| EngineError::Plan(format!("the plan cannot be read: {error}")))?;
         Config::new(plan, outside)
     }

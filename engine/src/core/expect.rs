@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
+use crate::core::bytes::{Bytes, difference};
 use crate::core::error::EngineError;
 use crate::core::http1::Answer;
 use crate::core::outcome::Outcome;
@@ -24,6 +25,7 @@ pub struct Expect {
 enum Body {
     Any,
     Exact(Vec<u8>),
+    Bytes(Bytes),
     Json {
         rules: Vec<(String, Rule)>,
         /// Other fields than those of the rules are wrong.
@@ -72,6 +74,7 @@ impl Expect {
         let body = match &plan.body {
             None => Body::Any,
             Some(plan::Body::Exact(text)) => Body::Exact(text.clone().into_bytes()),
+            Some(plan::Body::Bytes(bytes)) => Body::Bytes(Bytes::compile(bytes)?),
             Some(plan::Body::Json(rules)) => compile_rules(rules, false, slots)?,
             Some(plan::Body::Object(rules)) => compile_rules(rules, true, slots)?,
             Some(plan::Body::Record(records)) => compile_records(records, slots)?,
@@ -136,7 +139,7 @@ impl Expect {
             };
         }
         let wrong = self.wrong_shape(answer).or_else(|| {
-            known.and_then(|known| self.wrong_body(answer.body, slots, values, known, unix_now))
+            known.and_then(|known| self.wrong_body(answer, slots, values, known, unix_now))
         });
         match wrong {
             Some(reason) => Judgement {
@@ -170,23 +173,18 @@ impl Expect {
 
     fn wrong_body(
         &self,
-        body: &[u8],
+        answer: &Answer,
         slots: &Slots,
         values: &[i64],
         known: &mut Known,
         unix_now: impl Fn() -> f64,
     ) -> Option<String> {
+        let body = answer.body;
         match &self.body {
             Body::Any => None,
             Body::Exact(text) if text == body => None,
-            Body::Exact(text) => {
-                let at = text
-                    .iter()
-                    .zip(body)
-                    .take_while(|(expected, found)| expected == found)
-                    .count();
-                Some(format!("the body differs from byte {at} on"))
-            }
+            Body::Exact(text) => Some(difference(text, body)),
+            Body::Bytes(bytes) => bytes.wrong(answer, &mut known.body),
             Body::Json { rules, closed } => {
                 let within = |(time, within_s): &(f64, f64)| (time - unix_now()).abs() <= *within_s;
                 if !known.body.is_empty() && known.body == body && known.times.iter().all(within) {

@@ -1,3 +1,6 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 use super::*;
 use crate::core::template::{Escape, Template};
 
@@ -14,6 +17,7 @@ fn judge(expect: &str, status: u16, content_type: &str, body: &str) -> (Outcome,
     let answer = Answer {
         status,
         content_type: Some(content_type.as_bytes()),
+        content_encoding: None,
         body: body.as_bytes(),
         close: false,
         extra_bytes: 0,
@@ -244,6 +248,7 @@ fn judge_in_turn(expect: &str, rows: &[(i64, f64, &str, Outcome)]) {
         let answer = Answer {
             status: 200,
             content_type: None,
+            content_encoding: None,
             body: body.as_bytes(),
             close: false,
             extra_bytes: 0,
@@ -354,4 +359,66 @@ fn mistakes_have_sentences() {
             sentence
         );
     }
+}
+
+/// Judges one body after the other against bytes that came with a coding.
+fn judge_bytes(expect: &str, rows: &[(Option<&str>, &[u8], Outcome)]) {
+    let expect = Expect::compile(&serde_json::from_str(expect).unwrap(), &slots()).unwrap();
+    let mut known = Known::default();
+    for (coding, body, outcome) in rows {
+        let answer = Answer {
+            status: 200,
+            content_type: None,
+            content_encoding: coding.map(str::as_bytes),
+            body,
+            close: false,
+            extra_bytes: 0,
+        };
+        let judged = expect.judge(&answer, &slots(), &[5, 0, 0], Some(&mut known), || 0.0);
+        assert_eq!(judged.outcome, *outcome, "{coding:?}: {}", judged.reason);
+    }
+}
+
+/// Bytes need be no text; what is compressed anew is right while it holds the same, and a lie in it is found.
+#[test]
+fn bytes() {
+    use flate2::{Compression, GzBuilder};
+    use std::io::Write;
+    let gzip = |text: &[u8], time: u32| {
+        let mut encoder = GzBuilder::new()
+            .mtime(time)
+            .write(Vec::new(), Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    };
+    let plain = format!(
+        r#"{{"status":200,"body":{{"bytes":{{"base64":"{}"}}}}}}"#,
+        BASE64.encode(b"\xff\0x")
+    );
+    judge_bytes(
+        &plain,
+        &[
+            (None, b"\xff\0x", Outcome::Ok),
+            (None, b"\xff\0y", Outcome::WrongBody),
+            (None, b"\xff\0", Outcome::WrongBody),
+            (Some("gzip"), &gzip(b"\xff\0x", 1), Outcome::Ok),
+        ],
+    );
+    let (first, later, lie) = (gzip(b"one", 1), gzip(b"one", 2), gzip(b"two", 1));
+    let coded = format!(
+        r#"{{"status":200,"body":{{"bytes":{{"base64":"{}","coding":"gzip"}}}}}}"#,
+        BASE64.encode(&first)
+    );
+    judge_bytes(
+        &coded,
+        &[
+            (Some("gzip"), &first, Outcome::Ok),
+            (Some("gzip"), &later, Outcome::Ok),
+            (Some("gzip"), &later, Outcome::Ok),
+            (Some("gzip"), &lie, Outcome::WrongBody),
+            (Some("gzip"), &later[..later.len() - 3], Outcome::WrongBody),
+            (None, &first, Outcome::WrongBody),
+            (None, b"one", Outcome::Ok),
+        ],
+    );
 }

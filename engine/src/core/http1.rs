@@ -28,6 +28,7 @@ pub enum Step {
 pub struct Answer<'a> {
     pub status: u16,
     pub content_type: Option<&'a [u8]>,
+    pub content_encoding: Option<&'a [u8]>,
     pub body: &'a [u8],
     /// The server will not answer again on this connection.
     pub close: bool,
@@ -46,6 +47,7 @@ enum Framing {
 struct Head {
     status: u16,
     content_type: Option<Range<usize>>,
+    content_encoding: Option<Range<usize>>,
     framing: Framing,
     close: bool,
     body_start: usize,
@@ -209,6 +211,7 @@ impl Progress {
         Answer {
             status: head.status,
             content_type: head.content_type.clone().map(|range| &bytes[range]),
+            content_encoding: head.content_encoding.clone().map(|range| &bytes[range]),
             body,
             close: head.close || head.framing == Framing::UntilClose,
             extra_bytes: bytes.len() - self.end,
@@ -223,10 +226,9 @@ impl Progress {
 
 fn shift(head: &mut Head, by: usize) {
     head.body_start += by;
-    head.content_type = head
-        .content_type
-        .take()
-        .map(|range| range.start + by..range.end + by);
+    for field in [&mut head.content_type, &mut head.content_encoding] {
+        *field = field.take().map(|range| range.start + by..range.end + by);
+    }
 }
 
 fn parse_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, &'static str> {
@@ -254,6 +256,7 @@ fn parse_head(bytes: &[u8], to_head: bool) -> Result<Option<Head>, &'static str>
     Ok(Some(Head {
         status,
         content_type: fields.content_type,
+        content_encoding: fields.content_encoding,
         framing,
         close: !fields.keep_alive,
         body_start,
@@ -266,6 +269,7 @@ struct Fields {
     chunked: bool,
     keep_alive: bool,
     content_type: Option<Range<usize>>,
+    content_encoding: Option<Range<usize>>,
 }
 
 impl Fields {
@@ -283,8 +287,10 @@ impl Fields {
                 }
             }
             12 if name.eq_ignore_ascii_case("content-type") => {
-                let start = value.as_ptr() as usize - bytes.as_ptr() as usize;
-                self.content_type = Some(start..start + value.len());
+                self.content_type = Some(place(value, bytes));
+            }
+            16 if name.eq_ignore_ascii_case("content-encoding") => {
+                self.content_encoding = Some(place(value, bytes));
             }
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let length = parse_length(value).ok_or("`content-length` is not a number")?;
@@ -315,6 +321,12 @@ impl Fields {
             (false, None) => Ok(Framing::UntilClose),
         }
     }
+}
+
+/// Where a value stands in the bytes that it is a part of.
+fn place(value: &[u8], bytes: &[u8]) -> Range<usize> {
+    let start = value.as_ptr() as usize - bytes.as_ptr() as usize;
+    start..start + value.len()
 }
 
 fn parse_length(value: &[u8]) -> Option<usize> {

@@ -1,7 +1,9 @@
 //! The pure part: values and calculations. Nothing here reads a clock, a file or a socket, so its tests need none.
 
 pub mod analytic;
+pub mod bytes;
 pub mod clock;
+pub mod coding;
 pub mod config;
 pub mod error;
 pub mod expect;

@@ -130,12 +130,23 @@ pub struct Expect {
 #[serde(rename_all = "lowercase")]
 pub enum Body {
     Exact(String),
+    /// Any bytes, as they come in an answer.
+    Bytes(Bytes),
     /// Fields that have no rule are not looked at.
     Json(BTreeMap<String, Rule>),
     /// As `Json`, and the object has these fields alone.
     Object(BTreeMap<String, Rule>),
     /// The JSON value that belongs to what was sent.
     Record(Records),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bytes {
+    pub base64: String,
+    /// The `content-encoding` that they come with.
+    #[serde(default)]
+    pub coding: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -108,6 +108,9 @@ pub struct Record {
     pub life_sent: u64,
     pub life: Outcomes,
     pub life_bodies_checked: u64,
+    /// Kept connections that the server closed, and those of them that no answer announced.
+    pub closed: u64,
+    pub dropped: u64,
     pub window_sent: u64,
     pub kinds: Vec<KindRecord>,
     /// Empty where the load has no steps.
@@ -145,6 +148,8 @@ impl Record {
             life_sent: 0,
             life: Outcomes::default(),
             life_bodies_checked: 0,
+            closed: 0,
+            dropped: 0,
             window_sent: 0,
             kinds: vec![KindRecord::new(); kinds],
             steps: (0..steps).map(|_| StepRecord::new()).collect(),
@@ -277,6 +282,12 @@ impl Record {
         }
     }
 
+    /// The server closed a connection that was to be kept. `announced`: its last answer said so.
+    pub fn closed(&mut self, announced: bool) {
+        self.closed += 1;
+        self.dropped += u64::from(!announced);
+    }
+
     /// A TLS handshake has ended well. `agreed`: version and cipher, asked of the first one.
     pub fn shook_hands(&mut self, took_us: u64, agreed: impl FnOnce() -> Option<(String, String)>) {
         let in_window = self.phase == Phase::Window;
@@ -337,6 +348,8 @@ impl Record {
         self.life_sent += other.life_sent;
         self.life.merge(&other.life);
         self.life_bodies_checked += other.life_bodies_checked;
+        self.closed += other.closed;
+        self.dropped += other.dropped;
         self.window_sent += other.window_sent;
         for (mine, others) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.merge(others);

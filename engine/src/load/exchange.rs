@@ -148,6 +148,9 @@ impl<S: Stream> Worker<S> {
             Received::Whole => self.answered(index, gone),
             Received::Bad(reason) => self.failed(index, Outcome::Malformed, reason),
             Received::Ended { by_reset } => {
+                if self.connections.all[index].answers > 0 {
+                    self.counting.record.closed(false);
+                }
                 let how = if by_reset { "was reset" } else { "was closed" };
                 let when = if self.connections.all[index].answers > 0 {
                     "a kept connection"
@@ -195,6 +198,8 @@ impl<S: Stream> Worker<S> {
             && answer.extra_bytes == 0
             && conn.is_all_sent()
             && !conn.has_ended();
+        let closes = self.config.load.keep_alive && answer.extra_bytes == 0 && !keeps;
+        let announced = answer.close;
         if self.counting.record.wants_sample(judgement.outcome) {
             let (status, body) = (Some(answer.status), Some(first_bytes(answer.body)));
             self.keep_sample(index, &judgement, status, body);
@@ -206,6 +211,9 @@ impl<S: Stream> Worker<S> {
             self.connections.all[index].state = State::Idle;
         } else {
             self.connections.all[index].close();
+        }
+        if closes {
+            self.counting.record.closed(announced);
         }
         self.again(index);
     }

@@ -41,6 +41,9 @@ pub struct Life {
     /// Good answers that had to be errors.
     pub refused: u64,
     pub bodies_checked: u64,
+    /// Kept connections that the server closed, and those of them that no answer announced.
+    pub closed: u64,
+    pub dropped: u64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -191,6 +194,8 @@ impl Document {
                     .map(|(_, kind)| kind.life_ok)
                     .sum(),
                 bodies_checked: record.life_bodies_checked,
+                closed: record.closed,
+                dropped: record.dropped,
             },
             window: Window::new(measurement.window.as_ref(), record, &names, config.steps()),
             tls: record.handshakes.as_deref().map(Tls::new),

@@ -4,7 +4,8 @@ use std::collections::hash_map::RandomState;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io::Read as _;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 use crate::core::config::{Config, Outside};
 use crate::core::error::EngineError;
@@ -13,6 +14,8 @@ use crate::core::plan::Target;
 
 /// A whole file may hold so much: it lies in memory, as it is and as it is sent.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// How long an address of a name is given to take a connection.
+const PROBE: Duration = Duration::from_secs(1);
 
 /// Parses and checks a plan, with the files and names of this machine; the error is one sentence for a person.
 pub fn config(json: &str) -> Result<Config, EngineError> {
@@ -52,18 +55,21 @@ fn read(path: &str) -> Result<Lines, EngineError> {
 fn resolve(target: &Target) -> Result<SocketAddr, EngineError> {
     let Target { host, port, .. } = target;
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let addresses: Vec<SocketAddr> = (host, *port)
+    let mut addresses: Vec<SocketAddr> = (host, *port)
         .to_socket_addrs()
         .map_err(|error| {
             EngineError::Address(format!("`target.host` `{host}` has no address: {error}"))
         })?
         .collect();
     // IPv4 first: `localhost` often names both, and servers under test mostly listen on 127.0.0.1.
-    let first = addresses
+    addresses.sort_by_key(|address| !address.is_ipv4());
+    // Where a name has several, the service may listen on one of them alone.
+    let listens = |address: &&SocketAddr| TcpStream::connect_timeout(address, PROBE).is_ok();
+    let reached = addresses
         .iter()
-        .find(|address| address.is_ipv4())
-        .or(addresses.first());
-    first
+        .find(|address| addresses.len() > 1 && listens(address));
+    reached
+        .or(addresses.first())
         .copied()
         .ok_or_else(|| EngineError::Address(format!("`target.host` `{host}` has no address")))
 }

@@ -139,6 +139,7 @@ impl<S: Stream> Worker<S> {
                 let is_gone = flags & sys::GONE != 0;
                 if is_gone || flags & sys::READABLE != 0 && !conn.is_quiet() {
                     conn.close();
+                    self.counting.record.closed(false);
                 }
                 return;
             }

@@ -99,6 +99,7 @@ fn record(config: &Config) -> Record {
     (record.in_flight_start, record.in_flight_end) = (2004, 2005);
     (record.bytes_sent, record.bytes_received) = (2006, 2007);
     (record.bodies_checked, record.connections_opened) = (2008, 2009);
+    (record.closed, record.dropped) = (971, 967);
     record.silences.begin(7_000_000, 1);
     record.silences.watched(61_000_000);
     record.silences.ended(70_000_000, Outcome::Ok, 1);

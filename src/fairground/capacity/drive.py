@@ -190,7 +190,7 @@ class Climb:
         slot = PlanSlot(number, 1, replace(self.cell, load=load), self._seed())
         made = measure.run(self.bench, slot, 1, self.stack, self.workload, folder, folder.name)
         raw, why = folder / "engine.json", _gravest(made)
-        steps = engine.curve(json.loads(raw.read_text()), load) if made.result is not None and raw.exists() else ()
+        steps = engine.curve(json.loads(raw.read_bytes()), load) if made.result is not None and raw.exists() else ()
         points = tuple(CurvePoint(Phase.CONFIRM, number, step, loadcurve.judge(step, self.objective, why)) for step in steps[:1])
         rejected = made.verdict is Verdict.REJECTED
         sentence = f"`{self.stack.id}` is rejected: {why}"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
 from fairground.capacity.objective import LEAST_TAIL, Clause, Objective
-from fairground.judge import stalls, thresholds
+from fairground.judge import answers, stalls, thresholds
 from fairground.model import Latency, Outcomes, RateStep, Second
 
 FEW_TAIL = 100
@@ -83,7 +83,10 @@ def judge(step: RateStep, objective: Objective, machine: str | None = None) -> S
     missed = [clause for word, clause in words if word is StepWord.MISSED]
     if missed:
         share = bad(step, missed[0]) / step.due
-        return StepJudgement(StepWord.MISSED, f"{share:.2%} of the requests missed {missed[0].text}{_stalled(step)}")
+        failed = replace(step.outcomes, unsent=None)
+        among = f", {answers.outcome_words(failed)} among them" if failed.not_ok else ""
+        sentence = f"{share:.2%} of the requests missed {missed[0].text}{among}{_stalled(step)}"
+        return StepJudgement(StepWord.MISSED, sentence)
     return StepJudgement(StepWord.UNKNOWN, f"{step.due:,} requests are too few to judge {objective.text}")
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fairground.capacity.loadcurve import CurvePoint, Overload, knee
+from fairground.judge import answers
 from fairground.model import Finding, Second
 
 CONFIRMATIONS = 3
@@ -201,6 +202,18 @@ class Capacity:
         """
         kept = min((one.rate_per_s for one in self.confirmations if one.kept), default=None)
         return self.confirmed_per_s or kept or self.found.lower
+
+    @property
+    def failed(self) -> str | None:
+        """The words on requests of search, fresh trials and curve without a good answer; None where there are none.
+
+        What was never sent is not among them.
+        """
+        steps = [point.step for point in (*self.search, *self.fresh, *self.curve)]
+        total = answers.together([replace(step.outcomes, unsent=None) for step in steps])
+        if not total.not_ok:
+            return None
+        return f"{total.not_ok:,} of {total.total:,} requests got no good answer: {answers.outcome_words(total)}"
 
     @property
     def knee(self) -> tuple[float, float, float] | None:

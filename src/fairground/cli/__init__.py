@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ def main() -> None:
     """Run one verb and exit with its code: see `EXIT_CODES` in `cli.verbs`."""
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGHUP, _interrupt)
+    _replace_what_cannot_be_shown()
     door.rename()
     try:
         if COMPLETES in os.environ:
@@ -39,6 +41,13 @@ def main() -> None:
         _refused(error)
     except Exception as error:
         _foreign(error)
+
+
+def _replace_what_cannot_be_shown() -> None:
+    """Let no letter end a verb: where the terminal's encoding lacks one, a question mark stands for it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _complete() -> None:
@@ -97,7 +106,9 @@ def _foreign(error: Exception) -> None:
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile("w", prefix="fairground-", suffix=".log", delete=False) as log:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", errors="replace", prefix="fairground-", suffix=".log", delete=False
+    ) as log:
         traceback.print_exc(file=log)
     _complain(
         f"a fault of the lab itself: {type(error).__name__}: {error}", f"the traceback is in {log.name}; finished trials are kept"

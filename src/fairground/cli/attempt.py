@@ -16,6 +16,7 @@ import typer
 from fairground.capacity import objective
 from fairground.capacity.service import address
 from fairground.capacity.service.behaviour import Encrypted
+from fairground.capacity.service.drive import CONNECTIONS
 from fairground.capacity.service.values import Visit
 from fairground.cli import say
 from fairground.cli.arguments import takes
@@ -44,6 +45,8 @@ OPTIONS = (
     Option("seconds", "Seconds of each measurement: 3 closed loops and 7 rates.", int, 2, spelled="--window"),
     Option("timeout_ms", "Longest wait for an answer.", int, 5_000),
     Option("no_load", "Only the checks.", bool, False),
+    Option("expect_status", "The status that is good, such as 401; else the answers tell.", int | None, None),
+    Option("follow", "Follow one redirect on the same host.", bool, False),
     Option("mine", "Allow a URL on another machine.", bool, False, spelled="--i-own-this-host"),
     Option("resume", "Go on with an interrupted try: its id, or `latest`.", str | None, None, metavar="RECORD"),
     Option("ca", "https: certificates that are believed in place of this machine's, in PEM.", str | None, None, metavar="FILE"),
@@ -92,7 +95,9 @@ def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
     text, command = _address(given["what"] or [], given["url"])
     url = _whole(text, "https" if given["insecure"] or given["ca"] is not None else "http")
     threads = numbers.positive("--threads", given["threads"])
-    setup.check_amounts(Load(threads=threads), CellSettings())
+    most = 1 if given["no_load"] else max(CONNECTIONS)
+    fewer = "let the shell open more files (ulimit -n 4096), or make only the checks: --no-load"
+    setup.check_amounts(Load(most, threads=threads), CellSettings(), fewer)
     return TryAsked(
         url,
         given["method"],
@@ -100,14 +105,22 @@ def _asked(given: Given, headers: tuple[tuple[str, str], ...]) -> TryAsked:
         None if given["body"] is None else _body(given["body"]),
         objective.parse(given["slo"]).text,
         seconds=numbers.positive("--window", given["seconds"]),
-        timeout_ms=numbers.positive("--timeout-ms", given["timeout_ms"]),
+        timeout_ms=numbers.wait_for_answer("--timeout-ms", given["timeout_ms"]),
         load=not given["no_load"],
         other_host=given["mine"],
         command=tuple(command) if command else None,
         threads=threads,
         ca=None if given["ca"] is None else str(Path(given["ca"]).resolve()),
         insecure=given["insecure"],
+        expects=_status(given["expect_status"]),
+        follows=given["follow"],
     )
+
+
+def _status(given: int | None) -> int | None:
+    if given is not None and not 200 <= given <= 599:
+        raise LabError(f"`--expect-status {given}` should be 200 to 599", "for instance --expect-status 401")
+    return given
 
 
 def _command(words: Sequence[str]) -> str:
@@ -166,10 +179,10 @@ def _header(text: str) -> tuple[str, str]:
 
 
 def _body(text: str) -> str:
-    if not text.startswith("@"):
-        return text
+    """The body as it is given, or each byte of its file: no line end is changed."""
     try:
-        return Path(text[1:]).read_text(encoding="utf-8")
+        given = Path(text[1:]).read_bytes() if text.startswith("@") else os.fsencode(text)
+        return given.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise LabError(f"`--body {text}` cannot be read ({error})", "a text file in UTF-8") from None
 

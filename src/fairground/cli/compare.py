@@ -96,7 +96,7 @@ def _asked(places: Places, given: Given, known: Sequence[Server]) -> ComparisonA
     settings = placing.settings(settings, placed.placed_roles(given))
     load, turn_s = comparing.long_enough(places, given["workload"], settings, load, numbers.positive("--turn", given["turn"]))
     budget_s = numbers.seconds("--budget", given["budget"])
-    pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.positive("--pairs", given["pairs"])
+    pairs = stopping.pairs_within(budget_s, load) if given["pairs"] is None else numbers.repeats("--pairs", given["pairs"])
     named = comparing.name(known, given["a"], given["b"], given["revisions"])
     return ComparisonAsked(
         named.label_a,

@@ -91,7 +91,7 @@ def _work(given: Given) -> Work:
         "threads": given["threads"],
     }
     loads = asked.loads({**asked.DEFAULTS, **load, "rate": given["rate"], "arrivals": "constant"})
-    rounds = numbers.positive("--rounds", given["rounds"])
+    rounds = numbers.repeats("--rounds", given["rounds"])
     wanted = CrossCheckAsked(given["stack"], given["workload"], loads, rounds, "")
     return lambda sink: use_case.cross_check_stack(Inputs(places, command, given["database"]), wanted, sink)
 

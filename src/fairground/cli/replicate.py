@@ -43,7 +43,7 @@ def replicate(_: typer.Context, given: Given) -> None:
     ./fairground replicate users --blocks 8 · ./fairground replicate all --resume latest ·
     ./fairground replicate users --run latest --markdown docs/replications.md
     """
-    blocks = None if given["blocks"] is None else numbers.positive("--blocks", given["blocks"])
+    blocks = None if given["blocks"] is None else numbers.repeats("--blocks", given["blocks"])
     asked = use_case.ReplicationAsked(
         given["suite"], given["profile"], blocks, given["of_run"], given["resume"], given["markdown"]
     )

@@ -76,7 +76,7 @@ class RemoteEngine:
         """Its exit code and what it counted, kept here; when its window began is told by the lab's clock."""
         code, text = self._host.ask("document", self._number, within_s, within_s=within_s)
         text = by_our_clock(text, self._host.distance.ahead_s)
-        (self._folder / RESULT).write_text(text)
+        (self._folder / RESULT).write_text(text, encoding="utf-8")
         return code, text
 
     def stop(self) -> Stopped:

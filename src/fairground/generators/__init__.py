@@ -69,7 +69,7 @@ def find(name: str, path: str) -> Installed | None:
         return None
     argv = [word.format(program=program) for word in tool.version]
     try:
-        ran = subprocess.run(argv, capture_output=True, text=True, timeout=10, stdin=subprocess.DEVNULL)
+        ran = subprocess.run(argv, capture_output=True, encoding="utf-8", errors="replace", timeout=10, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return Installed(tool, Path(program), None)
     told = re.search(tool.version_pattern, ran.stdout + ran.stderr)

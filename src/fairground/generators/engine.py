@@ -314,6 +314,8 @@ def parse(document: Mapping[str, Any], command: tuple[str, ...]) -> Result:
         started_unix_us=window["start_unix_us"],
         gaps=_gaps(window.get("gaps")),
         compared=document["life"].get("bodies_checked"),
+        closed=document["life"].get("closed"),
+        dropped=document["life"].get("dropped"),
         refused=document["life"].get("refused", 0),
     )
 

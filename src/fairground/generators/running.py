@@ -128,7 +128,7 @@ class Local:
 
     def document(self, within_s: float) -> tuple[int | None, str]:
         """Return its exit code, and what it said on its standard output."""
-        return self.child.wait(within_s), self._file.read_text()
+        return self.child.wait(within_s), self._file.read_text(encoding="utf-8", errors="replace")
 
     def stop(self) -> Stopped:
         """Stop it; the end of its standard input tells it, too."""

@@ -64,7 +64,7 @@ class ToolJob:
 
     def write(self, name: str, text: str) -> str:
         """Put a file where the tool is started, and return its name."""
-        (self.folder / name).write_text(text)
+        (self.folder / name).write_text(text, encoding="utf-8")
         return name
 
 

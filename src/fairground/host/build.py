@@ -210,7 +210,7 @@ def _kept(digest: str, id: str, cache: Path, fill: Callable[[Path], None]) -> Pa
 def sources(folder: Path) -> Iterator[Path]:
     """Files that the folder's .gitignore does not name. Only plain names and `*` are understood, which is what servers need."""
     ignore = folder / ".gitignore"
-    lines = ignore.read_text().splitlines() if ignore.exists() else []
+    lines = ignore.read_text(encoding="utf-8").splitlines() if ignore.exists() else []
     patterns = [line.strip().strip("/") for line in lines if line.strip() and not line.startswith("#")] + ["__pycache__"]
     for current, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _ignored(Path(current, name).relative_to(folder), patterns)]

@@ -104,7 +104,7 @@ class Memory:
         """Remember it. A cache that cannot be written to remembers nothing, and that is no error."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=self._folder, suffix=".new", delete=False) as file:
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self._folder, suffix=".new", delete=False) as file:
                 json.dump({"key": key, "met": True, "command": list(command)}, file)
             os.replace(file.name, self._folder / f"{key}.json")
         except OSError:

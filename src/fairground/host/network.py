@@ -71,9 +71,11 @@ def netloc(host: str, port: int) -> str:
 
 def listens(host: str, port: int) -> bool:
     """True if something accepts connections there."""
-    with socket.socket() as probe:
-        probe.settimeout(0.5)
-        return probe.connect_ex((host, port)) == 0
+    try:
+        with socket.create_connection((host, port), timeout=0.5):
+            return True
+    except OSError:
+        return False
 
 
 def wait_until_silent(host: str, port: int, timeout_s: float = 2.0) -> bool:

@@ -292,6 +292,8 @@ def load_suite(path: Path, profile: str | None = None, machine: Seats | None = N
         source.require_text(("anchor",), file.anchor)
     if file.blocks < 1:
         raise source.error(("blocks",), "`blocks` is below 1 in", "each block measures every cell once")
+    if file.blocks > numbers.MOST_REPEATS:
+        raise source.error(("blocks",), f"`blocks` is above {numbers.MOST_REPEATS:,} in", "a budget ends sooner: --budget 1h")
     if not 0 < (file.turns_s or 1) <= numbers.MOST_TURNS_S:
         raise source.error(("turns_s",), "`turns_s` is out of range in", f"seconds above 0, {numbers.MOST_TURNS_S:g} at most")
     here: list[tuple[Location, GroupTable]] = [(("group", i), group) for i, group in enumerate(file.group)] or [((), file)]

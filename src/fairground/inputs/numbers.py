@@ -76,6 +76,39 @@ def positive(option: str, value: Above) -> Above:
     return value
 
 
+MOST_REPEATS = 1_000
+"""More repetitions make a plan that no budget carries out."""
+
+
+def repeats(option: str, value: int) -> int:
+    """The number of times that something is measured."""
+    if positive(option, value) > MOST_REPEATS:
+        raise LabError(f"`{option} {value}` should be {MOST_REPEATS:,} at most", "a budget ends sooner: --budget 1h")
+    return value
+
+
+RATES_PER_S = (0.001, 10_000_000.0)
+"""What the load engine can offer."""
+
+
+def rate(option: str, value: float) -> float:
+    """Requests a second that the load engine can offer."""
+    low, high = RATES_PER_S
+    if not low <= positive(option, value) <= high:
+        raise LabError(f"`{option} {value:g}` should be {low:g} to {high:,.0f} requests a second", f"for instance {option} 1000")
+    return value
+
+
+MOST_WAIT_MS = 60_000
+
+
+def wait_for_answer(option: str, value: int) -> int:
+    """The longest wait for an answer that the load engine takes."""
+    if positive(option, value) > MOST_WAIT_MS:
+        raise LabError(f"`{option} {value}` should be 1 to {MOST_WAIT_MS:,} ms", f"for instance {option} 5000")
+    return value
+
+
 MOST_PAUSE_MS = 60_000
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from fairground.judge.thresholds import Rules
 from fairground.model import (
     AuditLine,
+    BadAnswer,
     Cell,
     DatabaseUse,
     Finding,
@@ -21,9 +22,12 @@ from fairground.model import (
     Severity,
     Verdict,
     Workload,
+    foreign,
 )
 from fairground.stats.intervals import rising, share_interval, steady
 
+SAMPLE_LETTERS = 120
+"""Of a request and of a body, where one is shown."""
 OF_THE_CLIENT = (408, 429)
 """Too slow, too often: refusals that speak of the client's pace, and not of what was asked for."""
 
@@ -55,6 +59,9 @@ def has_settled(rates: Sequence[float], rules: Rules, spent: Sequence[tuple[floa
         return True
     costs = [tested / generator if generator else 0.0 for tested, generator in spent]
     paced = [generator for _, generator in spent[-last:]]
+    each = [own / rate if rate else 0.0 for own, rate in zip(paced, rates[-last:], strict=False)]
+    if each and rising(rates[-last:], rules.settled_drift) and not rising(each[::-1], rules.settled_drift):
+        return False  # a machine that gets faster makes the generator cheaper, too: here the answers alone come faster
     return steady(costs, last, rules.settled_tolerance, rules.settled_drift) and not rising(paced, rules.settled_drift)
 
 
@@ -133,7 +140,8 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
             Finding(
                 "no-answers",
                 Severity.REJECT,
-                f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})",
+                f"no good answer arrived inside the window, of {result.window.total:,} requests ({outcome_words(result.window)})"
+                f"{instance(result.samples, result.window)}",
                 {"sent": result.window.total, "bad": result.window.bad},
             ),
         )
@@ -141,12 +149,13 @@ def window(result: Result, expected: Collection[int] = (), fault: bool = False) 
         share = result.window.not_ok / result.window.total
         subject = sum(count for status, count in result.window.status.items() if status in expected)
         is_subject = subject == result.window.not_ok
+        sample = "" if is_subject or fault else instance(result.samples, result.window)
         words = ", which are this workload's subject" if is_subject else ", which are the fault's subject" if fault else ""
         return (
             Finding(
                 "errors",
                 Severity.NOTE if is_subject or fault else Severity.WARN,
-                f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}{words}",
+                f"{share:.2%} of the window's requests got no good answer: {outcome_words(result.window)}{words}{sample}",
                 {"not_ok": result.window.not_ok, "expected": subject, "sent": result.window.total},
             ),
         )
@@ -349,6 +358,31 @@ def chatter(workload: Workload, result: Result, database: DatabaseUse, rules: Ru
             {"commits_per_request": commits},
         ),
     )
+
+
+def together(some: Sequence[Outcomes]) -> Outcomes:
+    """Add up all outcomes."""
+    statuses: dict[int, int] = {}
+    for one in some:
+        for code, count in one.status.items():
+            statuses[code] = statuses.get(code, 0) + count
+    kinds = ("shed", "wrong_body", "timeout", "connect", "reset", "malformed", "unsent", "in_flight", "unclassified")
+    counts = {kind: sum(getattr(one, kind) or 0 for one in some) for kind in kinds}
+    return Outcomes(ok=sum(one.ok for one in some), status=statuses, **counts)
+
+
+def instance(samples: Iterable[BadAnswer], outcomes: Outcomes) -> str:
+    """One bad answer in words, of the kind that there is most of; empty where none was kept."""
+
+    def often(one: BadAnswer) -> int:
+        found = outcomes.status.get(one.status or 0) if one.outcome == "status" else getattr(outcomes, one.outcome, 0)
+        return found or 0
+
+    kept = max(samples, key=often, default=None)
+    if kept is None or not often(kept):
+        return ""
+    body = "" if not kept.body else f" with the body `{foreign.line(kept.body)[:SAMPLE_LETTERS]}`"
+    return f"; for instance `{foreign.line(kept.request)[:SAMPLE_LETTERS]}`: {foreign.line(kept.reason)}{body}"
 
 
 def _reason(result: Result, outcome: str) -> str:

@@ -86,7 +86,7 @@ def _kind(folder: Path) -> str | None:
 def _toml(path: Path) -> dict[str, Any]:
     """A file's tables; none where it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return {}
 

@@ -71,6 +71,7 @@ def comparison_of(record: Record[ComparisonAsked, Round]) -> Compared:
     decision = decision_of(record)
     took_s = math.fsum(one.took_s for one in made)
     notes = caveats.of_rounds(asked, decision, took_s, record.head.machine.awake, sorted(os.sched_getaffinity(0)))
+    notes = (*notes, *caveats.of_errors(made))
     lines = comparison.lines(_subject(asked), made, decision, asked.margin)
     return Compared(title, asked.label_a, asked.label_b, lines, notes, modes=decision.modes)
 

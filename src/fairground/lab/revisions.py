@@ -46,5 +46,5 @@ def checked_out(places: Places, revision: str, stack: Stack) -> Stack:
 
 def _git(folder: Path, *words: str) -> str | None:
     """Return what git prints, or None where it fails."""
-    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True)
+    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, encoding="utf-8", errors="replace")
     return done.stdout.strip() if done.returncode == 0 else None

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairground.capacity import objective
 from fairground.capacity.service import behaviour, drive, parts
 from fairground.capacity.service.address import is_here
-from fairground.capacity.service.behaviour import Asked
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
+from fairground.capacity.service.request import Asked
 from fairground.capacity.service.values import Visit
-from fairground.host import Child, Resident, Streams, listener, listens
+from fairground.host import Child, Resident, Streams, listener, listens, machine
 from fairground.lab.events import Event, Going, Said, Sink, unheard
 from fairground.lab.preparation import Inputs, prepare
 from fairground.lab.recording import NewEntry, Units, open_record, record_units
@@ -30,12 +30,13 @@ READY_S = 30.0
 
 def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unheard) -> Iterator[Event]:
     """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given."""
-    if asked.command is not None and listens(request.host, request.port):
+    there = answering_address(request)
+    if asked.command is not None and there is not None:
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
     with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
         record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked, testbed)
         yield Said(f"{request.method} {asked.url}: checks")
-        subject = Subject(inputs.places.environ, testbed.bench, asked, request, record.folder)
+        subject = Subject(inputs.places.environ, testbed.bench, asked, there or request, record.folder)
         yield from record_units(record, missing_parts(measure_parts(subject, record.entries)))
 
 
@@ -102,10 +103,11 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
         keeper = subject.bench.keeper
         child = keeper.spawn(command, role="server", env=subject.environ, cwd=Path.cwd(), streams=Streams.into(stream))
     try:
-        fault, said = _not_ready(child, command[0], request), set[str]()
-        if fault is None:
+        there, said = _await_ready(child, command[0], request), set[str]()
+        fault = there if isinstance(there, Finding) else None
+        if not isinstance(there, Finding):
             try:
-                for one in _parts(subject, child, done):
+                for one in _parts(replace(subject, request=there), child, done):
                     said |= {finding.id for finding in one.findings} if isinstance(one, ServicePart) else set()
                     yield one
             except MachineError:
@@ -121,6 +123,11 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
         child.stop()
 
 
+def answering_address(request: Asked) -> Asked | None:
+    """The request to the first address of its name where something listens; None where nothing does."""
+    return next((one for one in request.addresses if listens(one.host, one.port)), None)
+
+
 def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:
     asked, request = subject.asked, subject.request
     metered, server = _metered(child, request)
@@ -128,12 +135,12 @@ def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -
     if seen is None:
         seen = ServiceChecks.of(behaviour.examine(request), server)
         yield ServicePart(Unit.CHECKS, checks=seen)
-    if asked.load:
+    if asked.load and seen.good:
         workload = drive.workload(request, seen.conduct)
         cell = Cell("the service", workload.id, Topology(), Load(), CellSettings())
         arm = ServiceArm("the service", cell, workload, 1, request.host, request.port, metered, request.tls)
         kept, size = objective.parse(asked.objective), seen.conduct.body_bytes
-        effort = drive.ServiceEffort(kept, asked.seconds, asked.timeout_ms, asked.threads, size)
+        effort = drive.ServiceEffort(kept, asked.seconds, asked.timeout_ms, asked.threads, size, machine.most_connections())
         with ArmSession(subject.bench, [arm], subject.folder) as session:
             yield from drive.measure(done, session, arm.label, effort, subject.bench.cores)
         yield from _wrong(session.ended[arm.label])
@@ -150,17 +157,17 @@ def _wrong(ended: Ended) -> Iterator[ServicePart]:
         raise LabError(ended.void, "the log of the load engine is in the folder of the last load", exit_code=3)
 
 
-def _not_ready(child: Child, name: str, request: Asked) -> Finding | None:
-    """Wait until the service listens; why it does not."""
+def _await_ready(child: Child, name: str, request: Asked) -> Asked | Finding:
+    """Wait until the service listens on an address of its name, and ask there; or why it does not."""
     deadline = time.monotonic() + READY_S
-    while not listens(request.host, request.port):
+    while (there := answering_address(request)) is None:
         if (ended := _ended(child, name)) is not None:
             return ended
         if time.monotonic() > deadline:
             sentence = f"`{name}` does not listen on port {request.port} after {READY_S:.0f} s"
             return Finding("ready", Severity.REJECT, sentence, {"waited_s": READY_S})
         time.sleep(0.02)
-    return None
+    return there
 
 
 def _ended(child: Child, name: str) -> Finding | None:

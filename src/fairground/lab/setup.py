@@ -17,6 +17,7 @@ from fairground.generators import Installed
 from fairground.host import Keeper, machine, seats
 from fairground.host.build import BuiltServer, Unavailable
 from fairground.host.machine import MachineCheck
+from fairground.inputs import numbers
 from fairground.lab.places import Places
 from fairground.lab.roots import ROOT
 from fairground.model import (
@@ -39,6 +40,8 @@ AWAKE = "FAIRGROUND_AWAKE"
 THREADS_PER_CORE = 8
 """More threads of a generator only wait for each other."""
 AWAKE_CHOICES = ("auto", "yes", "no")
+MOST_S = 86_400.0
+"""The longest window and warm-up of the load engine."""
 
 
 def wants_awake(environ: Mapping[str, str]) -> bool:
@@ -133,13 +136,22 @@ def check_fault(cell: Cell, database_url: str | None) -> None:
         raise LabError(f"`{fault}` needs the lab's own database: a given one is not the lab's to stop", hint)
 
 
-def check_amounts(load: Load, settings: CellSettings) -> None:
-    """LabError for more connections, threads or processors than this machine can have: nothing needs to be built to know that."""
+def check_amounts(load: Load, settings: CellSettings, fewer: str | None = None) -> None:
+    """LabError for more connections, threads or processors than this machine can have: nothing needs to be built to know that.
+
+    `fewer`: what to do about connections where no option of the verb says how many there are.
+    """
+    numbers.wait_for_answer("--timeout-ms", load.timeout_ms)
+    if load.rate_per_s is not None:
+        numbers.rate("--rate", load.rate_per_s)
+    if load.window_s > MOST_S or load.warmup_max_s > MOST_S:
+        option, seconds = ("--window", load.window_s) if load.window_s > MOST_S else ("--warmup", load.warmup_max_s)
+        raise LabError(f"`{option} {seconds:g}` is longer than a day", "many short windows tell more than a long one: --blocks 3")
     cores, connections = machine.cores(), machine.most_connections()
     if load.most_connections > connections:
         why = f"this machine has ports and open files for {connections:,}"
         raise LabError(
-            f"{load.most_connections:,} connections are more than can be opened: {why}", f"--connections {connections}"
+            f"{load.most_connections:,} connections are more than can be opened: {why}", fewer or f"--connections {connections}"
         )
     if load.threads > cores * THREADS_PER_CORE:
         why = f"it has {cores} core{'s' if cores > 1 else ''}"
@@ -253,7 +265,7 @@ def lab_version() -> str:
         return f"{version('fairground')} (wheel {_installed_digest()})"
     import tomllib
 
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True)
     return f"{declared} ({commit.stdout.strip()})" if commit.returncode == 0 else str(declared)
 

@@ -110,7 +110,7 @@ def qualify(bench: Bench, folder: Path) -> Qualification:
     log, began = folder / "qualify.json", time.monotonic()
     if bench.elsewhere is not None:
         said = bench.elsewhere.qualify(QUALIFY_S)
-        log.write_text(said)
+        log.write_text(said, encoding="utf-8", errors="replace")
         return qualification(said, time.monotonic() - began)
     with open(log, "wb") as output:
         argv = [str(bench.engine), "qualify", "--quick", "--json"]

@@ -192,7 +192,7 @@ class Loaded:
 
     def _recover(self, happened: Happened, result: Result, folder: Path) -> None:
         """Find out what the fault did, from the answers of each tenth of a second."""
-        tenths = engine.tenths(json.loads((folder / "engine.json").read_text()))
+        tenths = engine.tenths(json.loads((folder / "engine.json").read_bytes()))
         began_s = happened.began_unix_s - (result.started_unix_us or 0) / 1e6
         lasted_s = happened.over_unix_s - happened.began_unix_s
         self.recovery = recovery.recovery(began_s, lasted_s, tenths, result.window_s, result.window, happened.cut)
@@ -244,7 +244,7 @@ class Loaded:
         """Read what the engine's document has beyond a result: the steps of an open loop, and the handshakes of TLS."""
         if ask.load.generator != generators.ENGINE or (ask.load.model != "open" and self.tls is None):
             return (), None
-        document = json.loads((self.folder / ask.folder / "engine.json").read_text())
+        document = json.loads((self.folder / ask.folder / "engine.json").read_bytes())
         steps = with_cpu(engine.curve(document, ask.load), run.clocks) if ask.load.model == "open" else ()
         return steps, engine.handshakes(document)
 

@@ -45,7 +45,7 @@ class Pgbench(Loaded):
         except psycopg.Error as error:
             self.find(INSTRUMENT.id, Severity.VOID, foreign.line(str(error), foreign.SENTENCE_CHARACTERS))
             return
-        (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script)
+        (self.folder / f"{self.workload.id}.sql").write_text(self.pgbench_arm.script, encoding="utf-8")
 
     def whole(self, ask: Whole, number: int) -> ArmWindow | None:
         """Run pgbench once, and return its own report as a window. None, and a finding with its last line, where it has none."""

@@ -434,10 +434,12 @@ class StartedStack(Loaded):
         if not topology.is_pooled(self.arm.cell.topology):
             return None
         log = self.folder / "database.log"
-        with open(log, "a") as kept:
+        with open(log, "a", encoding="utf-8", errors="replace") as kept:
             kept.write(self.database.take_errors())
         samples = [sample.body or "" for result in self.results for sample in result.samples]
-        logs = [_tail(self.folder / name) for name in ("server.log", "pooler.log")] + [log.read_text()[:LOG_CHARACTERS]]
+        logs = [_tail(self.folder / name) for name in ("server.log", "pooler.log")] + [
+            log.read_text(encoding="utf-8", errors="replace")[:LOG_CHARACTERS]
+        ]
         return prepared.error([*samples, *(finding.sentence for finding in self.findings), *logs], self.lost_words)
 
     def _say_lost_statements(self) -> None:

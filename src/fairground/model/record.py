@@ -147,6 +147,10 @@ class TryAsked:
     """A file of certificates that are believed in place of this machine's authorities."""
     insecure: bool = False
     """Whether every certificate is believed."""
+    expects: int | None = None
+    """The status that is good; None: what the service answers tells."""
+    follows: bool = False
+    """Whether one redirect on the same host is followed."""
 
 
 @dataclass(frozen=True)

@@ -224,6 +224,10 @@ class Result:
     """Stretches of 20 ms or more without an answer; None: the generator tells none."""
     compared: int | None = None
     """Answers of the generator's whole life whose body was compared, every wrong one among them."""
+    closed: int | None = None
+    """Kept connections that the server closed in the generator's whole life; None: the generator does not tell."""
+    dropped: int | None = None
+    """Those of them that no answer announced."""
     refused: int = 0
     """Good answers of the generator's whole life that had to be errors: what they were asked for must not be done."""
 

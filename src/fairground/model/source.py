@@ -57,9 +57,9 @@ class Source:
 
     @classmethod
     def of_bytes(cls, shown: str, content: bytes) -> Source:
-        """Decode a file's content; LabError where it is not UTF-8."""
+        """Decode a file's content, which may begin with a byte order mark; LabError where it is not UTF-8."""
         try:
-            return cls(shown, content.decode("utf-8").replace("\r\n", "\n"))
+            return cls(shown, content.decode("utf-8-sig").replace("\r\n", "\n"))
         except UnicodeDecodeError as error:
             raise LabError(f"`{shown}` is not UTF-8 text", "save it as UTF-8") from error
 

@@ -326,7 +326,7 @@ class Database:
         connection.execute(sql.SQL("COMMENT ON DATABASE {} IS {}").format(sql.Identifier(name), sql.Literal(MARK)))
 
     def _fill(self, name: str, scale: int) -> None:
-        seed = (self._contract / "seed.sql").read_text().replace(":scale", str(scale))
+        seed = (self._contract / "seed.sql").read_text(encoding="utf-8").replace(":scale", str(scale))
         with self.connect(name) as connection:
             connection.execute((self._contract / "schema.sql").read_bytes())
             connection.execute(seed.encode())

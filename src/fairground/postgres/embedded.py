@@ -222,7 +222,7 @@ class Cluster:
         file = self.folder / "pg_hba.conf"
         lines = [f"host all all {one}/{128 if ':' in one else 32} scram-sha-256" for one in (address, *self.clients)]
         with storing(file):
-            file.write_text("\n".join([*lines, ""]))
+            file.write_text("\n".join([*lines, ""]), encoding="utf-8")
         return {"hba_file": str(file)}
 
     def _wait(self, address: str) -> None:
@@ -270,7 +270,7 @@ class Cluster:
         ]
         if os.geteuid() == 0:
             command = ["unshare", "--user", "--map-user=1000", "--map-group=1000", *command]
-        done = subprocess.run(command, env=_environment(), capture_output=True, text=True)
+        done = subprocess.run(command, env=_environment(), capture_output=True, encoding="utf-8", errors="replace")
         pwfile.unlink()
         if done.returncode != 0:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -320,7 +320,7 @@ def binary(name: str) -> Path:
 
 def settings(durability: Durability) -> dict[str, str | int]:
     """The settings of one durability class, from settings.toml."""
-    table = tomllib.loads(files("fairground.postgres").joinpath("settings.toml").read_text())
+    table = tomllib.loads(files("fairground.postgres").joinpath("settings.toml").read_text(encoding="utf-8"))
     return {**table["common"], **table[durability.value]}
 
 

@@ -173,7 +173,7 @@ def _link(root: Path) -> None:
     if not listed.exists():
         return
     inside = root.resolve()
-    for link in json.loads(listed.read_text()):
+    for link in json.loads(listed.read_text(encoding="utf-8")):
         target, source = (root.parent / link[key] for key in ("target", "source"))
         if source.resolve().is_relative_to(inside) and target.parent.resolve().is_relative_to(inside) and not target.exists():
             target.symlink_to(os.path.relpath(source, target.parent))

@@ -30,6 +30,8 @@ def sentences(found: Capacity) -> tuple[str, ...]:
     if found.rejected is not None:
         return (f"{name} has no capacity: {foreign.line(found.rejected)}",)
     said = [_headline(found, name)]
+    if found.failed is not None:
+        said.append(f"In all steps {found.failed}")
     if found.limited_by:
         said.append(f"Just above it: {found.limited_by[0].id}, {found.limited_by[0].sentence}")
     if found.knee is not None:

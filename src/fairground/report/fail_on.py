@@ -29,6 +29,8 @@ def parse(text: str) -> Rule:
     found = _FORM.fullmatch(text)
     if found is None:
         raise LabError(f"`--fail-on {text}` is not a rule", "for instance --fail-on slower:5%, dearer:5% or any:5%")
+    if "goodput" in QUANTITIES[found[1]] and float(found[2]) >= 100:
+        raise LabError(f"`--fail-on {text}` can never fire: nothing is slower by 100 % or more", f"write less: {found[1]}:5%")
     return Rule(text, QUANTITIES[found[1]], float(found[2]) / 100)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from fairground.capacity.service.values import Visit
+from fairground.capacity.service.values import Closed, Visit
 from fairground.model import Finding, Severity, foreign
 from fairground.report.capacity import MARKS, MOST_TOLD, point_row
 from fairground.report.charts import loadchart
@@ -23,32 +23,49 @@ def sentences(found: Visit) -> tuple[str, ...]:
     """Say what was found about the service, most important first."""
     checked = found.conduct.findings if found.conduct is not None else ()
     broken, warned = (sum(one.severity is severity for one in checked) for severity in (Severity.REJECT, Severity.WARN))
-    said = [one.sentence for one in found.findings]
+    said = [one.sentence for one in found.findings if one.severity is Severity.REJECT]
     if checked:
         said.append(f"{len(checked) - broken - warned} of {len(checked)} checks hold" + (f", {warned} warn" if warned else "")
                     + (f", {broken} fail: clients will fail on that" if broken else ""))  # fmt: skip
     if found.closed:
         best = max(found.closed, key=lambda one: one.goodput_per_s)
-        cost = "" if best.server_us_per_answer is None else f", for {words.number(best.server_us_per_answer)} µs of CPU each"
         clients = words.plural(best.connections, "connection")
-        said.append(f"It gives {words.number(best.goodput_per_s)} good answers a second to {clients}{cost}")
+        given = f"{words.number(best.goodput_per_s)} {_good(found)} a second" if best.goodput_per_s else "no good answer"
+        said.append(f"It gives {given} to {clients}{_cost(best)}")
     if (handshakes := _handshakes(found)) is not None:
         said.append(handshakes)
     if found.curve:
         if found.kept_per_s is None:
             said.append(f"No rate of the load curve kept {found.objective}")
         else:
-            said.append(f"It kept {found.objective} up to {words.number(found.kept_per_s)} requests a second, measured once")
+            above = ": the highest rate offered, so its limit is higher" if found.keeps_all else ""
+            said.append(
+                f"It kept {found.objective} up to {words.number(found.kept_per_s)} requests a second, measured once{above}"
+            )
         if found.repeated_per_s:
             rates = ", ".join(f"{words.number(rate)}/s" for rate in found.repeated_per_s)
             said.append(
                 f"At first {rates} did not keep it, and a higher rate did: so that was measured three times, and most decide"
             )
+    said += [one.sentence for one in found.findings if one.severity is not Severity.REJECT]
     if found.limited_by:
         said.append(f"Suspected limit, {found.limited_by[0].id}: {found.limited_by[0].sentence}")
     elif found.closed:
         said.append("What limits it cannot be told from outside" + ("" if found.server else ": whose CPU it uses is not known"))
     return tuple(said)
+
+
+def _good(found: Visit) -> str:
+    """Name the answers that are counted: good ones, or those of the status that is taken for good."""
+    status = None if found.conduct is None else found.conduct.status
+    return "good answers" if status is None or 200 <= status < 300 else f"answers with status {status}"
+
+
+def _cost(one: Closed) -> str:
+    if one.server_us_per_answer is None:
+        return ""
+    each = "for an answer of any kind, since most are not good" if one.per_any else "each"
+    return f", for {words.number(one.server_us_per_answer)} µs of CPU {each}"
 
 
 def _handshakes(found: Visit) -> str | None:

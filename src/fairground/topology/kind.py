@@ -86,7 +86,7 @@ def version(program: str, path: str | None) -> str | None:
         return None
     option = "-v" if program == "nginx" else "--version"
     try:
-        said = subprocess.run([binary, option], capture_output=True, text=True, timeout=10)
+        said = subprocess.run([binary, option], capture_output=True, encoding="utf-8", errors="replace", timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r"\d+(?:\.\d+)+", said.stdout + said.stderr)

@@ -53,7 +53,7 @@ def start_proxy(
     port = port or free_port(host=host)
     binary, config, log = _binary(keeper, kind), folder / "nginx.conf", folder / "proxy.log"
     ends = {"listen": netloc(host, port), "server": netloc(host, server_port)}
-    config.write_text(render("nginx.conf", **ends, workers=workers, keep_alive=kind.mode == "keep-alive"))
+    config.write_text(render("nginx.conf", **ends, workers=workers, keep_alive=kind.mode == "keep-alive"), encoding="utf-8")
     scratch = tempfile.TemporaryDirectory(prefix="fairground-proxy-")
     argv = [binary, "-p", scratch.name, "-e", "stderr", "-c", str(config.resolve())]
     try:
@@ -89,7 +89,7 @@ def start_pooler(
     }  # fmt: skip
     template = {"pgbouncer": "pgbouncer.ini", "pgcat": "pgcat.toml"}[kind.program]
     config = folder / template
-    config.write_text(render(template, **values, password=HIDDEN, admin_password=HIDDEN))
+    config.write_text(render(template, **values, password=HIDDEN, admin_password=HIDDEN), encoding="utf-8")
     if kind.program == "pgbouncer":
         secret, argv = _users({user: password, admin.user: admin.password}), [str(config.resolve())]
     else:  # the whole configuration on standard input: what is kept has no password

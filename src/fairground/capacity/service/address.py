@@ -6,12 +6,12 @@ import ipaddress
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from fairground.capacity.service import drive
-from fairground.capacity.service.behaviour import Asked
+from fairground.capacity.service.request import Asked
 from fairground.contract import encryption
 from fairground.model import LabError
 from fairground.model.record import TryAsked
@@ -66,8 +66,12 @@ def request(asked: TryAsked, given: tuple[tuple[str, str], ...] = (), environ: M
     if verb == "HEAD":
         raise LabError("`--method HEAD` says nothing of a service's answers", "HEAD is among the checks of a GET")
     body = None if asked.body is None else asked.body.encode()
-    host, tls = _host(place, asked.other_host), _tls(place, asked, environ.get("SSL_CERT_FILE"))
-    return Asked(host, place.port, place.authority, verb, place.target, headers, body, tls)
+    (host, *others), tls = _hosts(place, asked.other_host), _tls(place, asked, environ.get("SSL_CERT_FILE"))
+    patience_s = asked.timeout_ms / 1000
+    if asked.follows and verb != "GET":
+        raise LabError(f"`--follow` is for GET, and not for {verb}", "leave it out, or ask the place that the redirect names")
+    found = Asked(host, place.port, place.authority, verb, place.target, headers, body, tls, tuple(others), patience_s)
+    return replace(found, expects=asked.expects, follows=asked.follows)
 
 
 def _tls(place: _Place, asked: TryAsked, usual: str | None) -> Tls | None:
@@ -116,14 +120,14 @@ def _place(url: str) -> _Place:
     return _Place(parts.scheme == "https", parts.hostname, port, parts.netloc, target)
 
 
-def _host(place: _Place, mine: bool) -> str:
-    """The address of a host, which must be this machine unless its owner says otherwise."""
+def _hosts(place: _Place, mine: bool) -> list[str]:
+    """The addresses of a host, IPv4 first. They must be this machine's unless its owner says otherwise."""
     try:
         known = {str(one[4][0]) for one in socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)}
     except OSError as error:
         raise LabError(f"`{place.host}` has no address ({error.strerror or error})", "check the URL", exit_code=3) from None
-    found = sorted(known, key=lambda address: (":" in address, address))[0]
-    if not mine and not is_here(found):
+    found = sorted((one for one in known if mine or is_here(one)), key=lambda address: (":" in address, address))
+    if not found:
         raise LabError(
             f"`{place.host}` is not this machine, and load against other people's machines is an attack",
             "if it is yours: --i-own-this-host",

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
+from statistics import median, mode
+from urllib.parse import urljoin, urlsplit
 
+from fairground.capacity.service import coding, protocol
+from fairground.capacity.service.request import LIMITED, LONG_S, Asked, ServiceWire, ends_with_connection
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
-from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
-from fairground.model import Finding, LabError, Severity
-from fairground.model.wire import Tls, request_bytes
+from fairground.contract.wire import HttpAnswer, Trouble
+from fairground.model import Finding, LabError, Severity, foreign
 
 REPEATS = 20
 """The same request so often on one connection."""
-TIMEOUT_S = 5.0
-PAUSE_S = 0.002
-CLOSED_WITHIN_S = 2.0
-CUTS, CUTS_OF_WRITES = 12, 3
-"""At so many places a request is cut; at fewer where each try may change something."""
-PIPELINED = 4
-SAFE = ("GET", "HEAD", "OPTIONS")
+LEAST_REPEATS = 3
+"""Where answers are slow, the request is repeated so often at least."""
+SETTLE_S = {5: 10.0}
+"""By the first digit of a status: how long a service that answers with it may take until it answers well."""
+SETTLE_USUAL_S, SETTLE_PAUSE_S = 5.0, 0.25
 PLATEAU_MS = (36.0, 52.0)
 """A delayed acknowledgement holds an answer back for 40 ms (Linux), and little more."""
 PLATEAU_SHARE = 0.5
@@ -63,24 +63,6 @@ MISTAKES = {
 """What to do about a certificate. The service could answer, if it were asked otherwise."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """One request and where it goes. `headers` are those of the person; Host is `authority`. `tls` None: plain HTTP."""
-
-    host: str
-    port: int
-    authority: str
-    method: str
-    target: str
-    headers: tuple[tuple[str, str], ...] = ()
-    body: bytes | None = None
-    tls: Tls | None = None
-
-    def encode(self, version: str = "1.1", extra: tuple[tuple[str, str], ...] = ()) -> bytes:
-        """The bytes on the wire."""
-        return request_bytes((self.method, self.target), self.authority, (*self.headers, *extra), self.body, version)
-
-
 @dataclass
 class _Sequence:
     """The same request several times over, as one client would send it."""
@@ -109,22 +91,96 @@ def examine(asked: Asked) -> Conduct:
     NoAnswer when the service does not answer at all; LabError where it must be asked otherwise.
     """
     try:
-        seen = _repeated(asked)
+        seen, start = _settled(asked)
     except Trouble as trouble:
         raise _no_answer(asked, trouble) from None
     first = seen.answers[0]
     if first.status == 400 and asked.tls is None and speaks_tls(asked.host, asked.port):
         raise Encrypted(f"{_named(asked)} got status 400: {ENCRYPTED}", f"ask it by TLS: https://{asked.authority}")
-    bodies = {answer.body for answer in seen.answers}
-    findings = [*_encryption(asked, seen), *_answered(seen), *_on_the_wire(asked, first.status)]
+    place = _elsewhere(asked, first)
+    if asked.follows and place is not None and place.target is not None:
+        followed = examine(replace(asked, target=place.target, follows=False))
+        note = _finding("redirect", Severity.NOTE, f"{place.words} was followed: all of this is about {place.target}")
+        return replace(followed, target=place.target, findings=(note, *followed.findings))
+    status = _good_status(asked, [answer.status for answer in seen.answers])
+    good = [answer for answer in seen.answers if answer.status == status]
+    bodies = {answer.body for answer in good}
+    told = _statuses(asked, seen, status, place)
+    findings = [*start, *_encryption(asked, seen), told, _bodies(good), *_answered(seen), *protocol.checks(asked, status)]
     return Conduct(
-        status=first.status,
-        content_type=first.header("content-type"),
-        body=first.body if len(bodies) == 1 else None,
-        body_bytes=len(first.body),
+        status=status,
+        content_type=good[0].header("content-type"),
+        body=good[0].body if len(bodies) == 1 else None,
+        body_bytes=len(good[0].body),
         kept_open=seen.opened == 1,
         findings=tuple(findings),
+        coding=coding.name_of(good[0]),
+        good=asked.is_good(status) or asked.expects is None and status < 400,
     )
+
+
+def _settled(asked: Asked) -> tuple[_Sequence, tuple[Finding, ...]]:
+    """The answers of a service that has started, and what it answered before. Trouble without any answer.
+
+    A service may answer while it starts. So where an answer is not good, it is asked until one is, or for some seconds.
+    """
+    began, seen = time.monotonic(), _repeated(asked)
+    bad = [answer.status for answer in seen.answers if not asked.is_good(answer.status) and answer.status != LIMITED]
+    if not bad:
+        return seen, ()
+    status = seen.answers[-1].status
+    while not asked.is_good(status) and time.monotonic() - began < SETTLE_S.get(status // 100, SETTLE_USUAL_S):
+        time.sleep(SETTLE_PAUSE_S)
+        try:
+            with ServiceWire(asked) as wire:
+                wire.send(asked.encode())
+                status = wire.answer(asked.method).status
+        except Trouble:
+            continue
+    if not asked.is_good(status):
+        return seen, ()
+    took_s, again = time.monotonic() - began, _repeated(asked)
+    if any(not asked.is_good(answer.status) and answer.status != LIMITED for answer in again.answers):
+        return again, ()
+    words = f"it answered with {_listed(bad)} for {took_s:.1f} s, and well since then: that is what it is held to"
+    return again, (_finding("start", Severity.WARN, words, took_s=took_s),)
+
+
+def _good_status(asked: Asked, statuses: Sequence[int]) -> int:
+    """The status that is right: the one of most good answers or, without any, of most answers."""
+    good = [status for status in statuses if asked.is_good(status)]
+    return mode(good or statuses)
+
+
+@dataclass(frozen=True)
+class _Elsewhere:
+    """A redirect. `target` None: it leads to another host, or in a circle."""
+
+    words: str
+    target: str | None
+
+
+def _elsewhere(asked: Asked, answer: HttpAnswer) -> _Elsewhere | None:
+    """The place that a redirect names; None where the answer is none."""
+    place = answer.header("location")
+    if not 300 <= answer.status < 400 or place is None or asked.is_good(answer.status):
+        return None
+    scheme = "http" if asked.tls is None else "https"
+    try:
+        to = urlsplit(urljoin(f"{scheme}://{asked.authority}{asked.target}", place))
+    except ValueError:
+        return _Elsewhere(f"{answer.status} to `{foreign.line(place)}`", None)
+    target = (to.path or "/") + (f"?{to.query}" if to.query else "")
+    same = (to.scheme, to.netloc) == (scheme, asked.authority) and target.isascii() and target.isprintable()
+    if same and target == asked.target:
+        return _Elsewhere(f"{answer.status} to {target}, which is the same place", None)
+    return _Elsewhere(f"{answer.status} to {target if same else foreign.line(place)}", target if same else None)
+
+
+def _listed(statuses: Sequence[int]) -> str:
+    """`status 503`, `the statuses 502, 503`."""
+    found = sorted(set(statuses))
+    return f"status {found[0]}" if len(found) == 1 else f"the statuses {', '.join(map(str, found))}"
 
 
 def _named(asked: Asked) -> str:
@@ -147,12 +203,16 @@ def _no_answer(asked: Asked, trouble: Trouble) -> LabError:
 
 def _repeated(asked: Asked) -> _Sequence:
     """Send one request after the other; a connection that the service closes is opened anew. Trouble without any answer."""
-    seen, wire = _Sequence(), None
+    seen = _Sequence()
+    wire: ServiceWire | None = None
     try:
+        until_s = time.monotonic() + LONG_S
         for _ in range(REPEATS):
+            if len(seen.answers) >= LEAST_REPEATS and time.monotonic() > until_s:
+                break
             reused = wire is not None
             if wire is None:
-                wire = _wire(asked)
+                wire = ServiceWire(asked)
                 seen.opened, seen.agreed = seen.opened + 1, wire.agreed
             began = time.monotonic()
             wire.send(asked.encode())
@@ -169,7 +229,7 @@ def _repeated(asked: Asked) -> _Sequence:
                 ended = time.monotonic()
                 seen.took_ms.append((ended - began) * 1000)
                 seen.rest_ms.append((ended - wire.began_s) * 1000)
-            if answer.says("close") or _ends_with_connection(answer):
+            if answer.says("close") or ends_with_connection(answer):
                 wire.__exit__()
                 wire = None
     finally:
@@ -195,28 +255,71 @@ def _encryption(asked: Asked, seen: _Sequence) -> Iterator[Finding]:
 
 
 def _light(answer: HttpAnswer, before: Sequence[HttpAnswer]) -> HttpAnswer:
-    """The answer with as little memory as can tell it from others: the first body itself, of another one its hash."""
-    if not before:
+    """The answer with as little memory as can tell it from others: the first body itself, of another one its hash.
+
+    Bodies that hold the same are the same: one that is compressed anew has other bytes where its time is in them.
+    """
+    first = next((one for one in before if one.status == answer.status), None)
+    if first is None:
         return answer
-    first = before[0].body
-    return replace(answer, body=first if answer.body == first else hashlib.sha256(answer.body).digest())
+    same = answer.body == first.body or (held := coding.content_of(answer)) is not None and held == coding.content_of(first)
+    return replace(answer, body=first.body if same else hashlib.sha256(answer.body).digest())
+
+
+def _statuses(asked: Asked, seen: _Sequence, status: int, place: _Elsewhere | None) -> Finding:
+    """Tell the statuses of the repeated answers, and what a client makes of them."""
+    found, count = [answer.status for answer in seen.answers], len(seen.answers)
+    limited = [answer for answer in seen.answers if answer.status == LIMITED]
+    if limited and status != LIMITED and set(found) == {status, LIMITED}:
+        after = limited[0].header("retry-after")
+        said = "" if after is None else f", to be asked again after {foreign.line(after)} s"
+        sentence = f"a rate limit refused {len(limited)} of {count} requests, one after the other: status 429{said}"
+        return _finding("status", Severity.WARN, sentence, limited=len(limited))
+    if len(set(found)) > 1:
+        return _finding("status", Severity.REJECT, f"the same request got {_listed(found)}")
+    if asked.is_good(status):
+        return _finding("status", Severity.NOTE, f"{count} answers, all with status {status}")
+    if asked.expects is not None:
+        return _finding("status", Severity.REJECT, f"every answer has status {status}, and {asked.expects} was expected")
+    if place is not None:
+        ask = ": --follow asks there" if place.target is not None and not asked.follows else ""
+        return _finding("status", Severity.WARN, f"every answer is a redirect, {place.words}{ask}", location=place.target)
+    if status < 400:
+        return _finding("status", Severity.WARN, f"every answer has status {status}, which has no content")
+    advice = ADVICE.get(status, "look into the service's log" if status >= 500 else "is this the request that you mean?")
+    return _finding("status", Severity.REJECT, f"every answer has status {status}: {advice}")
+
+
+ADVICE = {
+    401: "it asks who you are (--header 'Authorization: …')",
+    403: "it refuses you (--header 'Authorization: …')",
+    404: "is this the path that you mean?",
+    405: "is this the method that you mean (--method)?",
+    LIMITED: "a rate limit refuses every request",
+}
+"""What to do about answers that all have this status."""
+
+
+def _bodies(answers: Sequence[HttpAnswer]) -> Finding:
+    """Tell whether all bodies are the same, and what of them is compared under load."""
+    bodies, first = {answer.body for answer in answers}, answers[0]
+    named, evidence = coding.name_of(first), {"bodies": len(bodies), "bytes": len(first.body)}
+    alone = "under load only the status is held against them"
+    if len(bodies) > 1:
+        return _finding("body", Severity.NOTE, f"{len(bodies)} different bodies in {len(answers)} answers: {alone}", **evidence)
+    if named is not None and not coding.is_readable(named):
+        sentence = f"all bodies are the same, but come as `{foreign.line(named)}`, which is not read here: {alone}"
+        return _finding("body", Severity.NOTE, sentence, **evidence)
+    if coding.content_of(first) is None:
+        return _finding("body", Severity.REJECT, f"bodies come as {named}, and cannot be decompressed", **evidence)
+    packed = "" if named is None else f" (as {named}: what they hold)"
+    return _finding("body", Severity.NOTE, f"all bodies are the same, and are compared under load{packed}", **evidence)
 
 
 def _answered(seen: _Sequence) -> Iterator[Finding]:
-    """Tell what the repeated answers show: status, body, framing, kept connections, a plateau of latencies."""
-    statuses = sorted({answer.status for answer in seen.answers})
+    """Tell what the repeated answers show: framing, kept connections, a plateau of latencies."""
     count = len(seen.answers)
-    if len(statuses) > 1:
-        yield _finding("status", Severity.REJECT, f"the same request got the statuses {', '.join(map(str, statuses))}")
-    elif statuses[0] >= 400:
-        yield _finding("status", Severity.WARN, f"every answer has status {statuses[0]}: is this the request that you mean?")
-    else:
-        yield _finding("status", Severity.NOTE, f"{count} answers, all with status {statuses[0]}")
-    bodies = {answer.body for answer in seen.answers}
-    words = "all bodies are the same, and are compared under load" if len(bodies) == 1 else (
-        f"{len(bodies)} different bodies in {count} answers: under load only the status is held against them")  # fmt: skip
-    yield _finding("body", Severity.NOTE, words, bodies=len(bodies), bytes=len(seen.answers[0].body))
-    if any(_ends_with_connection(answer) for answer in seen.answers):
+    if any(ends_with_connection(answer) for answer in seen.answers):
         sentence = "answers have neither a length nor chunks: their connection ends them, so each request needs a new one"
         yield _finding("length", Severity.WARN, sentence)
     else:
@@ -249,136 +352,6 @@ def _plateau(took_ms: list[float], rest_ms: list[float]) -> Finding:
         )
     words = f"no plateau at 40 ms: the median on a kept connection is {median(took_ms):,.2f} ms"
     return _finding("plateau", Severity.NOTE, words, median_ms=median(took_ms))
-
-
-def _on_the_wire(asked: Asked, status: int) -> Iterator[Finding]:
-    """Send the same request in other ways. A check never raises for what a service does."""
-    safe = asked.method in SAFE
-    checks: list[tuple[str, Severity, Callable[[Asked, int], str | None], str]] = [
-        ("close", Severity.WARN, _close, "`connection: close` is honoured"),
-        ("http-1.0", Severity.WARN, _old_client, "a client of HTTP/1.0 is answered, and can tell the end"),
-        ("split", Severity.REJECT, _split, "a request that arrives in parts is answered like any other"),
-        ("garbage", Severity.WARN, _garbage, "what is not HTTP is refused"),
-    ]
-    if safe:
-        checks.append(("pipeline", Severity.WARN, _pipeline, "pipelined requests are answered in their order"))
-    if asked.method == "GET":
-        checks.append(("head", Severity.WARN, _head, "HEAD has the same status and no body"))
-    for id, severity, check, words in checks:
-        try:
-            wrong = check(asked, status)
-        except Trouble as trouble:
-            wrong = trouble.sentence
-        yield _finding(id, Severity.NOTE, words) if wrong is None else _finding(id, severity, f"{NAMES[id]}: {wrong}")
-
-
-NAMES = {
-    "close": "a request with `connection: close`",
-    "http-1.0": "a request of HTTP/1.0",
-    "split": "a request in parts",
-    "garbage": "bytes that are not HTTP",
-    "pipeline": f"{PIPELINED} requests in one write",
-    "head": "HEAD",
-}
-
-
-def _close(asked: Asked, status: int) -> str | None:
-    with _wire(asked) as wire:
-        wire.send(asked.encode(extra=(("Connection", "close"),)))
-        answer = wire.answer(asked.method)
-        if answer.status != status:
-            return f"status {answer.status} instead of {status}"
-        return None if wire.closes(CLOSED_WITHIN_S) else f"the connection is still open {CLOSED_WITHIN_S:g} s later"
-
-
-def _old_client(asked: Asked, status: int) -> str | None:
-    with _wire(asked) as wire:
-        wire.send(asked.encode(version="1.0"))
-        answer = wire.answer(asked.method)
-        if answer.status != status:
-            return f"status {answer.status} instead of {status}"
-        if answer.header("transfer-encoding") is not None:
-            return "the answer has a transfer-encoding, which HTTP/1.0 does not know"
-        if answer.says("keep-alive") or wire.closes(CLOSED_WITHIN_S):
-            return None
-        return "the connection stays open without `connection: keep-alive`"
-
-
-def _split(asked: Asked, status: int) -> str | None:
-    """Send the request cut at several places, and once byte by byte: a server must wait for the rest."""
-    data, cuts = asked.encode(), CUTS if asked.method in SAFE else CUTS_OF_WRITES
-    places = sorted({max(1, len(data) * number // (cuts + 1)) for number in range(1, cuts + 1)})
-    partings = [[data[:place], data[place:]] for place in places]
-    partings.append([data[at : at + 1] for at in range(len(data))])
-    for number, parts in enumerate(partings):
-        where = f"cut after byte {places[number]}" if number < len(places) else "sent byte by byte"
-        with _wire(asked) as wire:
-            for part in parts:
-                wire.send(part)
-                time.sleep(PAUSE_S)
-            try:
-                answer = wire.answer(asked.method)
-            except Trouble as trouble:
-                return f"{where}: {trouble.sentence}"
-        if answer.status != status:
-            return f"{where}: status {answer.status} instead of {status}"
-    return None
-
-
-def _garbage(asked: Asked, _status: int) -> str | None:
-    """Send what is not HTTP. 400 and a closed connection are asked for (RFC 9112 §2.2); a closed connection alone will do."""
-    with _wire(asked) as wire:
-        wire.send(b"\x01\x02this is no request\r\n\r\n")
-        try:
-            answer = wire.answer("GET")
-        except Trouble as trouble:
-            return None if trouble.kind in ("closed", "reset") else trouble.sentence
-        return None if 400 <= answer.status < 600 else f"answered with status {answer.status}"
-
-
-def _pipeline(asked: Asked, status: int) -> str | None:
-    """Send several requests in one write. A server may close after some of them, and must not mix them up (RFC 9112 §9.3.2)."""
-    answered = 0
-    with _wire(asked) as wire:
-        wire.send(asked.encode() * PIPELINED)
-        try:
-            for _ in range(PIPELINED):
-                answer = wire.answer(asked.method)
-                if answer.status != status:
-                    return f"answer {answered + 1} has status {answer.status} instead of {status}"
-                answered += 1
-                if answer.says("close") or _ends_with_connection(answer):
-                    break
-        except Trouble as trouble:
-            if not answered or trouble.kind not in ("closed", "reset"):
-                return f"{answered} were answered, then: {trouble.sentence}"
-    return None
-
-
-def _head(asked: Asked, status: int) -> str | None:
-    """Send HEAD. A body after it would be taken for the next answer: so a GET follows on the same connection."""
-    with _wire(asked) as wire:
-        wire.send(replace(asked, method="HEAD").encode())
-        answer = wire.answer("HEAD")
-        if wire.surplus:
-            return "bytes follow the header"
-        if answer.status != status:
-            return f"status {answer.status}, where GET has {status}"
-        if answer.says("close") or wire.closes(0.05):
-            return "bytes follow the header" if wire.surplus else None
-        wire.send(asked.encode())
-        following = wire.answer(asked.method)
-        return None if following.status == status else f"the GET after it got status {following.status}"
-
-
-def _ends_with_connection(answer: HttpAnswer) -> bool:
-    """True if only the end of the connection tells the end of the body."""
-    bodiless = answer.status in (204, 304)
-    return not bodiless and answer.header("content-length") is None and answer.header("transfer-encoding") is None
-
-
-def _wire(asked: Asked) -> CaseWire:
-    return CaseWire(asked.host, asked.port, time.monotonic() + TIMEOUT_S, asked.tls)
 
 
 def _finding(id: str, severity: Severity, sentence: str, **evidence: int | float | str | None) -> Finding:

@@ -6,54 +6,66 @@ need it are not given.
 
 from __future__ import annotations
 
+import base64
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairground.capacity import loadcurve
 from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import LEAST_TAIL, Objective
-from fairground.capacity.service.behaviour import Asked
+from fairground.capacity.service import failures
 from fairground.capacity.service.parts import Ahead, ServicePart, Unit
-from fairground.capacity.service.values import Closed, Conduct, doubtful, most_connections
-from fairground.judge import thresholds
+from fairground.capacity.service.request import Asked
+from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, LoadTally, doubtful, most_connections
+from fairground.judge import thresholds, validity
+from fairground.judge.validity import TrialFacts
 from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import ArmSession
-from fairground.model import Audit, Cell, CellSettings, Expectation, Finding, LabError, Load, Topology, Workload
+from fairground.model import (
+    Audit,
+    BadAnswer,
+    Cell,
+    CellSettings,
+    Expectation,
+    Finding,
+    LabError,
+    Load,
+    Severity,
+    Topology,
+    Workload,
+)
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 
-CONNECTIONS = (1, 10, 100)
-"""Those of the closed loops."""
+CONNECTIONS, WARM_CONNECTIONS = (1, 10, 100), 10
+"""Those of the closed loops, and of the warm-up before them."""
 SHARES = (0.1, 0.25, 0.5, 0.7, 0.85, 1.0, 1.2)
 """Of the best closed loop's goodput: the rates of the load curve."""
 LEAD_S = 0.3
-LARGE_BODY, WHOLE_BODY, CHECK_LARGE = 1 << 10, 64 << 10, 100
-"""Bodies above the first are compared for one answer in a hundred, above the second not at all; lengths always."""
+WARM_S, WARM_LOOKS, WARM_MOST = 1.0, 4, 30
+"""A service is warm when the last looks, each of so many seconds, do not get faster. After so many looks it is not waited for."""
+WARMER = 1.03
 REPEATS = 2
 """So often more a rate is measured that missed the objective below one that kept it; most of its steps then decide."""
 
 
 def workload(asked: Asked, conduct: Conduct) -> Workload:
     """The request as the engine asks it, and what is right: the status and, where bodies were all the same, the body."""
-    body, rule, one_in = conduct.body, None, 1
-    if body is not None and len(body) <= WHOLE_BODY:
-        try:
-            rule = {"exact": body.decode("utf-8")}
-            one_in = 1 if len(body) <= LARGE_BODY else CHECK_LARGE
-        except UnicodeDecodeError:
-            pass  # the engine compares text: of other bodies the status alone is held against the service
+    rule = None
+    if conduct.body is not None and conduct.is_compared:
+        rule = {"bytes": {"base64": base64.b64encode(conduct.body).decode(), "coding": conduct.coding}}
     host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
     return Workload(
         id="try",
         title=f"{asked.method} {asked.target}",
         why="",
         method=asked.method,
-        path=_plain(asked.target),
+        path=_plain(conduct.target or asked.target),
         headers=(*host, *asked.headers),
         body=None if asked.body is None else _plain(asked.body.decode()),
-        expect=Expectation(conduct.status, None, rule, one_in),
+        expect=Expectation(conduct.status, None, rule, 1),
         ledger=(),
         audit=Audit(writes=False, commits_per_answer=0, rows_per_answer=0),
         limit_sql=None,
@@ -73,6 +85,13 @@ class ServiceEffort:
     timeout_ms: int
     threads: int = 1
     body_bytes: int = 0
+    most: int = OPEN_CONNECTIONS
+    """Connections that this machine can open."""
+
+    @property
+    def connections(self) -> int:
+        """The most connections of a load."""
+        return min(self.most, most_connections(self.body_bytes))
 
 
 class Over(Exception):
@@ -96,7 +115,7 @@ def measure(
 def _measured(
     done: Sequence[ServicePart], session: ArmSession, label: str, effort: ServiceEffort, cores: int
 ) -> Iterator[Ahead | ServicePart]:
-    loads = itertools.count(1 + sum(part.closed is not None or bool(part.curve) for part in done))
+    loads = itertools.count(1 + sum(len(part.tallies) or part.closed is not None or bool(part.curve) for part in done))
 
     def load(shape: Load, seed: int, rates: Rates = ()) -> ArmWindow:
         windows = session.load(Whole(label, shape, seed, rates, folder=f"load-{next(loads):03}"))
@@ -105,11 +124,14 @@ def _measured(
         return windows[0]
 
     known = [part.closed for part in done if part.closed is not None]
-    fit = [connections for connections in CONNECTIONS if connections <= most_connections(effort.body_bytes)]
+    fit = [connections for connections in CONNECTIONS if connections <= effort.connections]
     missing = [connections for connections in fit if all(one.connections != connections for one in known)]
     curved = any(part.curve is not None for part in done)
     seconds, warm_up_s = float(effort.seconds), min(1.0, effort.seconds / 2)
     left_s = len(missing) * (warm_up_s + seconds) + (0.0 if curved else LEAD_S + len(SHARES) * seconds)
+    if missing or not curved:
+        yield Ahead("warm-up", WARM_LOOKS * WARM_S, WARM_LOOKS * WARM_S + left_s)
+        yield _warm_up(load, effort, min(WARM_CONNECTIONS, max(fit)))
     for connections in missing:
         yield Ahead(f"closed loop, {connections} connection{'s' if connections > 1 else ''}", warm_up_s + seconds, left_s)
         left_s -= warm_up_s + seconds
@@ -121,6 +143,47 @@ def _measured(
         yield from _curve(load, max(one.goodput_per_s for one in known), effort)
 
 
+def _warm_up(load: Callable[[Load, int, Rates], ArmWindow], effort: ServiceEffort, connections: int) -> ServicePart:
+    """Load the service until it does not get faster; where it still does at the end, that is said."""
+    shape = Load(connections, window_s=WARM_S, warmup_min_s=0.0, timeout_ms=effort.timeout_ms)
+    looks, tallies = list[float](), list[LoadTally]()
+    while len(looks) < WARM_LOOKS or (warming := is_warming(looks)) and len(looks) < WARM_MOST:
+        measured = load(shape, 100 + len(looks), ())
+        looks.append(measured.whole.goodput_per_s)
+        tallies.append(tally(measured, "the warm-up"))
+    found: tuple[Finding, ...] = ()
+    if warming:
+        sentence = (
+            f"it still got faster after {len(looks)} s under load, from {looks[0]:,.0f} to {looks[-1]:,.0f} answers a second"
+        )
+        found = (Finding("warm-up", Severity.WARN, f"{sentence}: these numbers are not those of a warm service"),)
+    return ServicePart(Unit.WARM_UP, findings=found, tallies=tuple(tallies))
+
+
+def is_warming(looks: Sequence[float]) -> bool:
+    """True if the later half of the last looks lies above the earlier half, without exception."""
+    half = WARM_LOOKS // 2
+    earlier, later = looks[-WARM_LOOKS:-half], looks[-half:]
+    return min(later) > max(earlier) and math.fsum(later) > WARMER * math.fsum(earlier)
+
+
+def tally(measured: ArmWindow, name: str) -> LoadTally:
+    """Count the outcomes of all requests of a load."""
+    result, first = measured.whole, dict[tuple[str, int | None], BadAnswer]()
+    for sample in result.samples:
+        first.setdefault((sample.outcome, sample.status), sample)
+    return LoadTally(
+        load=name,
+        outcomes=result.life or result.window,
+        samples=tuple(first.values()),
+        compared=result.compared,
+        closed=result.closed,
+        dropped=result.dropped,
+        void=measured.void,
+        own=validity.own_side(result),
+    )
+
+
 def _curve(
     load: Callable[[Load, int, Rates], ArmWindow], best_per_s: float, effort: ServiceEffort
 ) -> Iterator[Ahead | ServicePart]:
@@ -128,14 +191,17 @@ def _curve(
     if best_per_s == 0:
         yield ServicePart(Unit.CURVE, curve=())
         return
-    connections = most_connections(effort.body_bytes)
+    connections = effort.connections
     threads = min(effort.threads, connections)
     shape = Load(connections, model="open", warmup_min_s=LEAD_S, timeout_ms=effort.timeout_ms, threads=threads)
     rates = tuple((float(f"{share * best_per_s:.4g}"), float(effort.seconds)) for share in SHARES)
     seed = len(CONNECTIONS) + 1
 
+    tallies = list[LoadTally]()
+
     def points(some: Rates, seed: int, first: int) -> list[CurvePoint]:
         measured, found = load(shape, seed, some), list[CurvePoint]()
+        tallies.append(tally(measured, failures.CURVE))
         for step in measured.steps:
             trial = first + sum(point.step.rate_per_s == step.rate_per_s for point in found)
             found.append(CurvePoint("curve", trial, step, loadcurve.judge(step, effort.objective, measured.void)))
@@ -146,7 +212,8 @@ def _curve(
     if again := tuple((rate, seconds) for rate, seconds in rates if rate in doubtful(curve)):
         yield _ahead("rates in doubt, once more", again * REPEATS)
         curve += points(again * REPEATS, seed + 1, 2)
-    yield ServicePart(Unit.CURVE, curve=tuple(sorted(curve, key=lambda point: point.step.rate_per_s)))
+    by_rate = tuple(sorted(curve, key=lambda point: point.step.rate_per_s))
+    yield ServicePart(Unit.CURVE, curve=by_rate, tallies=tuple(tallies))
 
 
 def _ahead(what: str, rates: Rates) -> Ahead:
@@ -159,6 +226,9 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
     """The part of one closed loop, and its numbers."""
     result, used = measured.whole, measured.roles.get("server")
     latency, cpu_us = result.latency_ok, used.cpu_us if used else None
+    ended = result.completed_ok if result.completed is None else result.completed
+    per_any = result.completed_ok * 2 < ended
+    answered = ended if per_any else result.completed_ok
     closed = Closed(
         connections=measured.load.connections,
         goodput_per_s=result.goodput_per_s,
@@ -166,15 +236,29 @@ def _loop(measured: ArmWindow, cores: int) -> tuple[ServicePart, Closed]:
         p99_us=latency.p99_us if latency and latency.count * 0.01 >= LEAST_TAIL else None,
         due=result.window.total,
         not_ok=result.window.not_ok,
-        server_us_per_answer=None if cpu_us is None or not result.completed_ok else cpu_us / result.completed_ok,
+        server_us_per_answer=None if cpu_us is None or not answered else cpu_us / answered,
         server_cores=None if cpu_us is None else cpu_us / 1e6 / result.window_s,
         void=measured.void,
         handshakes=measured.handshakes,
+        per_any=per_any,
     )
-    cell = Cell("the service", "try", Topology(), Load(), CellSettings(workers=cores))
-    return ServicePart(
-        Unit.LOOP, closed=closed, limited_by=_limits(measured, cell, cores), note=_strangers(measured, cores)
-    ), closed
+    cell = Cell("the service", "try", Topology(), measured.load, CellSettings(workers=cores))
+    part = ServicePart(
+        Unit.LOOP,
+        closed=closed,
+        findings=_starved(measured, cell),
+        tallies=(tally(measured, f"{measured.load.connections} connections"),),
+        limited_by=_limits(measured, cell, cores),
+        note=_strangers(measured, cores),
+    )
+    return part, closed
+
+
+def _starved(measured: ArmWindow, cell: Cell) -> tuple[Finding, ...]:
+    """The finding on connections that waited all the time, where others were served again and again."""
+    facts = TrialFacts(measured.window_s, cell, measured.whole, measured.roles, measured.host)
+    found = validity.findings(facts, thresholds.standard(), of=("server",))
+    return tuple(replace(one, sentence=f"{cell.load.connections} connections: {one.sentence}") for one in found)
 
 
 def _limits(measured: ArmWindow, cell: Cell, cores: int) -> tuple[Finding, ...]:

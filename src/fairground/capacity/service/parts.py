@@ -12,7 +12,8 @@ from enum import StrEnum
 
 from fairground.capacity.loadcurve import CurvePoint
 from fairground.capacity.objective import Objective
-from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, Visit, most_connections
+from fairground.capacity.service import failures
+from fairground.capacity.service.values import OPEN_CONNECTIONS, Closed, Conduct, LoadTally, Visit, most_connections
 from fairground.model import Finding
 
 
@@ -30,6 +31,9 @@ class ServiceChecks:
     kept_open: bool
     findings: tuple[Finding, ...]
     server: str | None
+    coding: str | None = None
+    target: str | None = None
+    good: bool = True
 
     @classmethod
     def of(cls, conduct: Conduct, server: str | None) -> ServiceChecks:
@@ -43,19 +47,29 @@ class ServiceChecks:
             kept_open=conduct.kept_open,
             findings=conduct.findings,
             server=server,
+            coding=conduct.coding,
+            target=conduct.target,
+            good=conduct.good,
         )
+
+    @property
+    def is_compared(self) -> bool:
+        """True if bodies are held against the first one under load."""
+        return self.conduct.is_compared
 
     @property
     def conduct(self) -> Conduct:
         """The conduct that was seen."""
         body = None if self.body_base64 is None else base64.b64decode(self.body_base64)
-        return Conduct(self.status, self.content_type, body, self.body_bytes, self.kept_open, self.findings)
+        seen = Conduct(self.status, self.content_type, body, self.body_bytes, self.kept_open, self.findings)
+        return replace(seen, coding=self.coding, target=self.target, good=self.good)
 
 
 class Unit(StrEnum):
     """The unit that a part is of."""
 
     CHECKS = "checks"
+    WARM_UP = "warm-up"
     LOOP = "closed-loop"
     CURVE = "load-curve"
     SERVICE = "service"
@@ -73,7 +87,9 @@ class ServicePart:
     closed: Closed | None = None
     curve: tuple[CurvePoint, ...] | None = None
     findings: tuple[Finding, ...] = ()
-    """What the service did wrong by itself: it ended, or never listened."""
+    """What the service did wrong by itself: it ended, or never listened; and what is to be said of a load."""
+    tallies: tuple[LoadTally, ...] = ()
+    """What became of the requests of its loads."""
     limited_by: tuple[Finding, ...] = ()
     note: str | None = None
 
@@ -109,8 +125,13 @@ def visit(url: str, method: str, objective: Objective, parts: Sequence[ServicePa
         closed=tuple(part.closed for part in loops if part.closed is not None),
         curve=tuple(point for part in parts for point in part.curve or ()),
         limited_by=() if best is None else best.limited_by,
-        findings=tuple(finding for part in parts for finding in part.findings),
+        findings=(
+            *(finding for part in parts for finding in part.findings),
+            *failures.findings([tally for part in parts for tally in part.tallies], seen is not None and seen.is_compared),
+        ),
     )
+    if seen is not None and not seen.good:
+        notes.append(f"nothing was loaded, for no answer is good; if {seen.status} is: --expect-status {seen.status}")
     if loops and seen is not None and (most := most_connections(seen.body_bytes)) < OPEN_CONNECTIONS:
         size = f"{seen.body_bytes / 1e6:,.1f} MB"
         notes.append(f"answers of {size} were asked for over {most} connections at most: the load engine holds no more of them")

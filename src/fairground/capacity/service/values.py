@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairground.capacity.loadcurve import CurvePoint, StepWord
-from fairground.model import Finding, Handshakes, Severity
+from fairground.capacity.service import coding
+from fairground.model import BadAnswer, Finding, Handshakes, Outcomes, Severity
 
 OPEN_CONNECTIONS = 1000
 """Of the load curve, where bodies are not large."""
@@ -37,12 +38,13 @@ class Visit:
     limited_by: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
-    """What the service did wrong by itself: it ended, or never listened."""
+    """What the service did wrong by itself: it ended, or never listened; and what failed under load."""
 
     @property
     def broken(self) -> tuple[Finding, ...]:
         """The findings that clients will break on, and what the service did wrong by itself."""
-        return (*self.findings, *(self.conduct.broken if self.conduct is not None else ()))
+        alone = tuple(one for one in self.findings if one.severity is Severity.REJECT)
+        return (*alone, *(self.conduct.broken if self.conduct is not None else ()))
 
     @property
     def kept_per_s(self) -> float | None:
@@ -53,6 +55,11 @@ class Visit:
                 break
             best = rate if kept else best
         return best
+
+    @property
+    def keeps_all(self) -> bool:
+        """True if the highest rate that was offered kept the objective: the limit lies above it."""
+        return bool(self.curve) and self.kept_per_s == max(point.step.rate_per_s for point in self.curve)
 
     @property
     def repeated_per_s(self) -> tuple[float, ...]:
@@ -90,6 +97,17 @@ class Conduct:
     body_bytes: int
     kept_open: bool
     findings: tuple[Finding, ...]
+    coding: str | None = None
+    """The content coding of the body, such as gzip."""
+    target: str | None = None
+    """The place that a redirect led to, which is loaded in place of the URL's own."""
+    good: bool = True
+    """Whether a client wants such an answer; else there is nothing to load."""
+
+    @property
+    def is_compared(self) -> bool:
+        """True if bodies are held against the first one under load: all were the same, and what they hold can be read."""
+        return self.body is not None and (self.coding is None or coding.is_readable(self.coding))
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -112,3 +130,23 @@ class Closed:
     void: str | None
     handshakes: Handshakes | None = None
     """Those of TLS, for its connections; None for plain HTTP."""
+    per_any: bool = False
+    """Whether most answers were not good, so that CPU is per answer of any kind."""
+
+
+@dataclass(frozen=True)
+class LoadTally:
+    """The outcomes of all requests of one load, its warm-up among them. `load` names it in words.
+
+    `samples` has the first bad answer of each kind. `closed` are the kept connections that the service closed, and `dropped`
+    those of them that no answer announced; None: not told. `own` says why the generator itself could open no connection.
+    """
+
+    load: str
+    outcomes: Outcomes
+    samples: tuple[BadAnswer, ...] = ()
+    compared: int | None = None
+    closed: int | None = None
+    dropped: int | None = None
+    void: str | None = None
+    own: str | None = None

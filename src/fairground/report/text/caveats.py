@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairground.model import CellSettings
+from fairground.model import CellSettings, Severity
+from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked
 from fairground.report.text import words
 from fairground.stats.rounds import JUDGED_ROUNDS, ArmModes, Decision
@@ -38,6 +39,17 @@ def _of_rounds(asked: ComparisonAsked, decision: Decision, seconds: float, awake
         yield f"fewer than {JUDGED_ROUNDS} starts: nothing is called; give it a larger --budget"
     else:
         yield from _narrower(decision.half_width, asked.settings, cores)
+
+
+def of_errors(rounds: Sequence[Round]) -> tuple[str, ...]:
+    """Say of each arm what failed, by its first start in which anything did."""
+    found: dict[str, str] = {}
+    for one in rounds:
+        for label, findings in one.findings.items():
+            for finding in findings:
+                if finding.id == "errors" and finding.severity is Severity.WARN:
+                    found.setdefault(label, f"`{label}`, start {one.number}: {finding.sentence}")
+    return tuple(found.values())
 
 
 def _two_modes(modes: ArmModes, label: str) -> str:

@@ -1,0 +1,49 @@
+"""Content codings: what a compressed body holds. Pure."""
+
+from __future__ import annotations
+
+import zlib
+
+from fairground.contract.wire import MOST_BODY_BYTES, HttpAnswer
+
+GZIP, DEFLATE = ("gzip", "x-gzip"), ("deflate",)
+ANY_FRAME, BARE = 47, -15
+"""zlib's words for a stream with the frame of gzip or zlib, and for one without any."""
+
+
+def name_of(answer: HttpAnswer) -> str | None:
+    """The coding of a body; None where it stands as it is."""
+    named = (answer.header("content-encoding") or "").strip().lower()
+    return named if named not in ("", "identity") else None
+
+
+def is_readable(named: str) -> bool:
+    """True if a body of this coding can be read here and by the load engine."""
+    return named in (*GZIP, *DEFLATE)
+
+
+def content_of(answer: HttpAnswer) -> bytes | None:
+    """The content of a body; None where it cannot be read, or is longer than bodies may be."""
+    named = name_of(answer)
+    if named is None:
+        return answer.body
+    if not is_readable(named):
+        return None
+    whole = _inflated(answer.body, ANY_FRAME)
+    return _inflated(answer.body, BARE) if whole is None and named in DEFLATE else whole
+
+
+def _inflated(body: bytes, frame: int) -> bytes | None:
+    """All members of a stream, one after the other."""
+    found = b""
+    while True:
+        stream = zlib.decompressobj(frame)
+        try:
+            found += stream.decompress(body, MOST_BODY_BYTES + 1 - len(found))
+        except zlib.error:
+            return None
+        if not stream.eof or len(found) > MOST_BODY_BYTES:
+            return None
+        if not stream.unused_data:
+            return found
+        body = stream.unused_data

@@ -1,0 +1,77 @@
+"""One request to any service, and the connection that it goes by."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from fairground.contract.wire import CaseWire, HttpAnswer
+from fairground.model.wire import Tls, request_bytes
+
+LIMITED = 429
+"""The status of a rate limit."""
+LONG_S = 15.0
+"""Where answers are slow, no check sends the request for longer."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request and where it goes. `headers` are those of the person; Host is `authority`. `tls` None: plain HTTP."""
+
+    host: str
+    port: int
+    authority: str
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes | None = None
+    tls: Tls | None = None
+    others: tuple[str, ...] = ()
+    """Other addresses of the same name: the service may listen there alone."""
+    patience_s: float = 5.0
+    """The longest wait for an answer."""
+
+    @property
+    def addresses(self) -> tuple[Asked, ...]:
+        """The request to each address of its name, the one that is asked now first."""
+        hosts = (self.host, *self.others)
+        return tuple(replace(self, host=host, others=tuple(one for one in hosts if one != host)) for host in hosts)
+
+    expects: int | None = None
+    """The status that is good; None: what the service itself answers tells."""
+    follows: bool = False
+    """Whether one redirect is followed, on the same host."""
+
+    def is_good(self, status: int) -> bool:
+        """True if an answer with this status is one that a client wants."""
+        return status == self.expects if self.expects is not None else 200 <= status < 300
+
+    def encode(self, version: str = "1.1", extra: tuple[tuple[str, str], ...] = ()) -> bytes:
+        """The bytes on the wire."""
+        return request_bytes((self.method, self.target), self.authority, (*self.headers, *extra), self.body, version)
+
+
+class ServiceWire(CaseWire):
+    """A connection on which each answer has its own time, as long as the person said."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._patience_s = asked.patience_s
+        super().__init__(asked.host, asked.port, time.monotonic() + asked.patience_s, asked.tls)
+
+    def send(self, data: bytes) -> None:
+        self.until(time.monotonic() + self._patience_s)
+        super().send(data)
+
+    def answer(self, method: str) -> HttpAnswer:
+        self.until(time.monotonic() + self._patience_s)
+        return super().answer(method)
+
+    def closes(self, within_s: float) -> bool:
+        self.until(time.monotonic() + within_s + self._patience_s)
+        return super().closes(within_s)
+
+
+def ends_with_connection(answer: HttpAnswer) -> bool:
+    """True if only the end of the connection tells the end of the body."""
+    bodiless = answer.status in (204, 304)
+    return not bodiless and answer.header("content-length") is None and answer.header("transfer-encoding") is None

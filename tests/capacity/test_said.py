@@ -1,0 +1,185 @@
+"""What failed is said: statuses, redirects, rate limits, bodies that differ, connections that are closed. Honest twins pass."""
+
+from __future__ import annotations
+
+import gzip
+import time
+import zlib
+from collections.abc import Callable
+
+import pytest
+
+from builders.odd import Answers, answer, odd
+from fairground.capacity.service import behaviour, coding, protocol
+from fairground.capacity.service.request import Asked
+from fairground.capacity.service.values import Conduct
+from fairground.contract.wire import HttpAnswer
+from fairground.model import Finding, Severity
+
+TEXT = b"one line, one line, one line"
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits for seconds."""
+    monkeypatch.setattr(behaviour, "SETTLE_S", {5: 1.5})
+    monkeypatch.setattr(behaviour, "SETTLE_USUAL_S", 0.1)
+    monkeypatch.setattr(behaviour, "SETTLE_PAUSE_S", 0.02)
+    monkeypatch.setattr(protocol, "IDLE_S", 0.2)
+    monkeypatch.setattr(protocol, "LIMITED_S", 0.05)
+
+
+def seen(answers: Answers, expects: int | None = None, follows: bool = False, most: int = 1 << 30) -> Conduct:
+    """What the checks find of such a service."""
+    with odd(answers, most=most) as port:
+        return behaviour.examine(Asked("127.0.0.1", port, f"localhost:{port}", "GET", "/", expects=expects, follows=follows))
+
+
+def of(found: Conduct, id: str) -> Finding:
+    """The finding of one check."""
+    return next(one for one in found.findings if one.id == id)
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("status", "headers", "severity", "says", "good"),
+    [
+        (200, (), Severity.NOTE, "all with status 200", True),
+        (401, (), Severity.REJECT, "every answer has status 401: it asks who you are (--header 'Authorization: …')", False),
+        (404, (), Severity.REJECT, "is this the path that you mean?", False),
+        (500, (), Severity.REJECT, "every answer has status 500: look into the service's log", False),
+        (418, (), Severity.REJECT, "is this the request that you mean?", False),
+        (429, (), Severity.REJECT, "a rate limit refuses every request", False),
+        (302, ("location: /login",), Severity.WARN, "every answer is a redirect, 302 to /login: --follow asks there", True),
+        (307, ("location: http://other.example/x",), Severity.WARN, "a redirect, 307 to http://other.example/x", True),
+        (301, ("location: /",), Severity.WARN, "301 to /, which is the same place", True),
+    ],
+)
+def test_statuses_are_told_as_what_they_are(
+    status: int, headers: tuple[str, ...], severity: Severity, says: str, good: bool
+) -> None:
+    """What no client wants is no good answer, and the sentence says what to do."""
+    found = seen(lambda *_: answer(status, b"x", *headers))
+    told = of(found, "status")
+    assert (found.status, told.severity, found.good) == (status, severity, good) and says in told.sentence
+
+
+@pytest.mark.live
+def test_a_status_that_is_expected_is_good() -> None:
+    """Who means a refusal says so; who expects another status than comes is told."""
+    assert of(found := seen(lambda *_: answer(401), 401), "status").severity is Severity.NOTE and found.good
+    assert (
+        "every answer has status 200, and 401 was expected" in of(other := seen(lambda *_: answer(200), 401), "status").sentence
+    )
+    assert not other.good and other.broken
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("first", [503, 502, 404])
+def test_what_comes_after_the_start_is_good(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that answers badly while it starts is held to what it answers then."""
+    monkeypatch.setattr(behaviour, "SETTLE_USUAL_S", 1.5)
+    began = time.monotonic()
+    found = seen(lambda *_: answer(first if time.monotonic() < began + 0.4 else 200))
+    assert (found.status, found.good, found.broken) == (200, True, ())
+    assert of(found, "start").sentence.startswith(f"it answered with status {first} for ")
+
+
+@pytest.mark.live
+def test_a_rate_limit_is_named() -> None:
+    """Refusals for asking too often are no broken conduct, and what they hide is not told as wrong."""
+    found = seen(lambda number, _: answer() if number < 12 else answer(429, b"", "retry-after: 1"))
+    told = of(found, "status")
+    assert (found.status, told.severity) == (200, Severity.WARN)
+    assert told.sentence == "a rate limit refused 8 of 20 requests, one after the other: status 429, to be asked again after 1 s"
+    assert found.broken == () and "a rate limit refused it (429)" in of(found, "split").sentence
+
+
+@pytest.mark.live
+def test_a_redirect_is_followed_once() -> None:
+    """On the same host, where that is asked for; the place it leads to is what is examined and loaded."""
+
+    def answers(_: int, head: bytes) -> bytes:
+        return answer(302, b"", "location: /home?a=1") if head.split()[1] == b"/" else answer(200, b"home")
+
+    found = seen(answers, follows=True)
+    assert (found.status, found.target, found.body) == (200, "/home?a=1", b"home") and found.good
+    assert of(found, "redirect").sentence == "302 to /home?a=1 was followed: all of this is about /home?a=1"
+    circle = seen(lambda *_: answer(302, b"", "location: /next"), follows=True)
+    assert (circle.status, circle.target) == (302, "/next") and "302 to /next, which is the same place" in of(
+        circle, "status"
+    ).sentence
+
+
+def packed(wbits: int) -> Callable[[bytes], bytes]:
+    """A compressor with zlib's frame, or without any."""
+
+    def pack(text: bytes) -> bytes:
+        made = zlib.compressobj(wbits=wbits)
+        return made.compress(text) + made.flush()
+
+    return pack
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("named", "pack", "same", "says"),
+    [
+        ("gzip", lambda number: gzip.compress(TEXT, mtime=number), True, "and are compared under load (as gzip: what they hold)"),
+        ("gzip", lambda number: gzip.compress(TEXT + b"!" * (number % 2), mtime=0), False, "2 different bodies in"),
+        ("deflate", lambda _: packed(15)(TEXT), True, "are compared under load (as deflate"),
+        ("deflate", lambda _: packed(-15)(TEXT), True, "are compared under load (as deflate"),
+        ("br", lambda _: TEXT, True, "come as `br`, which is not read here: under load only the status is held"),
+        ("gzip", lambda _: gzip.compress(TEXT, mtime=0)[:-4], True, "come as gzip, and cannot be decompressed"),
+    ],
+)
+def test_compressed_bodies_are_what_they_hold(named: str, pack: Callable[[int], bytes], same: bool, says: str) -> None:
+    """The time in gzip's header makes no other body; a lie in it does; what cannot be read is said."""
+    found = seen(lambda number, _: answer(200, pack(number), f"content-encoding: {named}"))
+    assert says in of(found, "body").sentence and (found.body is not None) is same
+    assert found.is_compared is (same and named != "br") and found.coding == named
+
+
+def test_contents_are_read_to_their_end() -> None:
+    """Members that follow each other are one text; what ends early is none; identity is itself."""
+
+    def held(named: str | None, body: bytes) -> bytes | None:
+        headers = () if named is None else (("content-encoding", named),)
+        return coding.content_of(HttpAnswer(200, "1.1", headers, body))
+
+    assert held("GZIP", gzip.compress(b"a") + gzip.compress(b"b")) == b"ab"
+    assert held(None, b"a") == held("identity", b"a") == b"a" and held("br", b"a") is None
+    assert held("gzip", gzip.compress(b"a")[:-1]) is None and held("deflate", b"none") is None
+
+
+@pytest.mark.live
+def test_a_connection_closed_while_it_is_idle_is_told() -> None:
+    """A client that keeps such a connection loses its next request; one that stays open is said to."""
+    with odd(lambda *_: answer(), most=1) as port:
+        wrong = protocol._idle(Asked("127.0.0.1", port, "localhost", "GET", "/"), 200)
+    assert wrong is not None and wrong.startswith("the service closes it without a word after 0.0")
+    with odd(lambda *_: answer()) as port:
+        assert protocol._idle(Asked("127.0.0.1", port, "localhost", "GET", "/"), 200) is None
+
+
+@pytest.mark.live
+def test_each_answer_has_its_own_time() -> None:
+    """Many slow answers on one connection are answers; the wait is the one that was asked for."""
+
+    def slow(*_: object) -> bytes:
+        time.sleep(0.08)
+        return answer()
+
+    with odd(slow) as port:
+        patient = Asked("127.0.0.1", port, "localhost", "GET", "/", patience_s=0.5)
+        assert len(behaviour._repeated(patient).answers) == behaviour.REPEATS, "1.6 s in all, each below 0.5"
+        with pytest.raises(behaviour.Trouble, match="no answer in time"):
+            behaviour._repeated(Asked("127.0.0.1", port, "localhost", "GET", "/", patience_s=0.04))
+
+
+def test_addresses_follow_each_other() -> None:
+    """The request can go to each address of a name, and to each once."""
+    asked = Asked("127.0.0.1", 1, "localhost", "GET", "/", others=("::1", "::2"))
+    assert [(one.host, one.others) for one in asked.addresses] == [
+        ("127.0.0.1", ("::1", "::2")), ("::1", ("127.0.0.1", "::2")), ("::2", ("127.0.0.1", "::1"))
+    ]  # fmt: skip
