@@ -9,7 +9,7 @@ from typing import Any
 from fairground.host import build, needs
 from fairground.inputs import manifest
 from fairground.lab.places import Places
-from fairground.model import LabError, Stack, Topology
+from fairground.model import LabError, Stack, Topology, secret
 
 Row = dict[str, Any]
 
@@ -43,7 +43,12 @@ def _stack_row(stack: Stack, state: str, why: str) -> Row:
 
 def _workloads(places: Places) -> list[Row]:
     return [
-        {"id": one.id, "title": one.title, "why": " ".join(one.why.split()), "request": f"{one.method} {one.path}"}
+        {
+            "id": one.id,
+            "title": one.title,
+            "why": " ".join(one.why.split()),
+            "request": secret.redact(f"{one.method} {one.path}"),
+        }
         for one in places.workloads()
     ]
 

@@ -15,6 +15,7 @@ from fairground.lab import capacity as capacities
 from fairground.lab import service
 from fairground.lab.events import Reported
 from fairground.model import SCHEMA_VERSION, LabError, Machine, Run, storing
+from fairground.model.known import KNOWN
 from fairground.model.pair import Round
 from fairground.model.record import ComparisonAsked, Record, RecordKind
 from fairground.records import journal
@@ -89,15 +90,15 @@ def decision_of(record: Record[ComparisonAsked, Round]) -> rounds.Decision:
 def report(folder: Path) -> Reported:
     """Write summary.csv, report.html and a page for each trial of a run, finished or not."""
     found = records.load_run(folder)
-    journal.replace(folder / "summary.csv", texts.summary_csv(found).encode())
+    journal.replace(folder / "summary.csv", texts.summary_csv(found).encode(), journal.SHARED)
     path = folder / RUN_PAGE
     for place, text in pages_of(found):
         if place == RUN_PAGE:
-            journal.replace(path, text.encode())
+            journal.replace(path, text.encode(), journal.SHARED)
             continue
         with storing(folder / place):
             (folder / place).parent.mkdir(exist_ok=True)
-            (folder / place).write_text(text, encoding="utf-8")
+            (folder / place).write_text(KNOWN.scrub(text), encoding="utf-8")
     return Reported(path, found, _tried(found))
 
 
@@ -129,7 +130,7 @@ def write(record: Record[Any, Any]) -> Path:
     """Write a record's document and pages, in place of earlier ones; the page. LabError for a kind that has none."""
     if record.head.kind not in _RENDERERS:
         raise LabError(f"a {record.head.kind} has no page", "`./fairground list runs` shows what has one")
-    paths = [journal.replace(record.folder / name, text.encode()) for name, text in render(record).files]
+    paths = [journal.replace(record.folder / name, text.encode(), journal.SHARED) for name, text in render(record).files]
     return paths[-1]
 
 

@@ -124,7 +124,7 @@ def _events(chosen: Suite, inputs: Inputs, asked: ReplicationAsked, sink: Sink) 
 def _judged(chosen: Suite, found: Run, asked: ReplicationAsked) -> Replicated:
     judged = Replication(chosen, found, judgement.judge(chosen, found.trials), tables.read_tables(chosen, found.trials))
     path = found.folder / f"replicate-{chosen.id}.html"
-    journal.replace(path, replication.html(judged, asked.profile).encode())
+    journal.replace(path, replication.html(judged, asked.profile).encode(), journal.SHARED)
     if asked.markdown is not None:
         splice.put(asked.markdown, chosen.id, replication.markdown(judged, asked.profile), "Replications")
     return Replicated(judged, path)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.capacity import objective
-from fairground.capacity.service import behaviour, drive, parts
+from fairground.capacity.service import address, behaviour, drive, parts
 from fairground.capacity.service.address import is_here
 from fairground.capacity.service.behaviour import Asked
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
@@ -23,18 +26,22 @@ from fairground.measure.arm import Ended, ServiceArm
 from fairground.measure.session import ArmSession
 from fairground.model import Cell, CellSettings, Finding, LabError, Load, MachineError, Severity, Topology
 from fairground.model.record import Record, RecordEnd, RecordKind, TryAsked
+from fairground.model.secret import PRIVATE
 from fairground.stats import forecast
 
 READY_S = 30.0
 
 
 def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unheard) -> Iterator[Event]:
-    """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given."""
+    """Look at a service and load it, as far as that is missing. LabError when nobody answers at a URL that was given.
+
+    The record keeps what is `asked` without the secrets in it.
+    """
     if asked.command is not None and listens(request.host, request.port):
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
     with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
-        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked, testbed)
-        yield Said(f"{request.method} {asked.url}: checks")
+        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, address.redact(asked), testbed)
+        yield Said(f"{request.method} {record.head.asked.url}: checks")
         subject = Subject(inputs.places.environ, testbed.bench, asked, request, record.folder)
         yield from record_units(record, missing_parts(measure_parts(subject, record.entries)))
 
@@ -98,11 +105,12 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
     if command is None:
         yield from _parts(subject, None, done)
         return
-    with open(subject.folder / "server.log", "ab") as stream:
+    words, environ = without_settings(command, subject.environ)
+    with open(os.open(subject.folder / "server.log", os.O_CREAT | os.O_APPEND | os.O_WRONLY, PRIVATE), "ab") as stream:
         keeper = subject.bench.keeper
-        child = keeper.spawn(command, role="server", env=subject.environ, cwd=Path.cwd(), streams=Streams.into(stream))
+        child = keeper.spawn(words, role="server", env=environ, cwd=Path.cwd(), streams=Streams.into(stream))
     try:
-        fault, said = _not_ready(child, command[0], request), set[str]()
+        fault, said = _not_ready(child, words[0], request), set[str]()
         if fault is None:
             try:
                 for one in _parts(subject, child, done):
@@ -111,14 +119,25 @@ def measure_parts(subject: Subject, done: Sequence[ServicePart]) -> Iterator[Ahe
             except MachineError:
                 raise
             except LabError as error:
-                fault = _ended(child, command[0]) or _silent(error)
+                fault = _ended(child, words[0]) or _silent(error)
                 if fault is None:
                     raise
-            fault = fault or _ended(child, command[0])
+            fault = fault or _ended(child, words[0])
         if fault is not None and fault.id not in said:
             yield ServicePart(Unit.SERVICE, findings=(fault,))
     finally:
         child.stop()
+
+
+def without_settings(command: Sequence[str], environ: Mapping[str, str]) -> tuple[Sequence[str], Mapping[str, str]]:
+    """A command and its environment: what `env NAME=VALUE …` sets is put there, since its words are in the process list."""
+    if not command or Path(command[0]).name != "env":
+        return command, environ
+    settings = list(itertools.takewhile(lambda word: re.match(r"[A-Za-z_]\w*=", word), command[1:]))
+    rest = command[1 + len(settings) :]
+    if not rest or rest[0].startswith("-"):
+        return command, environ
+    return rest, {**environ, **dict(word.split("=", 1) for word in settings)}
 
 
 def _parts(subject: Subject, child: Child | None, done: Sequence[ServicePart]) -> Iterator[Ahead | ServicePart]:

@@ -124,7 +124,7 @@ class CapacityAsked:
 
 @dataclass(frozen=True)
 class TryAsked:
-    """A request to any service. `headers` whose value is None held a secret, which is not kept.
+    """A request to any service. Of a record it has no secrets: a header's value is None, and elsewhere `(hidden)` stands.
 
     `command` starts the service; None: it runs already. `seconds` is the length of each measurement.
     """

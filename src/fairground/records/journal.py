@@ -17,30 +17,35 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from fairground.model import LabError, StorageError, storing
+from fairground.model.known import KNOWN
+from fairground.model.secret import PRIVATE
+
+SHARED = 0o644
+"""The mode of a page that a person may show."""
 
 
 def append(path: Path, line: bytes) -> None:
     """Add a line (its end included) to a file that exists. When this returns, the line survives a crash of the machine."""
     with storing(path), path.open("r+b") as file:
         _cut_torn_line(file)
-        file.write(line)
+        file.write(KNOWN.scrub_bytes(line))
         file.flush()
         os.fsync(file.fileno())
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file, on the disk when this returns."""
-    with storing(path), path.open("wb") as file:
-        file.write(content)
+def write(path: Path, content: bytes, mode: int = PRIVATE) -> None:
+    """Write a file, on the disk when this returns. No secret that this process knows is in it."""
+    with storing(path), open(path, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        file.write(KNOWN.scrub_bytes(content))
         file.flush()
         os.fsync(file.fileno())
 
 
-def replace(path: Path, content: bytes) -> Path:
+def replace(path: Path, content: bytes, mode: int = PRIVATE) -> Path:
     """Write a file in place of an earlier one. A reader meets the old text or the new, and no half of either."""
     partial = path.with_suffix(".partial")
     try:
-        write(partial, content)
+        write(partial, content, mode)
         with storing(path):
             partial.replace(path)
     except StorageError:
@@ -99,6 +104,16 @@ def whole_or_none(folder: Path) -> Iterator[None]:
     except StorageError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def scrub_folder(folder: Path) -> None:
+    """Take the secrets that this process knows out of what others wrote into a folder, such as logs."""
+    for path in sorted(folder.rglob("*")) if KNOWN else ():
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if (clean := KNOWN.scrub_bytes(content)) != content:
+            path.write_bytes(clean)
 
 
 def sync_folder(folder: Path) -> None:

@@ -15,7 +15,7 @@ from statistics import median
 from fairground.capacity.service.values import Conduct
 from fairground.contract.encryption import HTTP_1, HTTP_2, chosen_protocol, speaks_http, speaks_tls
 from fairground.contract.wire import CaseWire, HttpAnswer, Trouble
-from fairground.model import Finding, LabError, Severity
+from fairground.model import Finding, LabError, Severity, secret
 from fairground.model.wire import Tls, request_bytes
 
 REPEATS = 20
@@ -126,7 +126,7 @@ def examine(asked: Asked) -> Conduct:
 
 
 def _named(asked: Asked) -> str:
-    return f"`{asked.method} {asked.target}` on {asked.authority}"
+    return f"`{asked.method} {secret.redact(asked.target)}` on {asked.authority}"
 
 
 def _no_answer(asked: Asked, trouble: Trouble) -> LabError:

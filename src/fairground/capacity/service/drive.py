@@ -21,7 +21,7 @@ from fairground.judge import thresholds
 from fairground.measure.arm import ArmWindow
 from fairground.measure.schedule import Rates, Whole
 from fairground.measure.session import ArmSession
-from fairground.model import Audit, Cell, CellSettings, Expectation, Finding, LabError, Load, Topology, Workload
+from fairground.model import Audit, Cell, CellSettings, Expectation, Finding, LabError, Load, Topology, Workload, secret
 from fairground.model.reason import TOO_FEW_CONNECTIONS
 
 CONNECTIONS = (1, 10, 100)
@@ -47,7 +47,7 @@ def workload(asked: Asked, conduct: Conduct) -> Workload:
     host = () if any(name.lower() == "host" for name, _ in asked.headers) else (("host", asked.authority),)
     return Workload(
         id="try",
-        title=f"{asked.method} {asked.target}",
+        title=f"{asked.method} {secret.redact(asked.target)}",
         why="",
         method=asked.method,
         path=_plain(asked.target),
