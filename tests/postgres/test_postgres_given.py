@@ -95,6 +95,19 @@ def test_given_server_is_used_and_left_behind_clean(bare: Database) -> None:
 
 
 @pytest.mark.live
+def test_a_password_of_the_environment_is_used(bare: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`PGPASSWORD` is heard where the URL has no password, and a wrong one there is refused."""
+    address = bare.admin
+    url = f"postgresql://{address.user}@{address.host}:{address.port}/postgres"
+    monkeypatch.setenv("PGPASSWORD", address.password)
+    found = postgres.given_database(url, CONTRACT)
+    assert found.admin.password == address.password and found.version()
+    found.stop()
+    monkeypatch.setenv("PGPASSWORD", "another")
+    assert "password authentication failed" in refusal(url).message
+
+
+@pytest.mark.live
 def test_given_server_loses_what_a_killed_lab_left(bare: Database) -> None:
     """Databases that carry our mark are dropped when a session begins, and one that somebody else called so is left alone."""
     killed = postgres.given_database(url_of(bare), CONTRACT)
