@@ -32,10 +32,15 @@ def test_parts_of_a_secret_are_secrets() -> None:
 
 
 def test_common_words_and_numbers_stay() -> None:
-    """A password that is a word of everybody would spoil a record; so would a short one, and a number."""
+    """A password that is a word of everybody would spoil a record, but where it can be nothing else; so would a number."""
     known = KnownSecrets()
-    known.remember("postgres", "Postgres", "lab", "123456", "a1", "(hidden)")
-    assert not known and known.scrub("postgres lab 123456 a1") == "postgres lab 123456 a1"
+    known.remember("123456", "a1", "(hidden)")
+    assert not known
+    known.remember("postgres", "Server", "lab")
+    plain = 'postgres Server lab 123456 a1 {"role": "Server", "database":"postgres"}'
+    assert known.scrub(plain) == plain
+    told = known.scrub("postgresql://me:postgres@host, password=lab, X-Api-Key: Server")
+    assert told == "postgresql://me:(hidden)@host, password=(hidden), X-Api-Key: (hidden)"
 
 
 def test_a_part_of_a_word_stays() -> None:

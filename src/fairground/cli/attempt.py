@@ -80,7 +80,7 @@ def try_(_: typer.Context, given: Given) -> None:
         if not _is_guess(given, asked.url):
             raise
         encrypted = asked.url.replace("http://", "https://", 1)
-        say.note(f"the service speaks TLS, so this goes on with {encrypted}")
+        say.note(f"the service speaks TLS, so this goes on with {secret.redact(encrypted)}")
         record = attempt(replace(asked, url=encrypted))
     page, found = pages.write(record), service.service_of(record)
     _say(page, found, given["as_json"])
@@ -160,7 +160,7 @@ def _whole(text: str, scheme: str) -> str:
     """The URL, with the scheme that is meant where none is written; what was taken for it is said."""
     found = None if "://" in text else address.guess_url(text, scheme)
     if found is not None:
-        say.note(f"`{text}` is taken for {found}")
+        say.note(f"`{secret.redact(text)}` is taken for {secret.redact(found)}")
     return found or text
 
 

@@ -29,9 +29,14 @@ def conceal() -> None:
     """Take what is secret in this process's words out of the process list, and out of what will be printed."""
     words = sys.argv[1:]
     KNOWN.remember(*secret.secrets_of(words))
-    KNOWN.remember(*(value for name, value in os.environ.items() if secret.is_secret(name) and not value.startswith("/")))
+    KNOWN.remember(*(value for name, value in os.environ.items() if _is_given(name, value)))
     door.rewrite(KNOWN.scrub)
     _mask(words)
+
+
+def _is_given(name: str, value: str) -> bool:
+    """True if a variable is a secret that somebody set; a desktop calls its own settings those of a session."""
+    return secret.is_secret(name) and "SESSION" not in name.upper() and not value.startswith("/")
 
 
 def warning() -> str | None:

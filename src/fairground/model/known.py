@@ -15,6 +15,8 @@ from fairground.model.secret import HIDDEN, PLACEHOLDERS
 
 LEAST = 6
 """A shorter value could be part of anything."""
+LEAST_AFTER_A_SIGN = 3
+"""So many characters tell after `:` or `=`, as in `lab:word@host`: no key or word of a record stands there without quotes."""
 LEAST_OF_A_WORD = 12
 """A value of small letters alone could be a word of somebody else's, such as `postgres` or `Bearer`."""
 
@@ -23,7 +25,7 @@ class KnownSecrets:
     """Values that are taken out of every text."""
 
     def __init__(self) -> None:
-        self._values = set[str]()
+        self._values, self._words = set[str](), set[str]()
         self._pattern: re.Pattern[str] | None = None
 
     def __bool__(self) -> bool:
@@ -33,9 +35,11 @@ class KnownSecrets:
         """Take these values, and their parts that are secrets by themselves, out of every text from now on."""
         fit = {part for value in values for part in _parts(value) if _is_telling(part)}
         self._values |= {form for part in fit for form in _forms(part)}
-        if self._values:
-            longest_first = sorted(self._values, key=lambda value: (-len(value), value))
-            self._pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, longest_first))})(?![A-Za-z0-9])")
+        self._words |= {form for value in values if _tells_after_a_sign(value) for form in _forms(value)}
+        either = [rf"(?<![A-Za-z0-9]){_one_of(self._values)}"] if self._values else []
+        either += [rf"(?:(?<=[:=])|(?<=: )){_one_of(self._words)}"] if self._words else []
+        if either:
+            self._pattern = re.compile(rf"(?:{'|'.join(either)})(?![A-Za-z0-9])")
 
     def scrub(self, text: str) -> str:
         """A text in which none of them stands."""
@@ -65,6 +69,15 @@ def _is_telling(value: str) -> bool:
     if value in PLACEHOLDERS or value.isdigit() or len(value) < LEAST:
         return False
     return len(value) >= LEAST_OF_A_WORD or not (value.isalpha() and value[1:].islower())
+
+
+def _tells_after_a_sign(value: str) -> bool:
+    return value not in PLACEHOLDERS and not value.isdigit() and len(value) >= LEAST_AFTER_A_SIGN
+
+
+def _one_of(values: set[str]) -> str:
+    """A pattern of these values, the longest first."""
+    return f"(?:{'|'.join(re.escape(value) for value in sorted(values, key=lambda value: (-len(value), value)))})"
 
 
 def _forms(value: str) -> Iterable[str]:
