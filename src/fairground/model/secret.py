@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import unquote
 
 HIDDEN = "(hidden)"
 """What stands in place of a secret."""
@@ -37,6 +38,7 @@ _PLAIN_KEYS = frozenset({
     "public", "websocket", "lookup",
 })  # fmt: skip
 """Words before `key` that make it one of another kind."""
+_OTHER_PASSES = frozenset({"bypass", "compass", "encompass", "surpass", "overpass", "underpass", "trespass"})
 _DIRECTORIES = frozenset({"PWD", "OLDPWD"})
 """Where a shell stands and stood."""
 
@@ -45,7 +47,8 @@ _WEB = frozenset({"http", "https", "ws", "wss"})
 """Schemes in whose URLs a name alone may be a token."""
 _LOGIN = re.compile(r"(?<![\w/:@.+-])(?P<user>[\w.+-]+):(?P<value>[^\s@/'\"`]+)(?=@(?!sha256\b)[\w\[])")
 """`me:word@host`, a URL without its scheme."""
-_NAMED = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)(?P<mark>\\?[\"']?\s*(?P<sign>[=:])\s*)(?=\S)")
+_ELEMENT = re.compile(r"<(?P<name>[A-Za-z_][\w.:-]*)>(?P<value>[^<]+)(?=</)")
+_NAMED = re.compile(r"(?P<name>[A-Za-z_](?:[\w.\[\]-]|%[0-9A-Fa-f]{2})*)(?P<mark>\\?[\"']?\s*(?P<sign>[=:])\s*)(?=\S)")
 _QUOTED = re.compile(r"\\?\"(?:[^\"\\]|\\.)*?(?:\\?\"|$)|'(?:[^'\\]|\\.)*(?:'|$)")
 _ENDS = {"query": re.compile(r"[&;#\s\"'`<>]"), "=": re.compile(r"[\s\"'`]"), ":": re.compile(r"[\n\"`']")}
 """Where a value ends that has no quotes around it: in a query, after a `=`, after a `:`."""
@@ -66,7 +69,7 @@ def is_secret(name: str) -> bool:
     """True if what has this name is a secret: a header, a variable, an option or a key of a query."""
     if name in _DIRECTORIES:
         return False
-    pieces = [piece.lower() for piece in _PIECES.findall(name)]
+    pieces = [piece.lower() for piece in _PIECES.findall(unquote(name))]
     if not pieces or pieces[-1] in _OF_NO_SECRET or pieces[0] == "no" or pieces[-1].endswith(("file", "path")):
         return False
     return any(_is_telling(pieces, place) for place in range(len(pieces)))
@@ -119,7 +122,7 @@ def _is_telling(pieces: Sequence[str], place: int) -> bool:
     piece = pieces[place]
     if piece == "key":
         return place == 0 or pieces[place - 1] not in _PLAIN_KEYS
-    return piece in _WORDS or piece.endswith(_ENDINGS)
+    return piece in _WORDS or piece.endswith(_ENDINGS) or piece.endswith("pass") and piece not in _OTHER_PASSES
 
 
 # ---------------------------------------------------------------- words of a command
@@ -184,7 +187,9 @@ def _rewrite(text: str, hide: Hide) -> str:
     text = _AFTER_OPTION.sub(
         lambda found: found[0].removesuffix(found["value"]) + hide(found["value"]) if is_secret(found["name"]) else found[0], text
     )
-    text = _named(text, hide)
+    text = _ELEMENT.sub(
+        lambda found: f"<{found['name']}>{hide(found['value'])}" if is_secret(found["name"]) else found[0], _named(text, hide)
+    )
     return _TELLING.sub(lambda found: hide(found[0]), text)
 
 
