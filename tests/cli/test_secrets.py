@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.stored import head
 from builders.waiting import eventually
 from cli.command import PLAIN, Run, stored
 from fairground import records
+from fairground.model.record import RecordKind, TryAsked
 from report.fixture import six_blocks
 
 WORD = "S3cr3t-pa55"
@@ -109,6 +111,22 @@ def test_a_record_of_an_earlier_lab_is_shown_without_its_secrets(lab: Run, tmp_p
     assert leaks(tmp_path) == [f"results/{folder.name}/head.json"]
     assert "postgresql://lab:(hidden)@127.0.0.1:9/postgres" in (folder / "report.html").read_text()
     assert "/tokens" in (folder / "report.html").read_text()
+
+
+def test_a_try_of_an_earlier_lab_is_shown_without_its_secrets(lab: Run, tmp_path: Path) -> None:
+    """The URL of a kept request loses the value that tells, on its page and in JSON; its path stays."""
+    asked = TryAsked(
+        f"http://127.0.0.1:9/tokens?token={WORD}", "GET", (("X-Api-Key", WORD), ("X-Request-Id", "abc")), None, "p99<50ms", 1, 1000,
+        False, False, None,
+    )  # fmt: skip
+    begun = replace(head(RecordKind.TRY), versions={"fairground": "1"}, asked=asked)
+    folder = records.create(tmp_path / "results", "try", begun).folder
+    assert WORD in (folder / "head.json").read_text(), "as it was kept by an earlier lab"
+    for words in ((folder.name,), (folder.name, "--json"), ("--site", "site")):
+        done = lab("report", *words, "--results", "results")
+        assert done.returncode == 0 and WORD not in done.stdout + done.stderr
+    assert leaks(tmp_path) == [f"results/{folder.name}/head.json"]
+    assert "/tokens?token=(hidden)" in (folder / "try.html").read_text()
 
 
 def test_records_are_for_their_owner_and_pages_for_everybody(lab: Run, tmp_path: Path) -> None:

@@ -66,15 +66,15 @@ def test_a_revision_that_cannot_be_had_is_refused(checkout: tuple[Places, Stack]
 
 def test_secrets_are_not_kept() -> None:
     """A record has the names of secret headers, not their values; other headers are whole. So it is with all else."""
-    assert address.redact(PLAIN).headers == (("Accept", "text/html"), ("Authorization", None))
-    kept = address.redact(LOCKED)
+    assert PLAIN.without_secrets().headers == (("Accept", "text/html"), ("Authorization", None))
+    kept = LOCKED.without_secrets()
     assert kept.url == "http://127.0.0.1:8/x?a=1&token=(hidden)" and kept.body == '{"password":"(hidden)"}'
     assert kept.command == ("env", "PGPASSWORD=(hidden)", "./server")
 
 
 def test_a_request_is_whole_again_with_its_secrets() -> None:
     """What goes on with a record gives the secrets again; the rest is in it."""
-    kept = address.redact(PLAIN)
+    kept = PLAIN.without_secrets()
     asked = address.request(address.restore(kept, replace(NOTHING, headers=(("authorization", "Bearer x"),))))
     assert (asked.host, asked.port, asked.method, asked.target) == ("127.0.0.1", 8, "POST", "/x?a=1")
     assert asked.headers == SECRETS and asked.body == b"body"
@@ -82,7 +82,7 @@ def test_a_request_is_whole_again_with_its_secrets() -> None:
         address.restore(kept, NOTHING)
     assert raised.value.message == "the value of the header `Authorization` is secret and was not kept"
     assert raised.value.hint == "give it again: --header @FILE, with `Authorization: …` in the file"
-    assert address.restore(address.redact(LOCKED), LOCKED) == LOCKED
+    assert address.restore(LOCKED.without_secrets(), LOCKED) == LOCKED
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_request_is_whole_again_with_its_secrets() -> None:
 def test_a_secret_that_is_not_given_again_is_asked_for(given: dict[str, Any], message: str) -> None:
     """What a record has not kept must come again, and belong to it; no answer shows what was given."""
     with pytest.raises(LabError, match=message) as raised:
-        address.restore(address.redact(LOCKED), replace(LOCKED, **given))
+        address.restore(LOCKED.without_secrets(), replace(LOCKED, **given))
     assert "t0" not in f"{raised.value.message}{raised.value.hint}"
 
 

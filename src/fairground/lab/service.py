@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairground.capacity import objective
-from fairground.capacity.service import address, behaviour, drive, parts
+from fairground.capacity.service import behaviour, drive, parts
 from fairground.capacity.service.address import is_here
 from fairground.capacity.service.behaviour import Asked
 from fairground.capacity.service.parts import Ahead, ServiceChecks, ServicePart, Unit
@@ -40,7 +40,7 @@ def attempt(inputs: Inputs, asked: TryAsked, request: Asked, sink: Sink = unhear
     if asked.command is not None and listens(request.host, request.port):
         raise LabError(f"something listens on port {request.port} already", "end it, or try it without a command")
     with prepare(inputs, (), (), sink, None if asked.load else False) as testbed:
-        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, address.redact(asked), testbed)
+        record: Record[TryAsked, ServicePart] = open_record(inputs, RecordKind.TRY, asked.without_secrets(), testbed)
         yield Said(f"{request.method} {record.head.asked.url}: checks")
         subject = Subject(inputs.places.environ, testbed.bench, asked, request, record.folder)
         yield from record_units(record, missing_parts(measure_parts(subject, record.entries)))

@@ -7,11 +7,12 @@ one for each finished unit; and an end. What was asked, and what an entry is, de
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from fairground.model import secret
 from fairground.model.plan import CellSettings, Load, Topology
 from fairground.model.result import Finding, Machine, Severity, StackInfo
 from fairground.model.run import Ending
@@ -147,6 +148,19 @@ class TryAsked:
     """A file of certificates that are believed in place of this machine's authorities."""
     insecure: bool = False
     """Whether every certificate is believed."""
+
+    def without_secrets(self) -> TryAsked:
+        """Make of it what a record keeps. A header's value goes as a whole."""
+        headers = [
+            (name, value if value is None or secret.redact_header(name, value) == value else None) for name, value in self.headers
+        ]
+        return replace(
+            self,
+            url=secret.redact(self.url),
+            headers=tuple(headers),
+            body=None if self.body is None else secret.redact(self.body),
+            command=None if self.command is None else tuple(secret.redact_words(self.command)),
+        )
 
 
 @dataclass(frozen=True)

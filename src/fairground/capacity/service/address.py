@@ -44,17 +44,6 @@ def guess_url(text: str, scheme: str = "http") -> str | None:
     return f"{scheme}://{host}{port}{target}"
 
 
-def redact(asked: TryAsked) -> TryAsked:
-    """Make of a request what a record keeps: all but what is secret."""
-    return replace(
-        asked,
-        url=secret.redact(asked.url),
-        headers=tuple((name, _kept(name, value)) for name, value in asked.headers),
-        body=None if asked.body is None else secret.redact(asked.body),
-        command=None if asked.command is None else tuple(secret.redact_words(asked.command)),
-    )
-
-
 def restore(kept: TryAsked, given: TryAsked) -> TryAsked:
     """Make a request whole again with what a record has not kept. LabError where that is not in `given`, or is another."""
     values = {name.lower(): value for name, value in given.headers}
@@ -66,11 +55,6 @@ def restore(kept: TryAsked, given: TryAsked) -> TryAsked:
     return replace(
         kept, url=url or "", headers=headers, body=body, command=None if command is None else tuple(shlex.split(command))
     )
-
-
-def _kept(name: str, value: str | None) -> str | None:
-    """The value of a header that is kept; None: it is a secret, or holds one."""
-    return value if value is None or secret.redact_header(name, value) == value else None
 
 
 def _same(noun: str, kept: str | None, given: str | None, option: str) -> str | None:
