@@ -23,6 +23,13 @@ def test_an_echo_is_scrubbed(value: str, form: object) -> None:
     assert b"(hidden)" in known.scrub_bytes(b"\xff\x00" + text.encode()) and known.scrub_bytes(b"\xff\x00") == b"\xff\x00"
 
 
+def test_a_word_that_is_no_text_is_a_secret_like_others() -> None:
+    """A command line may hold any bytes."""
+    known, word = KnownSecrets(), b"w\xff0rd-1".decode("utf-8", "surrogateescape")
+    known.remember(word)
+    assert known.scrub_bytes(b"it said: w\xff0rd-1") == b"it said: (hidden)"
+
+
 def test_parts_of_a_secret_are_secrets() -> None:
     """A token without its scheme, and one cookie of several."""
     known = KnownSecrets()

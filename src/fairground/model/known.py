@@ -88,6 +88,6 @@ def _forms(value: str) -> Iterable[str]:
         json.dumps(value, ensure_ascii=False)[1:-1],
         html.escape(value),
         html.escape(value).replace("&#x27;", "&#39;"),
-        quote(value, safe=""),
-        quote(value),
+        quote(value, safe="", errors="surrogateescape"),
+        quote(value, errors="surrogateescape"),
     }
